@@ -1,0 +1,41 @@
+import { randomFillSync } from "node:crypto";
+
+/** Kinds of ids (protocol §4), plus `ch` for entries of the changes feed and `node` for one process. */
+export type IdPrefix = "req" | "key" | "api" | "id" | "perm" | "role" | "rl" | "rlns" | "rlor" | "rk" | "log" | "cor" | "mig" | "ch" | "node";
+
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+const TIME_LENGTH = 8;
+const RANDOM_LENGTH = 16;
+
+const pool = new Uint8Array(8192);
+let next = pool.length;
+
+/** A uniformly random character of the alphabet; bytes that would bias it are skipped. */
+const randomCharacter = (): string => {
+  for (;;) {
+    if (next === pool.length) {
+      randomFillSync(pool);
+      next = 0;
+    }
+    const byte = pool[next++] as number;
+    if (byte < 232) return ALPHABET[byte % 58] as string;
+  }
+};
+
+/** The first 8 characters of every id made at `time` (Unix ms): ids sort by time, bytewise. */
+export const timePart = (time: number): string => {
+  let text = "";
+  let rest = Math.max(0, Math.floor(time));
+  for (let i = 0; i < TIME_LENGTH; i++) {
+    text = (ALPHABET[rest % 58] as string) + text;
+    rest = Math.floor(rest / 58);
+  }
+  return text;
+};
+
+/** `<prefix>_` + 8 characters that sort by time + 16 random ones from a CSPRNG (93 bits), base58. */
+export const createId = (prefix: IdPrefix, now: number): string => {
+  let id = `${prefix}_${timePart(now)}`;
+  for (let i = 0; i < RANDOM_LENGTH; i++) id += randomCharacter();
+  return id;
+};

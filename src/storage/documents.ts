@@ -1,0 +1,195 @@
+/** The documents as they are stored. An absent value is an absent field, never null. Times are Unix milliseconds. */
+
+/** The newest document schema that this version writes and understands. */
+export const SCHEMA_VERSION = 1;
+
+/** One workspace today; part of every unique index so that more can come. */
+export const WORKSPACE_ID = "ws_default";
+
+export interface AuditResource {
+  readonly type: string;
+  readonly id: string;
+  readonly name?: string;
+}
+
+export interface AuditActor {
+  readonly type: "rootkey" | "system";
+  readonly id: string;
+  readonly name?: string;
+}
+
+/** Protocol §11. */
+export interface AuditEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly time: number;
+  readonly actor: AuditActor;
+  readonly display: string;
+  readonly remoteIp?: string;
+  readonly userAgent?: string;
+  readonly resources: readonly AuditResource[];
+  readonly correlationId: string;
+}
+
+export interface BaseDocument {
+  readonly _id: string;
+  /** Schema version the document was written with. */
+  readonly v: number;
+  readonly workspaceId: string;
+}
+
+/** A document that carries the events of its own changes until they reach the audit log. */
+export interface AuditedDocument extends BaseDocument {
+  readonly createdAt: number;
+  readonly updatedAt?: number;
+  readonly deletedAt?: number;
+  readonly outbox?: readonly AuditEvent[];
+  /** Changes with every push to `outbox`, absent when that is empty: finds the documents with pending events. */
+  readonly pendingMark?: string;
+}
+
+export interface StoredRatelimit {
+  readonly id: string;
+  readonly name: string;
+  readonly limit: number;
+  readonly duration: number;
+  readonly autoApply: boolean;
+}
+
+export interface StoredRefill {
+  readonly interval: "daily" | "monthly";
+  readonly amount: number;
+  readonly refillDay?: number;
+}
+
+export interface ApiDocument extends AuditedDocument {
+  readonly name: string;
+}
+
+export interface KeyDocument extends AuditedDocument {
+  readonly apiId: string;
+  /** Base64 SHA-256 of the key; absent once the key was erased. */
+  readonly hash?: string;
+  readonly start: string;
+  readonly prefix?: string;
+  readonly byteLength?: number;
+  readonly name?: string;
+  readonly identityId?: string;
+  /** JSON text of an object. */
+  readonly meta?: string;
+  readonly expires?: number;
+  readonly enabled: boolean;
+  /** Credit balance; absent = unlimited. */
+  readonly remaining?: number;
+  readonly refill?: StoredRefill;
+  /** The last refill instant that `remaining` contains; present exactly when `refill` is. */
+  readonly refilledAt?: number;
+  readonly permissionIds: readonly string[];
+  readonly roleIds: readonly string[];
+  readonly ratelimits: readonly StoredRatelimit[];
+  readonly lastUsedAt?: number;
+  /** Counts configuration changes; guards read-modify-write updates. Spending credits does not move it. */
+  readonly revision: number;
+}
+
+export interface IdentityDocument extends AuditedDocument {
+  /** Absent once deleted, so that it can be taken again. */
+  readonly externalId?: string;
+  readonly meta?: string;
+  readonly ratelimits: readonly StoredRatelimit[];
+  readonly revision: number;
+}
+
+export interface PermissionDocument extends AuditedDocument {
+  readonly name: string;
+  readonly slug: string;
+  /** Lower-cased slug: unique; absent once deleted. */
+  readonly slugKey?: string;
+  readonly description?: string;
+}
+
+export interface RoleDocument extends AuditedDocument {
+  readonly name: string;
+  /** Lower-cased name: unique; absent once deleted. */
+  readonly nameKey?: string;
+  readonly description?: string;
+  readonly permissionIds: readonly string[];
+  readonly revision: number;
+}
+
+export interface RootKeyDocument extends AuditedDocument {
+  /** Base64 SHA-256 of the root key; absent once deleted. */
+  readonly hash?: string;
+  readonly start: string;
+  readonly end: string;
+  readonly name?: string;
+  /** Absent = every permission, also those of later versions. Spelled with the type `api`, sorted, distinct. */
+  readonly permissions?: readonly string[];
+  readonly enabled: boolean;
+  readonly expires?: number;
+  readonly lastUsedAt?: number;
+}
+
+export interface NamespaceDocument extends AuditedDocument {
+  readonly name: string;
+}
+
+export interface OverrideDocument extends AuditedDocument {
+  readonly namespaceId: string;
+  readonly identifier: string;
+  readonly limit: number;
+  readonly duration: number;
+}
+
+/** A sliding-window counter (ratelimit §3). `_id` is the counter's key. */
+export interface CounterDocument extends BaseDocument {
+  /** Number of the window that `current` counts; `previous` counts the one before it. */
+  readonly seq: number;
+  readonly current: number;
+  readonly previous: number;
+  readonly expireAt: Date;
+}
+
+/** One batch of ids whose objects changed; nodes poll these to drop what they cache. */
+export interface ChangeDocument extends BaseDocument {
+  readonly node: string;
+  readonly ids: readonly string[];
+  readonly expireAt: Date;
+}
+
+export interface AuditLogDocument extends BaseDocument {
+  /** 1, 2, 3, … without a gap. */
+  readonly sequence: number;
+  readonly event: AuditEvent;
+  /** Hex SHA-256 over the predecessor's hash and this event. */
+  readonly hash: string;
+  readonly previousHash: string;
+}
+
+export interface LeaseDocument extends BaseDocument {
+  readonly holder: string;
+  readonly expires: number;
+}
+
+/** Facts about the store itself; `_id: "schema"` holds the newest schema version that wrote to it. */
+export interface SystemDocument extends BaseDocument {
+  readonly schema: number;
+}
+
+export interface Documents {
+  readonly apis: ApiDocument;
+  readonly keys: KeyDocument;
+  readonly identities: IdentityDocument;
+  readonly permissions: PermissionDocument;
+  readonly roles: RoleDocument;
+  readonly rootKeys: RootKeyDocument;
+  readonly namespaces: NamespaceDocument;
+  readonly overrides: OverrideDocument;
+  readonly counters: CounterDocument;
+  readonly changes: ChangeDocument;
+  readonly audit: AuditLogDocument;
+  readonly leases: LeaseDocument;
+  readonly system: SystemDocument;
+}
+
+export type CollectionName = keyof Documents;

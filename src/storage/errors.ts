@@ -1,0 +1,19 @@
+/** A unique index refused a write. `index` is the name of its declaration, or `_id`. Nothing was written. */
+export class DuplicateKeyError extends Error {
+  readonly index: string;
+  constructor(index: string, options?: ErrorOptions) {
+    super(`duplicate key in index ${index}`, options);
+    this.name = "DuplicateKeyError";
+    this.index = index;
+  }
+}
+
+/** The store cannot be reached, or did not answer in time. `outcomeUnknown`: a write may still have happened. */
+export class StoreUnavailableError extends Error {
+  readonly outcomeUnknown: boolean;
+  constructor(message: string, options?: ErrorOptions & { outcomeUnknown?: boolean }) {
+    super(message, options);
+    this.name = "StoreUnavailableError";
+    this.outcomeUnknown = options?.outcomeUnknown ?? false;
+  }
+}

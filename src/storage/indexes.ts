@@ -1,0 +1,36 @@
+import type { CollectionName, Documents } from "./documents.ts";
+
+export interface IndexDeclaration<N extends CollectionName = CollectionName> {
+  readonly collection: N;
+  readonly name: string;
+  readonly fields: readonly (keyof Documents[N] & string)[];
+  readonly unique?: true;
+  /** Only documents that have this field are in the index. */
+  readonly onlyWith?: keyof Documents[N] & string;
+  /** The single field is a Date; documents are removed some time after it has passed. */
+  readonly expiry?: true;
+}
+
+const index = <N extends CollectionName>(declaration: IndexDeclaration<N>): IndexDeclaration =>
+  declaration as unknown as IndexDeclaration;
+
+const pending = (["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides"] as const).map(
+  (collection) => index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
+);
+
+/** Declared once for both engines. */
+export const indexes: readonly IndexDeclaration[] = [
+  index({ collection: "keys", name: "hash", fields: ["workspaceId", "hash"], unique: true, onlyWith: "hash" }),
+  index({ collection: "keys", name: "api", fields: ["workspaceId", "apiId", "_id"] }),
+  index({ collection: "keys", name: "identity", fields: ["workspaceId", "identityId", "_id"], onlyWith: "identityId" }),
+  index({ collection: "identities", name: "externalId", fields: ["workspaceId", "externalId"], unique: true, onlyWith: "externalId" }),
+  index({ collection: "permissions", name: "slug", fields: ["workspaceId", "slugKey"], unique: true, onlyWith: "slugKey" }),
+  index({ collection: "roles", name: "name", fields: ["workspaceId", "nameKey"], unique: true, onlyWith: "nameKey" }),
+  index({ collection: "rootKeys", name: "hash", fields: ["workspaceId", "hash"], unique: true, onlyWith: "hash" }),
+  index({ collection: "namespaces", name: "name", fields: ["workspaceId", "name"], unique: true }),
+  index({ collection: "overrides", name: "identifier", fields: ["workspaceId", "namespaceId", "identifier"], unique: true }),
+  index({ collection: "audit", name: "sequence", fields: ["workspaceId", "sequence"], unique: true }),
+  index({ collection: "counters", name: "expiry", fields: ["expireAt"], expiry: true }),
+  index({ collection: "changes", name: "expiry", fields: ["expireAt"], expiry: true }),
+  ...pending,
+];

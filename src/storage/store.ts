@@ -1,0 +1,15 @@
+import type { Collection } from "./collection.ts";
+import type { CollectionName, Documents } from "./documents.ts";
+
+/** A storage engine: `mongo` or `embedded`. */
+export interface Store {
+  /** For logs and metrics. */
+  readonly engine: "mongo" | "embedded";
+  collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
+  /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
+  prepare(signal?: AbortSignal): Promise<void>;
+  /** Resolves when the store answers; rejects with `StoreUnavailableError`. */
+  ping(signal?: AbortSignal): Promise<void>;
+  /** Waits for running operations, then releases everything. */
+  close(): Promise<void>;
+}

@@ -22,7 +22,7 @@ export type RpcCode =
   | "unavailable"
   | "unauthenticated";
 
-interface Appearance {
+export interface Appearance {
   /** Last segments of `error.type`. */
   readonly type: string;
   readonly status: number;
@@ -51,7 +51,41 @@ const titles = {
 
 const row = (status: keyof typeof titles, type: string, code: RpcCode): Appearance => ({ type, status, title: titles[status], code });
 
-export const appearances = {
+export type Reason =
+  | "invalid_input"
+  | "permissions_query_syntax_error"
+  | "request_body_unreadable"
+  | "request_body_too_large"
+  | "request_timeout"
+  | "client_closed_request"
+  | "workspace_rate_limited"
+  | "authentication_missing"
+  | "authentication_malformed"
+  | "authentication_key_not_found"
+  | "authentication_key_disabled"
+  | "authentication_key_expired"
+  | "insufficient_permissions"
+  | "api_not_found"
+  | "key_not_found"
+  | "identity_not_found"
+  | "permission_not_found"
+  | "role_not_found"
+  | "ratelimit_namespace_not_found"
+  | "ratelimit_override_not_found"
+  | "migration_not_found"
+  | "ratelimit_namespace_gone"
+  | "identity_already_exists"
+  | "permission_already_exists"
+  | "role_already_exists"
+  | "precondition_failed"
+  | "protected_resource"
+  | "unexpected_error"
+  | "service_unavailable"
+  | "procedure_not_found"
+  | "method_not_allowed"
+  | "not_implemented";
+
+export const appearances: Readonly<Record<Reason, Appearance>> = {
   invalid_input: row(400, "unkey/application/invalid_input", "invalid_argument"),
   permissions_query_syntax_error: row(400, "user/bad_request/permissions_query_syntax_error", "invalid_argument"),
   request_body_unreadable: row(400, "user/bad_request/request_body_unreadable", "invalid_argument"),
@@ -84,9 +118,7 @@ export const appearances = {
   procedure_not_found: row(404, "unkey/application/procedure_not_found", "unimplemented"),
   method_not_allowed: row(405, "unkey/application/method_not_allowed", "unimplemented"),
   not_implemented: row(501, "unkey/application/not_implemented", "unimplemented"),
-} as const satisfies Record<string, Appearance>;
-
-export type Reason = keyof typeof appearances;
+};
 
 /**
  * The one error that procedures throw. `detail` is shown to the caller: it names the field, permission or object,

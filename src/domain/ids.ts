@@ -1,7 +1,22 @@
 import { randomFillSync } from "node:crypto";
 
 /** Kinds of ids (protocol §4), plus `ch` for entries of the changes feed and `node` for one process. */
-export type IdPrefix = "req" | "key" | "api" | "id" | "perm" | "role" | "rl" | "rlns" | "rlor" | "rk" | "log" | "cor" | "mig" | "ch" | "node";
+export type IdPrefix =
+  | "req"
+  | "key"
+  | "api"
+  | "id"
+  | "perm"
+  | "role"
+  | "rl"
+  | "rlns"
+  | "rlor"
+  | "rk"
+  | "log"
+  | "cor"
+  | "mig"
+  | "ch"
+  | "node";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const TIME_LENGTH = 8;

@@ -23,7 +23,8 @@ export interface Operators<T> {
   readonly $regex?: string;
 }
 
-export type Condition<T> = NonNullable<T> extends Comparable ? NonNullable<T> | Operators<NonNullable<T>> : Pick<Operators<never>, "$exists">;
+export type Condition<T> =
+  NonNullable<T> extends Comparable ? NonNullable<T> | Operators<NonNullable<T>> : Pick<Operators<never>, "$exists">;
 
 /** All conditions must hold. `$or` needs at least one member. */
 export type Filter<D> = { readonly [K in keyof D]?: Condition<D[K]> } & { readonly $or?: readonly Filter<D>[] };

@@ -11,11 +11,10 @@ export interface IndexDeclaration<N extends CollectionName = CollectionName> {
   readonly expiry?: true;
 }
 
-const index = <N extends CollectionName>(declaration: IndexDeclaration<N>): IndexDeclaration =>
-  declaration as unknown as IndexDeclaration;
+const index = <N extends CollectionName>(declaration: IndexDeclaration<N>): IndexDeclaration => declaration as unknown as IndexDeclaration;
 
-const pending = (["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides"] as const).map(
-  (collection) => index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
+const pending = (["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides"] as const).map((collection) =>
+  index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
 );
 
 /** Declared once for both engines. */

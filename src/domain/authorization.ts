@@ -116,8 +116,8 @@ export const compileGrants = (permissions: readonly string[]): Grants => {
   for (const text of permissions) {
     const permission = parsePermission(text);
     if (!permission) continue;
-    let scope = scopes.get(permission.action);
-    if (!scope) scopes.set(permission.action, (scope = { all: false, ids: new Set() }));
+    const scope = scopes.get(permission.action) ?? { all: false, ids: new Set<string>() };
+    scopes.set(permission.action, scope);
     if (permission.id === "*") scope.all = true;
     else scope.ids.add(permission.id);
   }

@@ -46,6 +46,8 @@ export interface AuditedDocument extends BaseDocument {
   readonly outbox?: readonly AuditEvent[];
   /** Changes with every push to `outbox`, absent when that is empty: finds the documents with pending events. */
   readonly pendingMark?: string;
+  /** Deleted for good: the row itself goes as soon as its events have reached the audit log. */
+  readonly erased?: boolean;
 }
 
 export interface StoredRatelimit {

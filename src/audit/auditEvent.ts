@@ -1,0 +1,59 @@
+import type { Clock } from "../domain/clock.ts";
+import { createId } from "../domain/ids.ts";
+import type { AuditActor, AuditEvent, AuditResource } from "../storage/documents.ts";
+
+/** The names of protocol §11. */
+export type AuditEventName =
+  | "api.create"
+  | "api.delete"
+  | "key.create"
+  | "key.update"
+  | "key.delete"
+  | "identity.create"
+  | "permission.create"
+  | "role.create"
+  | "ratelimitNamespace.create"
+  | "authorization.connect_permission_and_key"
+  | "authorization.disconnect_permission_and_key"
+  | "authorization.connect_role_and_key"
+  | "authorization.disconnect_role_and_key"
+  | "authorization.connect_role_and_permission"
+  | "rootKey.create"
+  | "rootKey.update"
+  | "rootKey.delete";
+
+/** Who makes a change, and from where; the same for all events of one call. */
+export interface AuditSource {
+  readonly actor: AuditActor;
+  readonly correlationId: string;
+  readonly now: number;
+  readonly remoteIp?: string | undefined;
+  readonly userAgent?: string | undefined;
+}
+
+/** @param display what happened, for a person to read; never a secret. */
+export const auditEvent = (
+  source: AuditSource,
+  event: AuditEventName,
+  display: string,
+  ...resources: readonly AuditResource[]
+): AuditEvent => ({
+  id: createId("log", source.now),
+  event,
+  time: source.now,
+  actor: source.actor,
+  display,
+  ...(source.remoteIp === undefined ? {} : { remoteIp: source.remoteIp }),
+  ...(source.userAgent === undefined ? {} : { userAgent: source.userAgent }),
+  resources,
+  correlationId: source.correlationId,
+});
+
+/** The command line and the service itself act as `system` (protocol §11). */
+export const systemSource = (clock: Clock): AuditSource => {
+  const now = clock.now();
+  return { actor: { type: "system", id: "system" }, correlationId: createId("cor", now), now };
+};
+
+/** A resource; a name is left out where there is none. */
+export const resource = (type: string, id: string, name?: string): AuditResource => ({ type, id, ...(name === undefined ? {} : { name }) });

@@ -1,0 +1,135 @@
+import { hash } from "node:crypto";
+import type { Clock } from "../domain/clock.ts";
+import { createId } from "../domain/ids.ts";
+import { type AuditedCollection, type AuditLogRepository, auditedCollections } from "../storage/auditLog.ts";
+import { type AuditEvent, type AuditedDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/documents.ts";
+import { DuplicateKeyError } from "../storage/errors.ts";
+import type { LeasesRepository } from "../storage/leases.ts";
+
+const RUN_EVERY_MS = 1_000;
+const LEASE_MS = 10_000;
+const DOCUMENTS_PER_ROUND = 200;
+
+/** Hash of the (imaginary) entry before the first one. */
+const GENESIS = "0".repeat(64);
+
+/** Hex SHA-256 that chains an event to its predecessor's hash. Property order is part of the format. */
+export const chainHash = (previousHash: string, sequence: number, event: AuditEvent): string => {
+  const { id, event: name, time, actor, display, remoteIp, userAgent, resources, correlationId } = event;
+  const canonical = JSON.stringify([
+    previousHash,
+    sequence,
+    id,
+    name,
+    time,
+    [actor.type, actor.id, actor.name ?? null],
+    display,
+    remoteIp ?? null,
+    userAgent ?? null,
+    resources.map((item) => [item.type, item.id, item.name ?? null]),
+    correlationId,
+  ]);
+  return hash("sha256", canonical, "hex");
+};
+
+const chain = (head: AuditLogDocument | null, events: readonly AuditEvent[]): AuditLogDocument[] => {
+  let previousHash = head?.hash ?? GENESIS;
+  let sequence = head?.sequence ?? 0;
+  return events.map((event) => {
+    sequence++;
+    const entry = { previousHash, hash: chainHash(previousHash, sequence, event), sequence };
+    previousHash = entry.hash;
+    return { _id: event.id, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, event, ...entry };
+  });
+};
+
+export interface AuditMover {
+  readonly start: () => void;
+  /** Moves all that is pending now, unless another node does; used by tests and at shutdown. */
+  readonly run: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface AuditMoverOptions {
+  readonly clock: Clock;
+  readonly auditLog: AuditLogRepository;
+  readonly leases: LeasesRepository;
+  readonly onError?: (error: unknown) => void;
+}
+
+/**
+ * Moves events from the outboxes of changed documents into the hash-chained audit log (DESIGN §3). Event id and
+ * sequence number are unique there, so a stalled lease holder cannot fork the chain: the loser re-reads the head. An
+ * event leaves its outbox only after its insert was acknowledged.
+ */
+export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMoverOptions): AuditMover => {
+  const node = createId("node", clock.now());
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let stopped = false;
+
+  const append = async (events: readonly AuditEvent[]): Promise<void> => {
+    let rest = events;
+    while (rest.length > 0) {
+      try {
+        await auditLog.append(chain(await auditLog.head(), rest));
+        return;
+      } catch (error) {
+        if (!(error instanceof DuplicateKeyError)) throw error;
+        // Part of them is in the log already, from here or from an earlier, interrupted move.
+        const known = await Promise.all(rest.map((event) => auditLog.has(event.id)));
+        rest = rest.filter((_, i) => !known[i]);
+      }
+    }
+  };
+
+  const moveCollection = async (collection: AuditedCollection): Promise<number> => {
+    const documents: AuditedDocument[] = await auditLog.findPending(collection, DOCUMENTS_PER_ROUND);
+    const events = documents.flatMap((document) => document.outbox ?? []);
+    events.sort((a, b) => a.time - b.time);
+    await append(events);
+    await Promise.all(documents.map((document) => auditLog.settle(collection, document)));
+    return documents.length;
+  };
+
+  const move = async (): Promise<void> => {
+    if (!(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
+    for (const collection of auditedCollections) {
+      while ((await moveCollection(collection)) === DOCUMENTS_PER_ROUND) {
+        if (!(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
+      }
+    }
+  };
+
+  const run = (): Promise<void> => {
+    running ??= move().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+
+  const schedule = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      run().catch((error: unknown) => onError?.(error)).finally(schedule);
+    }, RUN_EVERY_MS);
+    timer.unref();
+  };
+
+  return {
+    start: schedule,
+    run,
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      try {
+        await running;
+        await run();
+        await leases.release("audit", node);
+      } catch (error) {
+        // What is pending stays in its outbox for the next node, or the next start.
+        onError?.(error);
+      }
+    },
+  };
+};

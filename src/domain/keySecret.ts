@@ -1,0 +1,48 @@
+import { hash, randomBytes } from "node:crypto";
+import { type Secret, secret } from "./secret.ts";
+
+const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/** Base58 with the Bitcoin alphabet; each leading zero byte becomes a `1`. */
+export const encodeBase58 = (bytes: Uint8Array): string => {
+  let zeros = 0;
+  while (zeros < bytes.length && bytes[zeros] === 0) zeros++;
+  // Little-endian base-58 digits, multiplied by 256 for each further byte.
+  const digits: number[] = [];
+  for (let i = zeros; i < bytes.length; i++) {
+    let carry = bytes[i] as number;
+    for (let j = 0; j < digits.length; j++) {
+      carry += (digits[j] as number) * 256;
+      digits[j] = carry % 58;
+      carry = Math.floor(carry / 58);
+    }
+    while (carry > 0) {
+      digits.push(carry % 58);
+      carry = Math.floor(carry / 58);
+    }
+  }
+  let text = "1".repeat(zeros);
+  for (let i = digits.length - 1; i >= 0; i--) text += BASE58[digits[i] as number];
+  return text;
+};
+
+/** A new secret of an API key, and what may be stored and shown of it (keys §1.1). */
+export interface KeySecret {
+  /** The key itself: `<prefix>_<base58>`, or the bare base58. */
+  readonly key: Secret;
+  /** Base64 SHA-256 of the key. */
+  readonly hash: string;
+  /** The prefix with its `_` and the first four characters of the secret part. */
+  readonly start: string;
+}
+
+/** Base64 SHA-256 of the UTF-8 bytes of a key, 44 characters: the form in which secrets are stored and looked up. */
+export const hashKey = (key: string): string => hash("sha256", key, "base64");
+
+/** @param byteLength 16–255 bytes from a CSPRNG. @param prefix 1–16 characters; may hold `_`. */
+export const createKeySecret = (byteLength: number, prefix: string | undefined): KeySecret => {
+  const secretPart = encodeBase58(randomBytes(byteLength));
+  const head = prefix === undefined ? "" : `${prefix}_`;
+  const key = head + secretPart;
+  return { key: secret(key), hash: hashKey(key), start: head + secretPart.slice(0, 4) };
+};

@@ -1,0 +1,126 @@
+import { ServiceError } from "./errors.ts";
+
+/** A parsed permission query (verify §4). A text is the slug that must be granted. */
+export type PermissionQuery = string | { readonly operator: "and" | "or"; readonly operands: readonly PermissionQuery[] };
+
+interface Token {
+  readonly kind: "permission" | "and" | "or" | "(" | ")" | "end";
+  readonly text: string;
+  readonly position: number;
+}
+
+const isWhitespace = (character: string): boolean => character === " " || character === "\t" || character === "\n" || character === "\r";
+
+const isPermissionCharacter = (code: number): boolean =>
+  (code >= 0x61 && code <= 0x7a) || // a-z
+  (code >= 0x41 && code <= 0x5a) || // A-Z
+  (code >= 0x2d && code <= 0x3a) || // - . / 0-9 :
+  code === 0x5f || // _
+  code === 0x2a; // *
+
+const syntaxError = (message: string, position: number): ServiceError => {
+  const detail = `The permission query is malformed: ${message} at position ${position}.`;
+  return new ServiceError("permissions_query_syntax_error", detail, {
+    violations: [
+      { location: "body.permissions", message: detail, fix: "Write permissions joined by AND and OR, with balanced parentheses." },
+    ],
+  });
+};
+
+const wordKind = (word: string): "and" | "or" | "permission" => {
+  const lower = word.length <= 3 ? word.toLowerCase() : "";
+  return lower === "and" || lower === "or" ? lower : "permission";
+};
+
+const tokenize = (query: string): Token[] => {
+  const tokens: Token[] = [];
+  let position = 0;
+  while (position < query.length) {
+    const character = query[position] as string;
+    if (isWhitespace(character)) {
+      position++;
+      continue;
+    }
+    if (character === "(" || character === ")") {
+      tokens.push({ kind: character, text: character, position });
+      position++;
+      continue;
+    }
+    let end = position;
+    while (end < query.length && isPermissionCharacter(query.charCodeAt(end))) end++;
+    if (end === position) throw syntaxError("unexpected character", position);
+    const text = query.slice(position, end);
+    tokens.push({ kind: wordKind(text), text, position });
+    position = end;
+  }
+  tokens.push({ kind: "end", text: "", position: query.length });
+  return tokens;
+};
+
+const describe = (token: Token): string => (token.kind === "end" ? "unexpected end" : `unexpected '${token.text}'`);
+
+/**
+ * Parses `a AND (b OR c)`: OR binds weaker than AND, operators in any letter case, ASCII only. The query has at most
+ * 1,000 characters (the field rule sees to that), which bounds the recursion.
+ * Throws 400 `permissions_query_syntax_error` with a 0-based position.
+ */
+export const parsePermissionQuery = (query: string): PermissionQuery => {
+  const tokens = tokenize(query);
+  let next = 0;
+  const peek = (): Token => tokens[next] as Token;
+
+  const primary = (): PermissionQuery => {
+    const token = peek();
+    next++;
+    if (token.kind === "permission") return token.text;
+    if (token.kind !== "(") throw syntaxError(`${describe(token)}, expected a permission or '('`, token.position);
+    const inner = sequence("or");
+    const closing = peek();
+    if (closing.kind !== ")") throw syntaxError(`${describe(closing)}, expected ')'`, closing.position);
+    next++;
+    return inner;
+  };
+
+  const sequence = (operator: "and" | "or"): PermissionQuery => {
+    const operand = operator === "or" ? () => sequence("and") : primary;
+    const operands = [operand()];
+    while (peek().kind === operator) {
+      next++;
+      operands.push(operand());
+    }
+    return operands.length === 1 ? (operands[0] as PermissionQuery) : { operator, operands };
+  };
+
+  const parsed = sequence("or");
+  const rest = peek();
+  if (rest.kind !== "end") throw syntaxError(`${describe(rest)}, expected AND, OR or the end`, rest.position);
+  return parsed;
+};
+
+/** The permissions that a key holds, prepared for queries. */
+export interface GrantedPermissions {
+  /** Slugs as granted, each once, sorted. */
+  readonly slugs: readonly string[];
+  readonly has: (permission: string) => boolean;
+}
+
+/**
+ * A granted slug covers itself; one that ends in `.*` or `:*` also covers whatever starts with the text before the
+ * `*` and has at least one more character; a bare `*` covers everything. A `*` elsewhere is literal.
+ */
+export const grantPermissions = (granted: Iterable<string>): GrantedPermissions => {
+  const exact = new Set(granted);
+  const slugs = [...exact].sort();
+  const all = exact.has("*");
+  const stems = slugs.filter((slug) => slug.endsWith(".*") || slug.endsWith(":*")).map((slug) => slug.slice(0, -1));
+  const has = (permission: string): boolean =>
+    all || exact.has(permission) || stems.some((stem) => permission.length > stem.length && permission.startsWith(stem));
+  return { slugs, has };
+};
+
+export const satisfies = (granted: GrantedPermissions, query: PermissionQuery): boolean => {
+  if (typeof query === "string") return granted.has(query);
+  return query.operator === "and"
+    ? query.operands.every((operand) => satisfies(granted, operand))
+    : query.operands.some((operand) => satisfies(granted, operand));
+};

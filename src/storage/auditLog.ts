@@ -1,0 +1,44 @@
+import { type AuditLogDocument, type AuditedDocument, WORKSPACE_ID } from "./documents.ts";
+import type { Store } from "./store.ts";
+
+/** Collections whose documents have an outbox. */
+export const auditedCollections = ["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides"] as const;
+export type AuditedCollection = (typeof auditedCollections)[number];
+
+export interface AuditLogRepository {
+  /** The newest entry, or null when the log is empty. */
+  readonly head: () => Promise<AuditLogDocument | null>;
+  readonly has: (eventId: string) => Promise<boolean>;
+  /** In order, stopping at the first that is refused: `DuplicateKeyError` of `_id` (known event) or `sequence` (someone else extended the chain). */
+  readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
+  /** Up to `limit` documents with events that have not been moved yet. */
+  readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;
+  /** Takes the moved events out of the document, and removes the document itself if it was erased. */
+  readonly settle: (collection: AuditedCollection, document: AuditedDocument) => Promise<void>;
+}
+
+export const createAuditLogRepository = (store: Store): AuditLogRepository => {
+  const audit = store.collection("audit");
+  return {
+    head: () => audit.findOne({ workspaceId: WORKSPACE_ID }, { sort: { sequence: -1 } }),
+    has: async (eventId) => (await audit.findOne({ _id: eventId })) !== null,
+    append: async (entries) => {
+      await audit.insertMany(entries);
+    },
+    findPending: (collection, limit) =>
+      store.collection(collection as "apis").find({ pendingMark: { $exists: true } }, { limit }).toArray(),
+    settle: async (collection, { _id, pendingMark, erased, outbox }) => {
+      if (pendingMark === undefined) return;
+      const documents = store.collection(collection as "apis");
+      if (erased) {
+        await documents.deleteOne({ _id, pendingMark });
+        return;
+      }
+      // The mark moves with every push: if it still stands, the outbox holds just what was read.
+      const result = await documents.updateOne({ _id, pendingMark }, { $unset: { outbox: "", pendingMark: "" } });
+      if (result.matchedCount === 0 && outbox) {
+        await documents.updateOne({ _id }, { $pull: { outbox: { id: { $in: outbox.map((event) => event.id) } } } });
+      }
+    },
+  };
+};

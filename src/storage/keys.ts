@@ -1,0 +1,81 @@
+import { notDeleted, withEvents } from "./audited.ts";
+import type { OperationOptions, Update } from "./collection.ts";
+import { type AuditEvent, type KeyDocument, WORKSPACE_ID } from "./documents.ts";
+import type { Store } from "./store.ts";
+
+/** Tag under which a look-up by secret is cached, also one that found nothing. */
+export const hashTag = (hash: string): string => `hash:${hash}`;
+
+export interface KeysRepository {
+  /** The key unless it is deleted; whether its API lives is the caller's question. */
+  readonly find: (keyId: string, options?: OperationOptions) => Promise<KeyDocument | null>;
+  readonly findByHash: (hash: string, options?: OperationOptions) => Promise<KeyDocument | null>;
+  /** Rejects with `DuplicateKeyError` when the id or the hash is taken. */
+  readonly insert: (key: KeyDocument) => Promise<void>;
+  /**
+   * Writes a change of configuration if the key is still what `key` says (same revision, not deleted). False: it is
+   * not, and nothing was written.
+   */
+  readonly update: (key: KeyDocument, update: Update<KeyDocument>, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  /** Marks the key as deleted; its hash stays taken. False when it already was. */
+  readonly delete: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  /** Deletes for good: the hash is free again at once, the row goes when its events have been moved. */
+  readonly erase: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  /**
+   * Takes `amount` credits (0 or more) if the balance allows it, in one conditional write. The document as it is
+   * afterwards, or null when the key is deleted, unlimited, or its balance too small.
+   */
+  readonly spend: (keyId: string, amount: number) => Promise<KeyDocument | null>;
+}
+
+/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
+export const createKeysRepository = (store: Store, announce: (ids: readonly string[]) => void): KeysRepository => {
+  const keys = store.collection("keys");
+
+  const remove = async (key: KeyDocument, update: Update<KeyDocument>, events: readonly AuditEvent[], options?: OperationOptions): Promise<boolean> => {
+    try {
+      const result = await keys.updateOne({ _id: key._id, ...notDeleted }, withEvents(update, events), options);
+      return result.matchedCount === 1;
+    } finally {
+      announce([key._id, ...(key.hash === undefined ? [] : [hashTag(key.hash)])]);
+    }
+  };
+
+  return {
+    find: (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options),
+    findByHash: (hash, options) => keys.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
+    insert: async (key) => {
+      try {
+        await keys.insertOne(key);
+      } finally {
+        if (key.hash !== undefined) announce([hashTag(key.hash)]);
+      }
+    },
+    update: async (key, update, events, options) => {
+      try {
+        const guarded = withEvents<KeyDocument>({ ...update, $inc: { ...update.$inc, revision: 1 } }, events);
+        const result = await keys.updateOne({ _id: key._id, revision: key.revision, ...notDeleted }, guarded, options);
+        return result.matchedCount === 1;
+      } finally {
+        announce([key._id]);
+      }
+    },
+    delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now } }, events, options),
+    erase: (key, now, events, options) =>
+      remove(
+        key,
+        {
+          $set: { deletedAt: now, erased: true, permissionIds: [], roleIds: [], ratelimits: [], start: "" },
+          $unset: { hash: "", meta: "", name: "", identityId: "" },
+        },
+        events,
+        options,
+      ),
+    spend: (keyId, amount) =>
+      keys.findOneAndUpdate(
+        { _id: keyId, remaining: { $gte: amount }, ...notDeleted },
+        { $inc: { remaining: -amount } },
+        { returnDocument: "after" },
+      ),
+  };
+};

@@ -1,0 +1,41 @@
+import { newDocument } from "./audited.ts";
+import type { OperationOptions } from "./collection.ts";
+import { type AuditEvent, type NamespaceDocument, WORKSPACE_ID } from "./documents.ts";
+import { insertOrReuse } from "./insertOrReuse.ts";
+import type { Store } from "./store.ts";
+
+export interface NamespacesRepository {
+  /** By id first, then by name; deleted ones included (ratelimit §1, §4). */
+  readonly find: (idOrName: string, options?: OperationOptions) => Promise<NamespaceDocument | null>;
+  readonly findOrCreate: (namespace: { id: string; name: string }, now: number, events: readonly AuditEvent[]) => Promise<NamespaceDocument>;
+}
+
+/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
+export const createNamespacesRepository = (store: Store, announce: (ids: readonly string[]) => void): NamespacesRepository => {
+  const namespaces = store.collection("namespaces");
+
+  const find: NamespacesRepository["find"] = async (idOrName, options) => {
+    const byId = idOrName.startsWith("rlns_") ? await namespaces.findOne({ _id: idOrName }, options) : null;
+    return byId ?? namespaces.findOne({ workspaceId: WORKSPACE_ID, name: idOrName }, options);
+  };
+
+  return {
+    find,
+    findOrCreate: ({ id, name }, now, events) =>
+      insertOrReuse(
+        () => find(name),
+        async () => {
+          const namespace: NamespaceDocument = { ...newDocument(id, now, events), name };
+          try {
+            await namespaces.insertOne(namespace);
+          } finally {
+            announce([namespaceTag(name)]);
+          }
+          return namespace;
+        },
+      ),
+  };
+};
+
+/** Tag under which a look-up by name is cached. */
+export const namespaceTag = (name: string): string => `namespace:${name}`;

@@ -1,0 +1,51 @@
+import { notDeleted, withEvents } from "./audited.ts";
+import type { OperationOptions, Update } from "./collection.ts";
+import { type AuditEvent, type RootKeyDocument, WORKSPACE_ID } from "./documents.ts";
+import { hashTag } from "./keys.ts";
+import type { Store } from "./store.ts";
+
+const PAGE = 500;
+
+export interface RootKeysRepository {
+  readonly find: (rootKeyId: string, options?: OperationOptions) => Promise<RootKeyDocument | null>;
+  readonly findByHash: (hash: string, options?: OperationOptions) => Promise<RootKeyDocument | null>;
+  /** All that are not deleted, ascending by id. */
+  readonly list: (options?: OperationOptions) => Promise<RootKeyDocument[]>;
+  readonly insert: (rootKey: RootKeyDocument) => Promise<void>;
+  /** False when it does not exist or is deleted. */
+  readonly update: (rootKeyId: string, update: Update<RootKeyDocument>, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+}
+
+/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
+export const createRootKeysRepository = (store: Store, announce: (ids: readonly string[]) => void): RootKeysRepository => {
+  const rootKeys = store.collection("rootKeys");
+  return {
+    find: (rootKeyId, options) => rootKeys.findOne({ _id: rootKeyId, ...notDeleted }, options),
+    findByHash: (hash, options) => rootKeys.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
+    list: async (options) => {
+      const all: RootKeyDocument[] = [];
+      for (let after = ""; ; ) {
+        const page = await rootKeys.find({ _id: { $gt: after }, ...notDeleted }, { ...options, sort: { _id: 1 }, limit: PAGE }).toArray();
+        all.push(...page);
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) return all;
+        after = last._id;
+      }
+    },
+    insert: async (rootKey) => {
+      try {
+        await rootKeys.insertOne(rootKey);
+      } finally {
+        if (rootKey.hash !== undefined) announce([hashTag(rootKey.hash)]);
+      }
+    },
+    update: async (rootKeyId, update, events, options) => {
+      try {
+        const result = await rootKeys.updateOne({ _id: rootKeyId, ...notDeleted }, withEvents(update, events), options);
+        return result.matchedCount === 1;
+      } finally {
+        announce([rootKeyId]);
+      }
+    },
+  };
+};

@@ -1,0 +1,248 @@
+import { isIP, isIPv4 } from "node:net";
+
+/** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
+export interface Config {
+  readonly host: string;
+  /** 0 = a free port. */
+  readonly port: number;
+  readonly adminHost: string;
+  /** 0 = a free port. */
+  readonly adminPort: number;
+  readonly dataDir: string;
+  /** May hold a password: print only `withoutCredentials` of it. Absent = the embedded store under `dataDir`. */
+  readonly mongodbUrl: string | undefined;
+  readonly tls: TlsFiles | undefined;
+  readonly logLevel: LogLevel;
+  /** Absolute http(s) URL without a trailing slash; `error.type` is this + `/errors/…` (protocol §5). */
+  readonly errorsBaseUrl: string;
+  readonly maxBodyBytes: number;
+  /** Calls per minute of the whole workspace (protocol §8); absent = no limit, 0 = everything is refused. */
+  readonly managementRateLimit: number | undefined;
+  readonly ratelimitStoreDown: "allow" | "deny";
+  /** Addresses and networks whose `X-Forwarded-For` is believed, as `address/prefix`. */
+  readonly trustedProxies: readonly string[];
+}
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** What a parser found: the value, or what a right one would look like. */
+type Parsed<T> = { readonly value: T } | { readonly expected: string };
+
+interface Variable<T> {
+  readonly name: string;
+  /** Parsed like a value from the environment; undefined = may stay unset. */
+  readonly byDefault: string | undefined;
+  readonly description: string;
+  readonly parse: (text: string) => Parsed<T>;
+}
+
+const text = (value: string): Parsed<string> => ({ value });
+
+const host = (value: string): Parsed<string> =>
+  isIP(value) !== 0 || /^(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(value)
+    ? { value }
+    : { expected: "an IP address or a host name without a port" };
+
+const integer =
+  (min: number, max: number) =>
+  (value: string): Parsed<number> => {
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+    return number >= min && number <= max ? { value: number } : { expected: `a whole number from ${min} to ${max}` };
+  };
+
+const oneOf =
+  <T extends string>(values: readonly T[]) =>
+  (value: string): Parsed<T> => {
+    const found = values.find((candidate) => candidate === value);
+    return found === undefined ? { expected: `one of ${values.join(", ")}` } : { value: found };
+  };
+
+const mongodbUrl = (value: string): Parsed<string> =>
+  /^mongodb(\+srv)?:\/\/([^\s/@]+@)?[^\s/@?#]+([/?][^\s@]*)?$/.test(value)
+    ? { value }
+    : { expected: "mongodb://[user:password@]host[:port][,…][/database][?options] or mongodb+srv://…, special characters percent-encoded" };
+
+const webUrl = (value: string): Parsed<string> => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const plain = url && /^https?:$/.test(url.protocol) && !/[?#@\s]/.test(value);
+  return plain ? { value: value.replace(/\/+$/, "") } : { expected: "an http or https URL without credentials, query or fragment" };
+};
+
+/** `10.0.0.0/8`, `192.0.2.7` (taken as /32), `2001:db8::/32`. */
+const network = (entry: string): string | undefined => {
+  const [address = "", prefix, ...rest] = entry.split("/");
+  if (rest.length > 0 || isIP(address) === 0 || address.includes("%")) return undefined;
+  const width = isIPv4(address) ? 32 : 128;
+  if (prefix === undefined) return `${address}/${width}`;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= width ? `${address}/${Number(prefix)}` : undefined;
+};
+
+const networks = (value: string): Parsed<readonly string[]> => {
+  const list: string[] = [];
+  for (const entry of value.split(",")) {
+    const parsed = network(entry.trim());
+    if (parsed === undefined) return { expected: "IP addresses or networks such as 10.0.0.0/8, separated by commas" };
+    list.push(parsed);
+  }
+  return { value: list };
+};
+
+/** The one table of variables: what README prints, `latchkey help` shows and `loadConfig` reads. */
+const variables = {
+  host: {
+    name: "HOST",
+    byDefault: "127.0.0.1",
+    description: "Address that the service listens on; `0.0.0.0` or `::` for all.",
+    parse: host,
+  },
+  port: {
+    name: "PORT",
+    byDefault: "3000",
+    description: "Port of `/v2`, gRPC, gRPC-Web and Connect; `0` picks a free one.",
+    parse: integer(0, 65_535),
+  },
+  adminHost: {
+    name: "ADMIN_HOST",
+    byDefault: undefined,
+    description: "Address of the admin port; the value of `HOST` when unset.",
+    parse: host,
+  },
+  adminPort: {
+    name: "ADMIN_PORT",
+    byDefault: "9090",
+    description: "Port of `/metrics`, `/livez` and `/readyz`, without authentication; `0` picks a free one.",
+    parse: integer(0, 65_535),
+  },
+  dataDir: {
+    name: "DATA_DIR",
+    byDefault: "./data",
+    description: "Directory of the embedded store and of the first root key.",
+    parse: text,
+  },
+  mongodbUrl: {
+    name: "MONGODB_URL",
+    byDefault: undefined,
+    description: "MongoDB to keep the state in, database `latchkey` unless the URL names one; the embedded store when unset.",
+    parse: mongodbUrl,
+  },
+  certFile: {
+    name: "TLS_CERT",
+    byDefault: undefined,
+    description: "PEM file with the certificate chain; with `TLS_KEY` the service port speaks TLS only. Read again on SIGHUP.",
+    parse: text,
+  },
+  keyFile: { name: "TLS_KEY", byDefault: undefined, description: "PEM file with the private key of `TLS_CERT`.", parse: text },
+  logLevel: {
+    name: "LOG_LEVEL",
+    byDefault: "info",
+    description: `Least severe log lines that are written: ${logLevels.map((level) => `\`${level}\``).join(", ")}.`,
+    parse: oneOf(logLevels),
+  },
+  errorsBaseUrl: {
+    name: "ERRORS_BASE_URL",
+    byDefault: "https://latchkey.example/docs",
+    description: "What `error.type` starts with, before `/errors/…`: where you keep documentation for your callers.",
+    parse: webUrl,
+  },
+  maxBodyBytes: {
+    name: "MAX_BODY_BYTES",
+    byDefault: "10485760",
+    description: "Largest request body in bytes, after decompression; larger ones are answered 413.",
+    parse: integer(1024, 1_073_741_824),
+  },
+  managementRateLimit: {
+    name: "MANAGEMENT_RATE_LIMIT",
+    byDefault: undefined,
+    description: "Authenticated calls per minute, all root keys together; `0` refuses every call, no limit when unset.",
+    parse: integer(0, 1_000_000_000),
+  },
+  ratelimitStoreDown: {
+    name: "RATELIMIT_STORE_DOWN",
+    byDefault: "allow",
+    description: "Rate limits while the store is away: `allow` admits at most one further limit per node and window, `deny` none.",
+    parse: oneOf(["allow", "deny"] as const),
+  },
+  trustedProxies: {
+    name: "TRUSTED_PROXIES",
+    byDefault: undefined,
+    description: "Comma-separated addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` names the caller's address.",
+    parse: networks,
+  },
+} as const satisfies Record<string, Variable<unknown>>;
+
+/** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
+export interface ConfigVariable {
+  readonly name: string;
+  readonly byDefault: string | undefined;
+  readonly description: string;
+}
+
+/** All variables, in the order in which they are documented. */
+export const configVariables: readonly ConfigVariable[] = Object.values(variables);
+
+/**
+ * Reads the configuration out of an environment. Pure: opens no file and asks no network.
+ *
+ * Every problem is reported at once, one sentence each, naming its variable. A malformed or empty value is a problem,
+ * never replaced by the default. What may hold a password is not repeated.
+ */
+export const loadConfig = (
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly ok: Config } | { readonly problems: readonly string[] } => {
+  const problems = new Map<string, string>();
+
+  const read = <T>({ name, byDefault, parse }: Variable<T>): T | undefined => {
+    const given = env[name] ?? byDefault;
+    if (given === undefined) return undefined;
+    const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
+    if ("value" in parsed) return parsed.value;
+    const mayHoldPassword = given.includes("@") || (name === variables.mongodbUrl.name && given.trim() !== "");
+    const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
+    problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
+    return undefined;
+  };
+  const readRequired = <T>(variable: Variable<T> & { readonly byDefault: string }): T => {
+    const value = read(variable);
+    if (value !== undefined) return value;
+    const fallback = variable.parse(variable.byDefault);
+    if ("value" in fallback) return fallback.value;
+    throw new Error(`the default of ${variable.name} is not ${fallback.expected}`);
+  };
+
+  const certFile = read(variables.certFile);
+  const keyFile = read(variables.keyFile);
+  if ((env.TLS_CERT === undefined) !== (env.TLS_KEY === undefined)) {
+    problems.set("TLS", "TLS_CERT and TLS_KEY: set both or neither");
+  }
+  const serviceHost = readRequired(variables.host);
+  const config: Config = {
+    host: serviceHost,
+    port: readRequired(variables.port),
+    adminHost: read(variables.adminHost) ?? serviceHost,
+    adminPort: readRequired(variables.adminPort),
+    dataDir: readRequired(variables.dataDir),
+    mongodbUrl: read(variables.mongodbUrl),
+    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    logLevel: readRequired(variables.logLevel),
+    errorsBaseUrl: readRequired(variables.errorsBaseUrl),
+    maxBodyBytes: readRequired(variables.maxBodyBytes),
+    managementRateLimit: read(variables.managementRateLimit),
+    ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
+    trustedProxies: read(variables.trustedProxies) ?? [],
+  };
+  const portsRead = !problems.has("PORT") && !problems.has("ADMIN_PORT");
+  if (portsRead && config.port === config.adminPort && config.port !== 0) {
+    problems.set("PORT", `PORT and ADMIN_PORT: both are ${config.port}, they need two different ports`);
+  }
+  return problems.size > 0 ? { problems: [...problems.values()] } : { ok: config };
+};
+
+/** A connection URL as it may be printed: scheme, hosts and database, without user, password and options. */
+export const withoutCredentials = (url: string): string => url.replace(/^([a-z0-9+]+:\/\/).*@/is, "$1").replace(/\?.*$/s, "");

@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import { configVariables, loadConfig, withoutCredentials } from "../src/config.ts";
+
+const problemsOf = (env: Record<string, string>): readonly string[] => {
+  const result = loadConfig(env);
+  return "problems" in result ? result.problems : [];
+};
+
+const configOf = (env: Record<string, string>) => {
+  const result = loadConfig(env);
+  if ("problems" in result) throw new Error(result.problems.join("\n"));
+  return result.ok;
+};
+
+describe("an empty environment", () => {
+  test("gives a complete configuration", () => {
+    expect(configOf({})).toEqual({
+      host: "127.0.0.1",
+      port: 3000,
+      adminHost: "127.0.0.1",
+      adminPort: 9090,
+      dataDir: "./data",
+      mongodbUrl: undefined,
+      tls: undefined,
+      logLevel: "info",
+      errorsBaseUrl: "https://latchkey.example/docs",
+      maxBodyBytes: 10_485_760,
+      managementRateLimit: undefined,
+      ratelimitStoreDown: "allow",
+      trustedProxies: [],
+    });
+  });
+
+  test("every default passes its own parser", () => {
+    const defaults = configVariables.flatMap(({ name, byDefault }) => (byDefault === undefined ? [] : [[name, byDefault] as const]));
+    expect(problemsOf(Object.fromEntries(defaults))).toEqual([]);
+  });
+});
+
+describe("a value that is set", () => {
+  test("is taken", () => {
+    const config = configOf({
+      HOST: "::",
+      PORT: "0",
+      ADMIN_HOST: "localhost",
+      ADMIN_PORT: "0",
+      DATA_DIR: "/var/lib/latchkey",
+      MONGODB_URL: "mongodb://a:27017,b:27017/db?replicaSet=rs0",
+      TLS_CERT: "cert.pem",
+      TLS_KEY: "key.pem",
+      LOG_LEVEL: "debug",
+      ERRORS_BASE_URL: "https://docs.example.com/latchkey/",
+      MAX_BODY_BYTES: "2048",
+      MANAGEMENT_RATE_LIMIT: "0",
+      RATELIMIT_STORE_DOWN: "deny",
+      TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.7,2001:db8::/32",
+    });
+    expect(config).toEqual({
+      host: "::",
+      port: 0,
+      adminHost: "localhost",
+      adminPort: 0,
+      dataDir: "/var/lib/latchkey",
+      mongodbUrl: "mongodb://a:27017,b:27017/db?replicaSet=rs0",
+      tls: { certFile: "cert.pem", keyFile: "key.pem" },
+      logLevel: "debug",
+      errorsBaseUrl: "https://docs.example.com/latchkey",
+      maxBodyBytes: 2048,
+      managementRateLimit: 0,
+      ratelimitStoreDown: "deny",
+      trustedProxies: ["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"],
+    });
+  });
+
+  test("the admin port listens where the service does unless told otherwise", () => {
+    expect(configOf({ HOST: "0.0.0.0" }).adminHost).toBe("0.0.0.0");
+  });
+});
+
+describe("a malformed value is refused, never replaced by the default", () => {
+  test.each([
+    ["PORT", "abc"],
+    ["PORT", "65536"],
+    ["PORT", "-1"],
+    ["PORT", "3000.5"],
+    ["PORT", "0x10"],
+    ["PORT", ""],
+    ["PORT", " 3000"],
+    ["HOST", "127.0.0.1:3000"],
+    ["HOST", "a b"],
+    ["HOST", " "],
+    ["DATA_DIR", ""],
+    ["MONGODB_URL", ""],
+    ["MONGODB_URL", "postgres://localhost/db"],
+    ["MONGODB_URL", "mongodb://"],
+    ["MONGODB_URL", "mongodb://user:pa/ss@host/db"],
+    ["LOG_LEVEL", "verbose"],
+    ["LOG_LEVEL", "INFO"],
+    ["ERRORS_BASE_URL", "docs"],
+    ["ERRORS_BASE_URL", "ftp://example.com"],
+    ["ERRORS_BASE_URL", "https://example.com/?a=b"],
+    ["ERRORS_BASE_URL", "https://user:secret@example.com"],
+    ["MAX_BODY_BYTES", "10MB"],
+    ["MAX_BODY_BYTES", "0"],
+    ["MANAGEMENT_RATE_LIMIT", "none"],
+    ["RATELIMIT_STORE_DOWN", "maybe"],
+    ["TRUSTED_PROXIES", "10.0.0.0/33"],
+    ["TRUSTED_PROXIES", "2001:db8::/129"],
+    ["TRUSTED_PROXIES", "10.0.0.0/8,"],
+    ["TRUSTED_PROXIES", "10.0.0.0/8/8"],
+    ["TRUSTED_PROXIES", "proxy.internal"],
+  ])("%s=%j", (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(new RegExp(`^${name}: `));
+  });
+});
+
+describe("problems across variables", () => {
+  test.each([[{ TLS_CERT: "cert.pem" }], [{ TLS_KEY: "key.pem" }]])("TLS needs certificate and key: %j", (env) => {
+    expect(problemsOf(env)).toEqual(["TLS_CERT and TLS_KEY: set both or neither"]);
+  });
+
+  test("the two ports differ", () => {
+    expect(problemsOf({ PORT: "8080", ADMIN_PORT: "8080" })).toEqual([expect.stringMatching(/^PORT and ADMIN_PORT: both are 8080/)]);
+    expect(problemsOf({ PORT: "9090" })).toHaveLength(1);
+    expect(problemsOf({ PORT: "0", ADMIN_PORT: "0" })).toEqual([]);
+  });
+});
+
+test("all problems are reported at once", () => {
+  const problems = problemsOf({ PORT: "abc", ADMIN_PORT: "3000", LOG_LEVEL: "loud", TLS_CERT: "cert.pem", MAX_BODY_BYTES: "-1" });
+  expect(problems.map((problem) => problem.split(":")[0]).sort()).toEqual(["LOG_LEVEL", "MAX_BODY_BYTES", "PORT", "TLS_CERT and TLS_KEY"]);
+});
+
+test("no problem repeats a password", () => {
+  for (const value of ["mongodb://user:hunter2@", "http://user:hunter2@host", "mongodb://user:hun/ter2@host"]) {
+    expect(problemsOf({ MONGODB_URL: value, ERRORS_BASE_URL: value }).join()).not.toMatch(/hun/);
+  }
+});
+
+test.each([
+  ["mongodb://user:hunter2@a:27017,b/db?replicaSet=rs0", "mongodb://a:27017,b/db"],
+  ["mongodb+srv://user:hunter2@host", "mongodb+srv://host"],
+  ["mongodb://user:p@ss@host/db?tlsCertificateKeyFilePassword=hunter2", "mongodb://host/db"],
+  ["mongodb://host", "mongodb://host"],
+])("%s is printed as %s", (url, printed) => {
+  expect(withoutCredentials(url)).toBe(printed);
+});

@@ -1,0 +1,34 @@
+import type { CollectionName } from "../documents.ts";
+import { indexes } from "../indexes.ts";
+
+/** A document as the engine sees it: fields of unknown type. */
+export type Fields = Record<string, unknown>;
+
+const loneSurrogate = /\\ud[89a-f]/i;
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === "string" ? value.toWellFormed() : value);
+
+/** What stands in the file for a value: a Date becomes its milliseconds. */
+export const toStored = (value: unknown): unknown => (value instanceof Date ? value.getTime() : value);
+
+/** The JSON text of a document. Lone surrogates become U+FFFD, as they do on their way to MongoDB. */
+export const toText = (document: Fields): string => {
+  const stored: Fields = {};
+  for (const field of Object.keys(document)) stored[field] = toStored(document[field]);
+  const text = JSON.stringify(stored);
+  return loneSurrogate.test(text) ? JSON.stringify(stored, wellFormed) : text;
+};
+
+/** The Date field of a collection, if it has one. */
+export const expiryField = (collection: CollectionName): string | undefined =>
+  indexes.find((index) => index.collection === collection && index.expiry)?.fields[0];
+
+/** The inverse of `toText` for documents of one collection. */
+export const textDecoder = <D>(collection: CollectionName): ((text: string) => D) => {
+  const expiry = expiryField(collection);
+  if (expiry === undefined) return (text) => JSON.parse(text) as D;
+  return (text) => {
+    const fields = JSON.parse(text) as Fields;
+    if (typeof fields[expiry] === "number") fields[expiry] = new Date(fields[expiry]);
+    return fields as D;
+  };
+};

@@ -1,0 +1,91 @@
+import type { SQLInputValue } from "node:sqlite";
+import type { BulkOperation, Collection, Filter, FindOptions, Identified, Update, UpdateOptions } from "../collection.ts";
+import type { CollectionName } from "../documents.ts";
+import { StoreUnavailableError } from "../errors.ts";
+import { type Fields, textDecoder, toText } from "./documentText.ts";
+import { filterToSql, type Sort } from "./filterToSql.ts";
+import type { WriteOperation } from "./messages.ts";
+import { isUnavailability } from "./sqliteErrors.ts";
+import type { WriteQueue } from "./writeQueue.ts";
+
+/** Runs one query and returns the texts of what it found. */
+export type ReadTexts = (sql: string, parameters: readonly SQLInputValue[]) => readonly string[];
+
+/** So that a large one shares the writer with others. */
+const CHUNK = 500;
+
+/** One collection of the embedded store: reads at once on this thread, writes by way of the queue. */
+export const embeddedCollection = <D extends Identified>(
+  collection: CollectionName,
+  readTexts: ReadTexts,
+  { write }: Pick<WriteQueue, "write">,
+): Collection<D> => {
+  const decode = textDecoder<D>(collection);
+  const decodeOptional = (text: string | undefined): D | null => (text === undefined ? null : decode(text));
+
+  const read = (filter: Filter<D>, { sort, limit, signal }: FindOptions<D>): readonly string[] => {
+    signal?.throwIfAborted();
+    const where = filterToSql(collection, filter as Fields, sort as Sort | undefined, limit);
+    try {
+      return readTexts(`SELECT doc FROM "${collection}"${where.text}`, where.parameters);
+    } catch (error) {
+      throw isUnavailability(error) ? new StoreUnavailableError("the embedded store cannot be read", { cause: error }) : error;
+    }
+  };
+
+  const insertion = (document: D): WriteOperation => ({
+    kind: "insert",
+    collection,
+    id: document._id,
+    text: toText(document as unknown as Fields),
+  });
+  const modification = (filter: Filter<D>, update: Update<D>, upsert = false): WriteOperation => ({
+    kind: "update",
+    collection,
+    filter: filter as Fields,
+    update: update as Fields,
+    upsert,
+  });
+  const deletion = (filter: Filter<D>, limit: number): WriteOperation => ({ kind: "delete", collection, filter: filter as Fields, limit });
+
+  const bulkMember = (member: BulkOperation<D>): WriteOperation => {
+    if ("insertOne" in member) return insertion(member.insertOne.document);
+    if ("deleteOne" in member) return deletion(member.deleteOne.filter, 1);
+    const { filter, update, upsert } = member.updateOne;
+    return modification(filter, update, upsert);
+  };
+
+  const bulk = async (operations: readonly WriteOperation[], signal: AbortSignal | undefined): Promise<void> => {
+    for (let start = 0; start < operations.length; start += CHUNK) {
+      await write({ kind: "bulk", operations: operations.slice(start, start + CHUNK) }, signal);
+    }
+  };
+
+  return {
+    findOne: async (filter, options = {}) => decodeOptional(read(filter, { ...options, limit: 1 })[0]),
+    find: (filter, options = {}) => ({ toArray: async () => read(filter, options).map(decode) }),
+    insertOne: async (document, { signal } = {}) => {
+      await write(insertion(document), signal);
+    },
+    insertMany: (documents, { signal } = {}) => bulk(documents.map(insertion), signal),
+    bulkWrite: (operations, { signal } = {}) => bulk(operations.map(bulkMember), signal),
+    updateOne: async (filter, update, { upsert, signal }: UpdateOptions = {}) => {
+      const { matched, modified, upserted } = await write(modification(filter, update, upsert), signal);
+      return { matchedCount: matched, modifiedCount: modified, upsertedCount: upserted };
+    },
+    findOneAndUpdate: async (filter, update, { upsert, returnDocument, signal }) =>
+      decodeOptional((await write(modification(filter, update, upsert), signal))[returnDocument]),
+    deleteOne: async (filter, { signal } = {}) => {
+      const { deleted } = await write(deletion(filter, 1), signal);
+      return { deletedCount: deleted };
+    },
+    deleteMany: async (filter, { signal } = {}) => {
+      let deletedCount = 0;
+      for (;;) {
+        const { deleted } = await write(deletion(filter, CHUNK), signal);
+        deletedCount += deleted;
+        if (deleted < CHUNK) return { deletedCount };
+      }
+    },
+  };
+};

@@ -1,0 +1,93 @@
+import type { DatabaseSync } from "node:sqlite";
+import { applyUpdate, fieldsOfFilter } from "./applyUpdate.ts";
+import { type Fields, toText } from "./documentText.ts";
+import { filterToSql } from "./filterToSql.ts";
+import type { WriteOperation, WriteResult } from "./messages.ts";
+import { duplicateIn, isUnavailability } from "./sqliteErrors.ts";
+import { statementCache } from "./statements.ts";
+
+type Of<K extends WriteOperation["kind"]> = Extract<WriteOperation, { kind: K }>;
+interface Row {
+  readonly id: string;
+  readonly doc: string;
+}
+
+const nothing: WriteResult = { matched: 0, modified: 0, upserted: 0, deleted: 0 };
+
+/**
+ * Executes operations inside an open transaction. Each changes a document by one statement, which SQLite undoes by
+ * itself when it fails: no savepoint is needed for an operation to fail alone.
+ * The function throws only when the whole transaction is lost.
+ */
+export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperation) => WriteResult) => {
+  const statement = statementCache(database);
+
+  const insert = ({ collection, id, text }: Omit<Of<"insert">, "kind">): void => {
+    statement(`INSERT INTO "${collection}" (id, doc) VALUES (?, ?)`).run(id, text);
+  };
+
+  const update = ({ collection, filter, update: changes, upsert }: Of<"update">): WriteResult => {
+    const where = filterToSql(collection, filter, {}, 1);
+    const found = statement(`SELECT id, doc FROM "${collection}"${where.text}`).get(...where.parameters) as unknown as Row | undefined;
+    if (found !== undefined) {
+      const after = toText(applyUpdate(JSON.parse(found.doc) as Fields, changes, false));
+      const modified = after === found.doc ? 0 : 1;
+      if (modified === 1) statement(`UPDATE "${collection}" SET doc=? WHERE id=?`).run(after, found.id);
+      return { ...nothing, matched: 1, modified, before: found.doc, after };
+    }
+    if (!upsert) return nothing;
+    const document = applyUpdate(fieldsOfFilter(filter), changes, true);
+    if (typeof document._id !== "string") throw new TypeError("an upsert needs an _id");
+    const after = toText(document);
+    insert({ collection, id: document._id, text: after });
+    return { ...nothing, upserted: 1, after };
+  };
+
+  const remove = ({ collection, filter, limit }: Of<"delete">): WriteResult => {
+    const where = filterToSql(collection, filter, {}, limit);
+    const { changes } = statement(`DELETE FROM "${collection}" WHERE id IN (SELECT id FROM "${collection}"${where.text})`).run(
+      ...where.parameters,
+    );
+    return { ...nothing, deleted: Number(changes) };
+  };
+
+  const bulk = (operations: readonly WriteOperation[]): WriteResult => {
+    for (const operation of operations) {
+      const result = execute(operation);
+      if (result.failure !== undefined) return result;
+    }
+    return nothing;
+  };
+
+  const attempt = (operation: WriteOperation): WriteResult => {
+    switch (operation.kind) {
+      case "insert":
+        insert(operation);
+        return nothing;
+      case "update":
+        return update(operation);
+      case "delete":
+        return remove(operation);
+      case "bulk":
+        return bulk(operation.operations);
+      case "define":
+        for (const text of operation.statements) database.exec(text);
+        return nothing;
+      case "touch":
+        database.exec("PRAGMA user_version=1");
+        return nothing;
+    }
+  };
+
+  const execute = (operation: WriteOperation): WriteResult => {
+    try {
+      return attempt(operation);
+    } catch (error) {
+      if (isUnavailability(error) || !database.isTransaction) throw error;
+      const index = duplicateIn(error);
+      if (index !== undefined) return { ...nothing, failure: { duplicateIn: index } };
+      return { ...nothing, failure: { refused: error instanceof Error ? error.message : String(error) } };
+    }
+  };
+  return execute;
+};

@@ -1,0 +1,45 @@
+import type { CollectionName } from "../documents.ts";
+import type { Fields } from "./documentText.ts";
+
+/** What the main thread asks of the writer. Each touches one document at a time, all or nothing. */
+export type WriteOperation =
+  | { readonly kind: "insert"; readonly collection: CollectionName; readonly id: string; readonly text: string }
+  | {
+      readonly kind: "update";
+      readonly collection: CollectionName;
+      readonly filter: Fields;
+      readonly update: Fields;
+      readonly upsert: boolean;
+    }
+  | { readonly kind: "delete"; readonly collection: CollectionName; readonly filter: Fields; readonly limit: number }
+  /** In order; the first that fails ends it, and those before it stay. */
+  | { readonly kind: "bulk"; readonly operations: readonly WriteOperation[] }
+  /** Statements that create what is missing. */
+  | { readonly kind: "define"; readonly statements: readonly string[] }
+  /** Proves that the file can be written to. */
+  | { readonly kind: "touch" };
+
+/** Why one operation failed although the store is well. */
+export type WriteFailure = { readonly duplicateIn: string } | { readonly refused: string };
+
+export interface WriteResult {
+  readonly matched: number;
+  readonly modified: number;
+  readonly upserted: number;
+  readonly deleted: number;
+  /** The document's text before and after an update; absent where there was or is none. */
+  readonly before?: string;
+  readonly after?: string;
+  readonly failure?: WriteFailure;
+}
+
+/** All operations of a batch share one commit: results in their order, or none of it happened (or, with `outcomeUnknown`, maybe). */
+export type BatchReply =
+  | { readonly results: readonly WriteResult[] }
+  | { readonly unavailable: { readonly message: string; readonly outcomeUnknown: boolean } };
+
+export interface WriterSettings {
+  readonly file: string;
+  /** How long a batch waits for another process that is writing, in milliseconds. */
+  readonly patience: number;
+}

@@ -1,0 +1,113 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../domain/clock.ts";
+import type { Filter } from "../collection.ts";
+import type { CollectionName, Documents } from "../documents.ts";
+import { StoreUnavailableError } from "../errors.ts";
+import type { StoreLog } from "../log.ts";
+import { claimSchemaVersion } from "../schemaVersion.ts";
+import type { Store } from "../store.ts";
+import { expiryField } from "./documentText.ts";
+import { embeddedCollection, type ReadTexts } from "./embeddedCollection.ts";
+import { collectionNames, schemaSql } from "./schema.ts";
+import { takeServerLock } from "./serverLock.ts";
+import { statementCache } from "./statements.ts";
+import { createWriteQueue } from "./writeQueue.ts";
+
+export interface EmbeddedStoreOptions {
+  /** Holds the file `latchkey.sqlite`; made, for its owner only, when it is missing. */
+  readonly directory: string;
+  readonly clock: Clock;
+  /** `server`: the only one of its directory, and removes what has expired. `tool`: may open it beside a server. */
+  readonly mode: "server" | "tool";
+  readonly log?: StoreLog;
+  /** Milliseconds between two removals of expired documents; 30 seconds unless told. */
+  readonly sweepInterval?: number;
+}
+
+/** A server's writers are short; a tool may have to wait for a server under load. Milliseconds. */
+const patience = { server: 2000, tool: 5000 } as const;
+
+/** `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
+const createPrivately = (file: string): void => {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
+};
+
+/**
+ * The store in one SQLite file. Nothing is opened before `prepare`, which rejects when another server uses the
+ * directory and with `SchemaTooNewError`. What was acknowledged survives the end of the process and of the machine.
+ */
+export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval = 30_000 }: EmbeddedStoreOptions): Store => {
+  const file = join(directory, "latchkey.sqlite");
+  const queue = createWriteQueue({ file, patience: patience[mode] }, log);
+  let releaseLock: (() => void) | undefined;
+  let reader: DatabaseSync | undefined;
+  let statement: ReturnType<typeof statementCache> | undefined;
+  let sweeping: NodeJS.Timeout | undefined;
+
+  const readTexts: ReadTexts = (sql, parameters) => {
+    if (statement === undefined) throw new StoreUnavailableError("the embedded store is not open");
+    return statement(sql)
+      .all(...parameters)
+      .map(({ doc }) => doc as string);
+  };
+
+  const collection = <N extends CollectionName>(name: N) => embeddedCollection<Documents[N]>(name, readTexts, queue);
+
+  const openReader = (): void => {
+    reader ??= new DatabaseSync(file, { readOnly: true, timeout: 1000 });
+    statement ??= statementCache(reader);
+  };
+
+  const sweep = async (): Promise<void> => {
+    for (const name of collectionNames) {
+      const field = expiryField(name);
+      if (field === undefined) continue;
+      const expired = { [field]: { $lte: new Date(clock.now()) } } as Filter<Documents[typeof name]>;
+      await collection(name).deleteMany(expired);
+    }
+  };
+
+  return {
+    engine: "embedded",
+    collection,
+    prepare: async (signal) => {
+      signal?.throwIfAborted();
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      createPrivately(file);
+      if (mode === "server") {
+        const lockFile = join(directory, "latchkey.lock");
+        createPrivately(lockFile);
+        releaseLock ??= takeServerLock(lockFile, directory);
+      }
+      await queue.write({ kind: "define", statements: schemaSql("system") }, signal);
+      openReader();
+      await claimSchemaVersion(collection("system"), signal);
+      await queue.write({ kind: "define", statements: collectionNames.flatMap(schemaSql) }, signal);
+      if (mode === "server") {
+        sweeping ??= setInterval(() => {
+          sweep().catch((error: unknown) => log?.warn({ err: error }, "expired documents could not be removed"));
+        }, sweepInterval).unref();
+      }
+    },
+    ping: async (signal) => {
+      readTexts("SELECT 1 AS doc", []);
+      await queue.write({ kind: "touch" }, signal);
+    },
+    close: async () => {
+      clearInterval(sweeping);
+      // The writer must be the last to close: then SQLite folds the log into the file and removes it.
+      statement = undefined;
+      reader?.close();
+      reader = undefined;
+      await queue.close();
+      releaseLock?.();
+      releaseLock = undefined;
+    },
+  };
+};

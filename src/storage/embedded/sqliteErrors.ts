@@ -1,0 +1,30 @@
+/** Result codes by which SQLite says that the file or the machine is at fault, not the statement. */
+const unavailable = new Set([
+  5, // BUSY
+  6, // LOCKED
+  7, // NOMEM
+  8, // READONLY
+  9, // INTERRUPT
+  10, // IOERR
+  11, // CORRUPT
+  13, // FULL
+  14, // CANTOPEN
+  15, // PROTOCOL
+  26, // NOTADB
+]);
+const CONSTRAINT_PRIMARYKEY = 1555;
+const CONSTRAINT_UNIQUE = 2067;
+
+/** The extended result code of an error from node:sqlite; its low byte is the primary one. */
+const codeOf = (error: unknown): number =>
+  error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode : 0;
+
+export const isUnavailability = (error: unknown): boolean => unavailable.has(codeOf(error) & 0xff);
+
+/** The declared name of the unique index that refused a write, `_id` for the primary key. */
+export const duplicateIn = (error: unknown): string | undefined => {
+  const code = codeOf(error);
+  if (code === CONSTRAINT_PRIMARYKEY) return "_id";
+  if (code !== CONSTRAINT_UNIQUE || !(error instanceof Error)) return undefined;
+  return /index '\w+\.(\w+)'/.exec(error.message)?.[1];
+};

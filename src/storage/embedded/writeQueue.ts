@@ -1,0 +1,130 @@
+import { Worker } from "node:worker_threads";
+import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
+import type { StoreLog } from "../log.ts";
+import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
+
+/** Bounds how long a transaction runs, and how much memory its message takes. */
+const BATCH = 1000;
+
+interface Waiting {
+  readonly operation: WriteOperation;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (result: WriteResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface WriteQueue {
+  /**
+   * Resolves once the operation is on disk. Rejects with `DuplicateKeyError`, with `StoreUnavailableError`, with the
+   * signal's reason when that was aborted before the operation was sent, and with a `TypeError` for what no store accepts.
+   */
+  write(operation: WriteOperation, signal?: AbortSignal): Promise<WriteResult>;
+  /** Writes what waits, then ends the thread. */
+  close(): Promise<void>;
+}
+
+const settle = ({ resolve, reject }: Waiting, result: WriteResult | undefined): void => {
+  if (result === undefined) reject(new StoreUnavailableError("the writer gave no result", { outcomeUnknown: true }));
+  else if (result.failure === undefined) resolve(result);
+  else if ("duplicateIn" in result.failure) reject(new DuplicateKeyError(result.failure.duplicateIn));
+  else reject(new TypeError(result.failure.refused));
+};
+
+/**
+ * Sends writes to the writer thread. Those of one turn of the event loop, and all that come while it commits, share
+ * the next commit. A thread that died is started again by the next write.
+ */
+export const createWriteQueue = (settings: WriterSettings, log?: StoreLog): WriteQueue => {
+  const waiting: Waiting[] = [];
+  let running: readonly Waiting[] | undefined;
+  let worker: Worker | undefined;
+  let scheduled = false;
+  let closed = false;
+  let idle: (() => void) | undefined;
+
+  const finish = (conclude: (member: Waiting, position: number) => void): void => {
+    const members = running ?? [];
+    running = undefined;
+    members.forEach(conclude);
+    pump();
+  };
+
+  const start = (): Worker => {
+    const started = new Worker(new URL("./writer.ts", import.meta.url), { workerData: settings, execArgv: [] });
+    let cause: unknown;
+    started.on("message", (reply: BatchReply) => {
+      if ("results" in reply) return finish((member, position) => settle(member, reply.results[position]));
+      const { message, outcomeUnknown } = reply.unavailable;
+      log?.warn({ reason: message, operations: running?.length }, "the embedded store could not commit");
+      finish(({ reject }) => reject(new StoreUnavailableError(`the embedded store cannot write: ${message}`, { outcomeUnknown })));
+    });
+    started.on("error", (error) => {
+      cause = error;
+    });
+    started.on("exit", () => {
+      if (worker === started) worker = undefined;
+      if (running === undefined) return;
+      log?.warn({ err: cause }, "the embedded store's writer died");
+      const message = `the embedded store's writer died${cause instanceof Error ? `: ${cause.message}` : ""}`;
+      finish(({ reject }) => reject(new StoreUnavailableError(message, { cause, outcomeUnknown: true })));
+    });
+    return started;
+  };
+
+  const send = (members: readonly Waiting[]): void => {
+    running = members;
+    worker ??= start();
+    worker.ref();
+    try {
+      worker.postMessage(members.map(({ operation }) => operation));
+    } catch (error) {
+      finish(({ reject }) => reject(error));
+    }
+  };
+
+  const pump = (): void => {
+    if (running !== undefined) return;
+    const members: Waiting[] = [];
+    while (members.length === 0 && waiting.length > 0) {
+      for (const member of waiting.splice(0, BATCH)) {
+        if (member.signal?.aborted) member.reject(member.signal.reason);
+        else members.push(member);
+      }
+    }
+    if (members.length > 0) {
+      send(members);
+      return;
+    }
+    worker?.unref();
+    idle?.();
+  };
+
+  return {
+    write: (operation, signal) =>
+      new Promise((resolve, reject) => {
+        if (closed) return reject(new StoreUnavailableError("the embedded store is closed"));
+        waiting.push({ operation, signal, resolve, reject });
+        if (scheduled || running !== undefined) return;
+        scheduled = true;
+        setImmediate(() => {
+          scheduled = false;
+          pump();
+        });
+      }),
+    close: async () => {
+      closed = true;
+      if (running !== undefined || waiting.length > 0) {
+        await new Promise<void>((resolve) => {
+          idle = resolve;
+        });
+      }
+      const last = worker;
+      if (last === undefined) return;
+      await new Promise<void>((resolve) => {
+        last.ref();
+        last.on("exit", () => resolve());
+        last.postMessage("close");
+      });
+    },
+  };
+};

@@ -1,0 +1,42 @@
+/** The thread that owns the writing connection: an fsync or a checkpoint stalls nobody but the writes that wait for it. */
+import { DatabaseSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import { writeExecutor } from "./executeWrite.ts";
+import type { BatchReply, WriteOperation, WriterSettings } from "./messages.ts";
+
+const { file, patience } = workerData as WriterSettings;
+const database = new DatabaseSync(file, { timeout: patience });
+database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000; PRAGMA journal_size_limit=67108864");
+const execute = writeExecutor(database);
+
+const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
+  // SQLite has ended the transaction by itself after some errors.
+  if (database.isTransaction) database.exec("ROLLBACK");
+  return { unavailable: { message: error instanceof Error ? error.message : String(error), outcomeUnknown } };
+};
+
+const commit = (operations: readonly WriteOperation[]): BatchReply => {
+  let results: BatchReply;
+  try {
+    database.exec("BEGIN IMMEDIATE");
+    results = { results: operations.map(execute) };
+  } catch (error) {
+    return unavailable(error, false);
+  }
+  try {
+    database.exec("COMMIT");
+    return results;
+  } catch (error) {
+    // What reached the disk before it failed may still count after a crash.
+    return unavailable(error, true);
+  }
+};
+
+parentPort?.on("message", (operations: readonly WriteOperation[] | "close") => {
+  if (operations !== "close") {
+    parentPort?.postMessage(commit(operations));
+    return;
+  }
+  database.close();
+  parentPort?.close();
+});

@@ -1,0 +1,56 @@
+import type { Log } from "./log.ts";
+
+/** A background task, as it appears in the log. */
+export type BackgroundTask = "changes feed" | "audit log" | "sweep" | "budget refund" | "last used";
+
+/** Everything that the service tells in its log, one function per event. Never a secret, never a line per verification. */
+export interface Events {
+  readonly serviceStarted: (facts: {
+    readonly url: string;
+    readonly adminUrl: string;
+    readonly store: string;
+    readonly version: string;
+  }) => void;
+  readonly serviceStopping: (reason: string) => void;
+  readonly serviceStopped: () => void;
+  /** Running calls or background work did not end within the time that a stop may take. */
+  readonly stopTimedOut: () => void;
+  readonly firstRootKeyCreated: (facts: { readonly rootKeyId: string; readonly file: string }) => void;
+  readonly storeAway: (error: unknown) => void;
+  readonly storeBack: () => void;
+  readonly backgroundTaskFailed: (task: BackgroundTask, error: unknown) => void;
+  readonly tlsReloaded: () => void;
+  /** The old certificate stays in use. */
+  readonly tlsReloadFailed: (error: unknown) => void;
+  /** A call ended in a 5xx; `error` is what the caller does not see. */
+  readonly callFailed: (facts: {
+    readonly requestId: string;
+    readonly procedure: string;
+    readonly reason: string;
+    readonly error: unknown;
+  }) => void;
+  readonly callEnded: (facts: {
+    readonly requestId: string;
+    readonly procedure: string;
+    readonly outcome: string;
+    readonly milliseconds: number;
+  }) => void;
+  /** The process is about to end because of an error that nothing handled. */
+  readonly crashed: (error: unknown) => void;
+}
+
+export const createEvents = (log: Log): Events => ({
+  serviceStarted: (facts) => log.info(facts, "service started"),
+  serviceStopping: (reason) => log.info({ reason }, "service stopping"),
+  serviceStopped: () => log.info("service stopped"),
+  stopTimedOut: () => log.warn("service stopped before running calls had ended"),
+  firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
+  storeAway: (error) => log.error({ err: error }, "store away"),
+  storeBack: () => log.info("store back"),
+  backgroundTaskFailed: (task, error) => log.warn({ task, err: error }, "background task failed"),
+  tlsReloaded: () => log.info("TLS certificate reloaded"),
+  tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
+  callFailed: ({ error, ...facts }) => log.error({ ...facts, err: error }, "call failed"),
+  callEnded: (facts) => log.debug(facts, "call ended"),
+  crashed: (error) => log.fatal({ err: error }, "unhandled error"),
+});

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import type { Collection } from "../../src/storage/collection.ts";
+import type { CollectionName, Documents } from "../../src/storage/documents.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { meterStore } from "../../src/telemetry/meterStore.ts";
+
+/** A store of which only `ping` and `findOne` answer, each as `behave` says. */
+const scripted = (behave: () => Promise<void>): Store => ({
+  engine: "embedded",
+  collection: <N extends CollectionName>() =>
+    ({
+      findOne: async () => {
+        await behave();
+        return null;
+      },
+    }) as unknown as Collection<Documents[N]>,
+  prepare: behave,
+  ping: behave,
+  close: async () => undefined,
+});
+
+const record = () => {
+  const seen: string[] = [];
+  let failure: Error | undefined;
+  let now = 0;
+  const store = meterStore(
+    scripted(async () => {
+      now += 5;
+      if (failure) throw failure;
+    }),
+    {
+      clock: { now: () => now, monotonic: () => now },
+      metrics: {
+        storeOperation: (...facts) => seen.push(facts.join(" ")),
+        storeState: (up) => seen.push(up ? "up" : "down"),
+      },
+      events: {
+        storeAway: (error) => seen.push(`away: ${(error as Error).message}`),
+        storeBack: () => seen.push("back"),
+      },
+    },
+  );
+  return {
+    seen,
+    store,
+    fail: (error: Error | undefined) => {
+      failure = error;
+    },
+  };
+};
+
+test("every operation is measured with its outcome", async () => {
+  const { seen, store, fail } = record();
+  await store.collection("keys").findOne({});
+  fail(new DuplicateKeyError("hash"));
+  await expect(store.collection("keys").findOne({})).rejects.toThrow(DuplicateKeyError);
+  expect(seen).toEqual(["keys findOne ok 5", "up", "keys findOne duplicate_key 5"]);
+});
+
+test("going away and coming back are told once each", async () => {
+  const { seen, store, fail } = record();
+  await store.ping();
+  fail(new StoreUnavailableError("gone"));
+  await expect(store.ping()).rejects.toThrow();
+  await expect(store.ping()).rejects.toThrow();
+  fail(undefined);
+  await store.ping();
+  expect(seen.filter((line) => !line.startsWith("system"))).toEqual(["up", "down", "away: gone", "up", "back"]);
+});
+
+test("an operation that its caller gave up says nothing about the store", async () => {
+  const { seen, store, fail } = record();
+  fail(new StoreUnavailableError("aborted"));
+  await expect(store.ping(AbortSignal.abort())).rejects.toThrow();
+  expect(seen).toEqual(["system ping unavailable 5"]);
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+
+const create = () => createMetrics({ version: "1.2.3", engine: "embedded" });
+
+/** The samples of one metric, without those of the process. */
+const samples = async (metrics: ReturnType<typeof create>, name: string): Promise<string[]> =>
+  (await metrics.render()).split("\n").filter((line) => line.startsWith(name));
+
+test("calls are counted and timed by procedure and outcome", async () => {
+  const metrics = create();
+  const record = metrics.calls("keys.verifyKey");
+  record("ok", 0.2);
+  record("ok", 40);
+  record("key_not_found", 1);
+  const lines = await samples(metrics, "latchkey_call_duration_seconds");
+  expect(lines).toContain('latchkey_call_duration_seconds_count{procedure="keys.verifyKey",outcome="ok"} 2');
+  expect(lines).toContain('latchkey_call_duration_seconds_bucket{le="0.0005",procedure="keys.verifyKey",outcome="ok"} 1');
+  expect(lines).toContain('latchkey_call_duration_seconds_bucket{le="0.05",procedure="keys.verifyKey",outcome="ok"} 2');
+  expect(lines).toContain('latchkey_call_duration_seconds_count{procedure="keys.verifyKey",outcome="key_not_found"} 1');
+});
+
+test("verifications, rate limits and cache look-ups are counted, also over several readings", async () => {
+  const metrics = create();
+  metrics.verification("VALID");
+  metrics.ratelimit(true, "memory");
+  metrics.ratelimit(false, "store");
+  const cached = metrics.cache("verification");
+  cached(true);
+  cached(false);
+  await metrics.render();
+  metrics.verification("VALID");
+  cached(true);
+  expect(await samples(metrics, "latchkey_verifications_total{")).toEqual(['latchkey_verifications_total{code="VALID"} 2']);
+  expect(await samples(metrics, "latchkey_ratelimit_decisions_total{")).toEqual([
+    'latchkey_ratelimit_decisions_total{result="passed",source="memory"} 1',
+    'latchkey_ratelimit_decisions_total{result="denied",source="store"} 1',
+  ]);
+  expect(await samples(metrics, "latchkey_cache_lookups_total{")).toEqual([
+    'latchkey_cache_lookups_total{cache="verification",result="hit"} 2',
+    'latchkey_cache_lookups_total{cache="verification",result="miss"} 1',
+  ]);
+});
+
+test("the store's state and operations are shown", async () => {
+  const metrics = create();
+  metrics.storeOperation("keys", "findOne", "unavailable", 12);
+  metrics.storeState(true);
+  metrics.storeState(false);
+  expect(await samples(metrics, "latchkey_store_up{")).toEqual(['latchkey_store_up{engine="embedded"} 0']);
+  expect(await samples(metrics, "latchkey_store_operation_duration_seconds_sum{")).toEqual([
+    'latchkey_store_operation_duration_seconds_sum{collection="keys",operation="findOne",outcome="unavailable"} 0.012',
+  ]);
+});
+
+test("version and process are described", async () => {
+  const text = await create().render();
+  expect(text).toContain('latchkey_build_info{version="1.2.3"} 1');
+  expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m);
+  expect(text).toMatch(/^process_resident_memory_bytes /m);
+});

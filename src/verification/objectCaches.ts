@@ -1,0 +1,47 @@
+import { type Cache, type Cached, createCache } from "../cache/cache.ts";
+import type { Invalidations } from "../cache/invalidations.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { ApisRepository } from "../storage/apis.ts";
+import type { ApiDocument, IdentityDocument, PermissionDocument, RoleDocument } from "../storage/documents.ts";
+import type { IdentitiesRepository } from "../storage/identities.ts";
+import type { PermissionsRepository } from "../storage/permissions.ts";
+import type { RolesRepository } from "../storage/roles.ts";
+
+const CAPACITY = 50_000;
+
+/** The objects that keys share, cached one by one: a cold key then costs one read. Null = does not exist, or deleted. */
+export interface ObjectCaches {
+  readonly api: (id: string) => Cached<ApiDocument | null> | Promise<Cached<ApiDocument | null>>;
+  readonly identity: (id: string) => Cached<IdentityDocument | null> | Promise<Cached<IdentityDocument | null>>;
+  readonly role: (id: string) => Cached<RoleDocument | null> | Promise<Cached<RoleDocument | null>>;
+  readonly permission: (id: string) => Cached<PermissionDocument | null> | Promise<Cached<PermissionDocument | null>>;
+}
+
+export interface ObjectCachesOptions {
+  readonly clock: Clock;
+  readonly invalidations: Invalidations;
+  readonly apis: ApisRepository;
+  readonly identities: IdentitiesRepository;
+  readonly roles: RolesRepository;
+  readonly permissions: PermissionsRepository;
+}
+
+export const createObjectCaches = (options: ObjectCachesOptions): ObjectCaches => {
+  const { clock, invalidations, apis, identities, roles, permissions } = options;
+  const cacheOf = <D>(find: (id: string) => Promise<D | null>): Cache<D | null> =>
+    createCache<D | null>({
+      clock,
+      invalidations,
+      capacity: CAPACITY,
+      load: async (id) => {
+        const sentAt = clock.monotonic();
+        return { value: await find(id), dependsOn: [id], sentAt };
+      },
+    });
+  return {
+    api: cacheOf((id) => apis.find(id)).get,
+    identity: cacheOf((id) => identities.find(id)).get,
+    role: cacheOf(async (id) => (await roles.findMany([id]))[0] ?? null).get,
+    permission: cacheOf(async (id) => (await permissions.findMany([id]))[0] ?? null).get,
+  };
+};

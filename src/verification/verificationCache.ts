@@ -1,0 +1,62 @@
+import { type Cached, createCache, MAX_AGE_MS } from "../cache/cache.ts";
+import type { Invalidations } from "../cache/invalidations.ts";
+import type { Clock } from "../domain/clock.ts";
+import { hashTag, type KeysRepository } from "../storage/keys.ts";
+import type { ObjectCaches } from "./objectCaches.ts";
+import { buildVerificationEntry, type VerificationEntry } from "./verificationEntry.ts";
+
+const CAPACITY = 200_000;
+/** How long "unknown key" is believed: it bounds what a flood of unknown keys costs the store (verify §12). */
+const UNKNOWN_MAX_AGE_MS = 1_000;
+
+export interface VerificationCache {
+  /** By the key's hash; null when there is no live key with it. Rejects with `StoreUnavailableError`. */
+  readonly get: (hash: string) => Cached<VerificationEntry | null> | Promise<Cached<VerificationEntry | null>>;
+  readonly size: () => number;
+}
+
+export interface VerificationCacheOptions {
+  readonly clock: Clock;
+  readonly invalidations: Invalidations;
+  readonly keys: KeysRepository;
+  readonly objects: ObjectCaches;
+  readonly onAccess?: (hit: boolean) => void;
+}
+
+/**
+ * Flattened entries by key hash (DESIGN §4). An entry depends on every object it was built from, is as old as the
+ * oldest read behind it, and is void as soon as one of them changes.
+ */
+export const createVerificationCache = ({ clock, invalidations, keys, objects, onAccess }: VerificationCacheOptions): VerificationCache =>
+  createCache<VerificationEntry | null>({
+    clock,
+    invalidations,
+    capacity: CAPACITY,
+    ...(onAccess ? { onAccess } : {}),
+    load: async (hash) => {
+      const sentAt = clock.monotonic();
+      const key = await keys.findByHash(hash);
+      if (key === null) return { value: null, dependsOn: [hashTag(hash)], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
+
+      const [api, identity, roles] = await Promise.all([
+        objects.api(key.apiId),
+        key.identityId === undefined ? undefined : objects.identity(key.identityId),
+        Promise.all(key.roleIds.map(objects.role)),
+      ]);
+      const liveRoles = roles.flatMap((role) => role.value ?? []);
+      const permissionIds = new Set([...key.permissionIds, ...liveRoles.flatMap((role) => role.permissionIds)]);
+      const permissions = await Promise.all([...permissionIds].map(objects.permission));
+
+      const parts = [api, ...(identity ? [identity] : []), ...roles, ...permissions];
+      const oldest = Math.min(sentAt, ...parts.map((part) => part.expiresAt - MAX_AGE_MS));
+      const dependsOn = [hashTag(hash), key._id, ...parts.flatMap((part) => part.dependsOn)];
+      if (api.value === null) return { value: null, dependsOn, sentAt: oldest };
+      const entry = buildVerificationEntry({
+        key,
+        identity: identity?.value ?? null,
+        roles: liveRoles,
+        permissions: permissions.flatMap((permission) => permission.value ?? []),
+      });
+      return { value: entry, dependsOn, sentAt: oldest };
+    },
+  });

@@ -1,0 +1,84 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
+import type { IdentityDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRatelimit } from "../storage/documents.ts";
+
+/** A stored limit as it applies to one key, with the counter it counts on (verify §5). */
+export interface EffectiveLimit extends StoredRatelimit {
+  readonly counterKey: string;
+}
+
+/** Everything that verifying one key needs, flattened from the objects it is made of. */
+export interface VerificationEntry {
+  readonly keyId: string;
+  readonly apiId: string;
+  readonly enabled: boolean;
+  readonly expires: number | undefined;
+  readonly name: string | undefined;
+  readonly meta: JsonObject | undefined;
+  readonly permissions: GrantedPermissions;
+  /** Sorted. */
+  readonly roles: readonly string[];
+  readonly identity:
+    | {
+        readonly id: string;
+        readonly externalId: string;
+        readonly meta: JsonObject | undefined;
+        /** Those that no limit of the key shadows, in stored order. */
+        readonly ratelimits: readonly EffectiveLimit[];
+      }
+    | undefined;
+  /** Effective stored limits by name: the key's, and those of the identity whose name no key limit has. */
+  readonly limits: ReadonlyMap<string, EffectiveLimit>;
+  readonly autoApplied: readonly EffectiveLimit[];
+  /** The balance that this node saw last; undefined = unlimited. Only the store decides a spend. */
+  balance: number | undefined;
+}
+
+/** Name of a limit's counter. Limits of a key and inline limits count per key, those of an identity per identity. */
+export const limitCounterKey = (scope: "key" | "identity", subjectId: string, duration: number, name: string): string =>
+  `${scope}:${subjectId}:${duration}:${name}`;
+
+/** Metadata as it is shown: absent when there is none or when it is empty. */
+export const readMeta = (text: string | undefined): JsonObject | undefined => {
+  if (text === undefined || text === "{}") return undefined;
+  return JSON.parse(text) as JsonObject;
+};
+
+export interface EntryParts {
+  readonly key: KeyDocument;
+  readonly identity: IdentityDocument | null;
+  readonly roles: readonly RoleDocument[];
+  /** Direct ones and those of the roles. */
+  readonly permissions: readonly PermissionDocument[];
+}
+
+export const buildVerificationEntry = ({ key, identity, roles, permissions }: EntryParts): VerificationEntry => {
+  const limits = new Map<string, EffectiveLimit>();
+  for (const limit of key.ratelimits) {
+    limits.set(limit.name, { ...limit, counterKey: limitCounterKey("key", key._id, limit.duration, limit.name) });
+  }
+  const shared: EffectiveLimit[] = [];
+  for (const limit of identity?.ratelimits ?? []) {
+    if (limits.has(limit.name)) continue;
+    const effective = { ...limit, counterKey: limitCounterKey("identity", identity?._id ?? "", limit.duration, limit.name) };
+    shared.push(effective);
+    limits.set(limit.name, effective);
+  }
+  return {
+    keyId: key._id,
+    apiId: key.apiId,
+    enabled: key.enabled,
+    expires: key.expires,
+    name: key.name,
+    meta: readMeta(key.meta),
+    permissions: grantPermissions(permissions.map((permission) => permission.slug)),
+    roles: roles.map((role) => role.name).sort(),
+    identity:
+      identity?.externalId === undefined
+        ? undefined
+        : { id: identity._id, externalId: identity.externalId, meta: readMeta(identity.meta), ratelimits: shared },
+    limits,
+    autoApplied: [...limits.values()].filter((limit) => limit.autoApply),
+    balance: key.remaining,
+  };
+};

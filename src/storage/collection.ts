@@ -31,7 +31,7 @@ export type Filter<D> = { readonly [K in keyof D]?: Condition<D[K]> } & { readon
 
 type FieldsOf<D, T> = { [K in keyof D as NonNullable<D[K]> extends T ? K : never]?: NonNullable<D[K]> };
 type ItemOf<L> = NonNullable<L> extends readonly (infer I)[] ? I : never;
-type ListFields<D> = { [K in keyof D as NonNullable<D[K]> extends readonly unknown[] ? K : never]: ItemOf<D[K]> };
+type ListFields<D> = { [K in keyof D as NonNullable<D[K]> extends readonly unknown[] ? K : never]-?: ItemOf<D[K]> };
 
 export interface Update<D> {
   readonly $set?: { readonly [K in keyof D]?: NonNullable<D[K]> };
@@ -40,6 +40,7 @@ export interface Update<D> {
   readonly $inc?: FieldsOf<D, number>;
   /** Raises to at least the value; a missing field takes it. */
   readonly $max?: FieldsOf<D, number>;
+  /** Appends. With an empty `$each` a missing field may stay missing or become an empty list; likewise in `$addToSet`. */
   readonly $push?: { readonly [K in keyof ListFields<D>]?: { readonly $each: readonly ListFields<D>[K][] } };
   /** Adds those of `$each` (scalars) that are not in the list yet. */
   readonly $addToSet?: { readonly [K in keyof ListFields<D>]?: { readonly $each: readonly ListFields<D>[K][] } };
@@ -64,6 +65,7 @@ export interface FindOptions<D> extends OperationOptions {
 }
 
 export interface UpdateOptions extends OperationOptions {
+  /** Insert when nothing matches; the filter or `$setOnInsert` must give the `_id`. Of concurrent ones with the same filter, one inserts. */
   readonly upsert?: boolean;
 }
 
@@ -107,5 +109,5 @@ export interface Collection<D extends Identified> {
 
 /** Matches `text` literally, anywhere in a field that was stored lower-cased. */
 export const containsText = (text: string): { readonly $regex: string } => ({
-  $regex: text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"),
+  $regex: text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&").replaceAll("\0", "\\x00"),
 });

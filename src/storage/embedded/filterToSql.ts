@@ -60,11 +60,14 @@ const equals = (field: string, value: unknown, parameters: Parameter[]): string 
     : `${same} AND ${hasType(field, typeOf(operand))}`;
 };
 
+/** The inverse of `containsText`. */
+const literalOf = (escaped: string): string => escaped.replace(/\\(x00|.)/gs, (_, kept: string) => (kept === "x00" ? "\0" : kept));
+
 const operator = (field: string, name: string, operand: unknown, parameters: Parameter[]): string => {
   if (name === "$in") return oneOf(field, operand, parameters);
   if (name === "$exists") return `${fieldSql(field)} IS ${operand === true ? "NOT " : ""}NULL`;
   if (name === "$regex" && typeof operand === "string") {
-    parameters.push(operand.replace(/\\(.)/gs, "$1").toWellFormed());
+    parameters.push(literalOf(operand).toWellFormed());
     return `${hasType(field, "string")} AND instr(${fieldSql(field)},?)>0`;
   }
   const comparison = ranges[name];

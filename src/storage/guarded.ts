@@ -1,0 +1,112 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Collection, Identified } from "./collection.ts";
+import type { CollectionName, Documents } from "./documents.ts";
+import { StoreUnavailableError } from "./errors.ts";
+import type { Store } from "./store.ts";
+
+export type StoreState = "up" | "away";
+
+export interface GuardOptions {
+  readonly clock: Clock;
+  /** The longest that one operation may take, in milliseconds; 3000 unless told. */
+  readonly operationTimeout?: number;
+  /** Pause between two questions whether a store that is away has come back, in milliseconds; 300 unless told. */
+  readonly pingInterval?: number;
+  /** The longest that such a question may take, in milliseconds; 1000 unless told. */
+  readonly pingTimeout?: number;
+  /** Called once per change, with its cause when the store went away, and how long it was (milliseconds) when it is up again. */
+  readonly onStateChange?: (state: StoreState, details: { readonly cause?: StoreUnavailableError; readonly awayFor?: number }) => void;
+}
+
+export interface GuardedStore extends Store {
+  readonly state: () => StoreState;
+}
+
+/** Rejects when `operation` has not settled after `milliseconds`; what becomes of it then is nobody's concern. */
+const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: boolean): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const fail = () => reject(new StoreUnavailableError(`the store did not answer within ${milliseconds} ms`, { outcomeUnknown }));
+    // An answer that arrived while this process was busy is read before `fail` runs.
+    const timer = setTimeout(() => setImmediate(fail), milliseconds);
+    operation.then(
+      (result) => {
+        clearTimeout(timer);
+        resolve(result);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+
+/**
+ * The same store, with every operation bounded in time: also one of several operations never waits for each of them
+ * on a store that is away, because after one `StoreUnavailableError` all others fail at once (nothing was sent, the
+ * outcome is known) until the store answers a ping, which is sent in the background. Nothing else trips it: neither
+ * duplicate keys nor an abort. An operation whose signal is aborted is not started and rejects with the signal's reason.
+ *
+ * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`
+ * are not bounded.
+ */
+export const guardStore = (store: Store, options: GuardOptions): GuardedStore => {
+  const { clock, operationTimeout = 3000, pingInterval = 300, pingTimeout = 1000, onStateChange } = options;
+  let awaySince: number | undefined;
+  let closed = false;
+  let nextPing: NodeJS.Timeout | undefined;
+
+  const probe = async (): Promise<void> => {
+    try {
+      await inTime(store.ping(), pingTimeout, false);
+    } catch {
+      if (!closed) nextPing = setTimeout(probe, pingInterval).unref();
+      return;
+    }
+    const awayFor = clock.monotonic() - (awaySince ?? 0);
+    awaySince = undefined;
+    onStateChange?.("up", { awayFor });
+  };
+
+  const trip = (cause: StoreUnavailableError): void => {
+    if (awaySince !== undefined || closed) return;
+    awaySince = clock.monotonic();
+    onStateChange?.("away", { cause });
+    void probe();
+  };
+
+  const guarded = async <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> => {
+    signal?.throwIfAborted();
+    if (awaySince !== undefined) throw new StoreUnavailableError("the store is away");
+    try {
+      return await inTime(operation(), operationTimeout, kind === "write");
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) trip(error);
+      throw error;
+    }
+  };
+
+  const guardCollection = <D extends Identified>(inner: Collection<D>): Collection<D> => ({
+    findOne: (filter, options) => guarded("read", options?.signal, () => inner.findOne(filter, options)),
+    find: (filter, options) => ({ toArray: () => guarded("read", options?.signal, () => inner.find(filter, options).toArray()) }),
+    insertOne: (document, options) => guarded("write", options?.signal, () => inner.insertOne(document, options)),
+    insertMany: (documents, options) => guarded("write", options?.signal, () => inner.insertMany(documents, options)),
+    updateOne: (filter, update, options) => guarded("write", options?.signal, () => inner.updateOne(filter, update, options)),
+    findOneAndUpdate: (filter, update, options) => guarded("write", options.signal, () => inner.findOneAndUpdate(filter, update, options)),
+    deleteOne: (filter, options) => guarded("write", options?.signal, () => inner.deleteOne(filter, options)),
+    deleteMany: (filter, options) => guarded("write", options?.signal, () => inner.deleteMany(filter, options)),
+    bulkWrite: (operations, options) => guarded("write", options?.signal, () => inner.bulkWrite(operations, options)),
+  });
+
+  return {
+    engine: store.engine,
+    collection: <N extends CollectionName>(name: N) => guardCollection<Documents[N]>(store.collection(name)),
+    prepare: (signal) => store.prepare(signal),
+    ping: (signal) => guarded("read", signal, () => store.ping(signal)),
+    close: () => {
+      closed = true;
+      clearTimeout(nextPing);
+      return store.close();
+    },
+    state: () => (awaySince === undefined ? "up" : "away"),
+  };
+};

@@ -1,0 +1,93 @@
+import { type Db, type IndexDescription, MongoClient, type MongoClientOptions } from "mongodb";
+import type { CollectionName, Documents } from "./documents.ts";
+import { type IndexDeclaration, indexes } from "./indexes.ts";
+import type { StoreLog } from "./log.ts";
+import { mongoCollection } from "./mongo/mongoCollection.ts";
+import { toStoreError } from "./mongo/mongoErrors.ts";
+import { claimSchemaVersion } from "./schemaVersion.ts";
+import type { Store } from "./store.ts";
+
+export interface MongoStoreOptions {
+  /** A MongoDB connection string. The database is the one it names, else `latchkey`. */
+  readonly url: string;
+  readonly log?: StoreLog;
+}
+
+/** Building an index over what is already stored may take this long, in milliseconds. */
+const INDEX_TIME = 600_000;
+
+const options: MongoClientOptions = {
+  appName: "latchkey",
+  ignoreUndefined: true,
+  writeConcern: { w: "majority", journal: true, wtimeoutMS: 2500 },
+  readConcernLevel: "majority",
+  retryWrites: true,
+  retryReads: true,
+  // Nothing waits for long: callers are told instead that the store is away.
+  serverSelectionTimeoutMS: 2000,
+  connectTimeoutMS: 2000,
+  waitQueueTimeoutMS: 2000,
+  socketTimeoutMS: 5000,
+};
+
+const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?]+)/.exec(url)?.[1] ?? "latchkey";
+
+const description = ({ name, fields, unique, onlyWith, expiry }: IndexDeclaration): IndexDescription => ({
+  name,
+  key: Object.fromEntries(fields.map((field) => [field, 1])),
+  ...(unique && { unique }),
+  ...(onlyWith !== undefined && { partialFilterExpression: { [onlyWith]: { $exists: true } } }),
+  ...(expiry && { expireAfterSeconds: 0 }),
+});
+
+/** Creates what is missing. Servers may refuse a second creation while the first is still running; then it is asked for again. */
+const createIndexes = async (database: Db): Promise<void> => {
+  for (const [collection, declared] of Map.groupBy(indexes, (index) => index.collection)) {
+    const create = () => database.collection(collection).createIndexes(declared.map(description), { maxTimeMS: INDEX_TIME });
+    await create().catch(create);
+  }
+};
+
+/**
+ * The store in a MongoDB database. The driver connects by itself, also again after the server was away.
+ * Writes are acknowledged by a majority and journaled.
+ */
+export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
+  const client = new MongoClient(url, options);
+  const database = client.db(decodeURIComponent(databaseOf(url)));
+  client.on("serverDescriptionChanged", ({ previousDescription: { type: before }, newDescription: { type: after, address, error } }) => {
+    if (before !== after && after === "Unknown") log?.warn({ server: address, err: error }, "a MongoDB server went away");
+    else if (before !== after) log?.info({ server: address, type: after }, "a MongoDB server is there");
+  });
+
+  const reachable = <T>(operation: () => Promise<T>): Promise<T> =>
+    operation().catch((error: unknown) => {
+      throw toStoreError(error, "read");
+    });
+
+  const collection = <N extends CollectionName>(name: N) => mongoCollection<Documents[N]>(database.collection(name));
+
+  const prepareIndexes = async (): Promise<void> => {
+    const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });
+    try {
+      await createIndexes(patient.db(database.databaseName));
+    } finally {
+      await patient.close();
+    }
+  };
+
+  return {
+    engine: "mongo",
+    collection,
+    prepare: async (signal) => {
+      await claimSchemaVersion(collection("system"), signal);
+      signal?.throwIfAborted();
+      await reachable(prepareIndexes);
+    },
+    ping: async (signal) => {
+      signal?.throwIfAborted();
+      await reachable(() => database.command({ ping: 1 }));
+    },
+    close: () => client.close(),
+  };
+};

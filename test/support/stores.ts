@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MongoClient } from "mongodb";
+import { systemClock } from "../../src/domain/clock.ts";
+import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
+import { openMongoStore } from "../../src/storage/mongo.ts";
+import type { Store } from "../../src/storage/store.ts";
+
+/** A storage engine for suites that run on every one. */
+export interface Engine {
+  readonly name: Store["engine"];
+  /** A prepared store on a new, empty database. */
+  open(): Promise<Store>;
+  /** Another prepared store on the same database, as a second process would have it. */
+  openBeside(store: Store): Promise<Store>;
+  /** Closes all that was opened and removes its databases. For `afterAll`. */
+  close(): Promise<void>;
+}
+
+/** The URL of a database that nobody else uses, on the server of `MONGODB_URL`. */
+export const freshMongoUrl = (server: string): string => {
+  const url = new URL(server);
+  url.pathname = `/latchkey_test_${randomBytes(8).toString("hex")}`;
+  return url.href;
+};
+
+export const dropMongoDatabase = async (url: string): Promise<void> => {
+  const client = new MongoClient(url);
+  await client.db().dropDatabase();
+  await client.close();
+};
+
+/** @param create makes a new place, `openAt` opens a store there, `remove` removes it. */
+const engine = <P>(
+  name: Engine["name"],
+  create: () => Promise<P>,
+  openAt: (place: P, beside: boolean) => Store,
+  remove: (place: P) => Promise<void>,
+): Engine => {
+  const opened = new Map<Store, P>();
+  const prepared = async (place: P, beside: boolean): Promise<Store> => {
+    const store = openAt(place, beside);
+    opened.set(store, place);
+    await store.prepare();
+    return store;
+  };
+  return {
+    name,
+    open: async () => prepared(await create(), false),
+    openBeside: (store) => {
+      const place = opened.get(store);
+      if (place === undefined) throw new Error("this engine did not open that store");
+      return prepared(place, true);
+    },
+    close: async () => {
+      await Promise.all([...opened.keys()].map((store) => store.close()));
+      await Promise.all([...new Set(opened.values())].map(remove));
+      opened.clear();
+    },
+  };
+};
+
+const embedded = engine(
+  "embedded",
+  () => mkdtemp(join(tmpdir(), "latchkey-test-")),
+  (directory, beside) => openEmbeddedStore({ directory, clock: systemClock, mode: beside ? "tool" : "server" }),
+  (directory) => rm(directory, { recursive: true }),
+);
+
+const mongo = (server: string): Engine =>
+  engine(
+    "mongo",
+    async () => freshMongoUrl(server),
+    (url) => openMongoStore({ url }),
+    dropMongoDatabase,
+  );
+
+/** Every engine that can run here: the embedded one, and MongoDB when `MONGODB_URL` names a server. */
+export const engines: readonly Engine[] = process.env.MONGODB_URL ? [embedded, mongo(process.env.MONGODB_URL)] : [embedded];

@@ -1,0 +1,36 @@
+import type { Clock } from "../domain/clock.ts";
+
+/** What a command may touch of the process it runs in. Made by main; tests make their own. */
+export interface CommandContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Prints a line for the user, on standard output. */
+  readonly print: (line: string) => void;
+  /** Prints a line on standard error. */
+  readonly complain: (line: string) => void;
+  readonly clock: Clock;
+  /** Resolves, with what it was, when a signal tells a long-running command to end. */
+  readonly stopRequested: Promise<string>;
+  /** Calls `listener` whenever a signal tells to read files again. */
+  readonly onReload: (listener: () => void) => void;
+}
+
+/** 0 = done, 1 = failed, 2 = wrong usage or configuration, nothing was started. */
+export type ExitCode = 0 | 1 | 2;
+
+export interface Command {
+  /** The words after `latchkey`. */
+  readonly name: string;
+  /** Arguments and options, as `latchkey help` shows them. */
+  readonly usage: string;
+  readonly summary: string;
+  /** @param args what stands behind the name. Throws `UsageError` when they make no sense. */
+  readonly run: (args: readonly string[], context: CommandContext) => Promise<ExitCode>;
+}
+
+/** The command line, or the configuration, cannot be followed. Its message is for the user. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UsageError";
+  }
+}

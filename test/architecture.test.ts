@@ -1,0 +1,114 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const engines = ["analytics", "audit", "cache", "ratelimit", "rootKeys", "telemetry", "verification"];
+
+/** Which layers the files of a layer may import, beside their own (ARCHITECTURE.md, "The import rule"). */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  main: ["service", "config", "rpc", "procedures", "engines", "storage", "domain"],
+  service: ["config", "rpc", "procedures", "engines", "storage", "domain", "gen"],
+  config: [],
+  rpc: ["procedures", "engines", "domain", "gen"],
+  procedures: ["engines", "storage", "domain", "gen"],
+  engines: ["storage", "domain"],
+  storage: ["domain"],
+  domain: [],
+  gen: [],
+};
+
+/** The layer of a file, by its path from the repository's root. */
+const layerOf = (file: string): string | undefined => {
+  const [top, folder = ""] = file.split("/");
+  if (top === "gen") return "gen";
+  if (top !== "src") return undefined;
+  if (folder === "main.ts" || folder === "cli") return "main";
+  if (folder === "service.ts" || folder === "service") return "service";
+  if (folder === "config.ts" || folder === "version.ts") return "config";
+  if (engines.includes(folder)) return "engines";
+  return folder in allowed ? folder : undefined;
+};
+
+const sources = new Map(globSync("src/**/*.ts", { cwd: root }).map((file) => [file, readFileSync(join(root, file), "utf8")]));
+const files = [...sources.keys()];
+
+interface Import {
+  /** Path from the root. */
+  readonly target: string;
+  /** Erased at run time. */
+  readonly typeOnly: boolean;
+}
+
+const importsOf = (file: string): Import[] =>
+  [
+    ...(sources.get(file) ?? "").matchAll(
+      /(?:^(?:import|export)\s+(?<type>type\s)?[^"';]*?from\s+|^import\s+|\bimport\(\s*|\bnew URL\(\s*)"(?<path>\.{1,2}\/[^"]+\.[jt]s)"/gm,
+    ),
+  ].map(({ groups }) => ({ target: relative(root, join(root, dirname(file), groups?.path ?? "")), typeOnly: groups?.type !== undefined }));
+
+test("[design §6] every source file belongs to a layer", () => {
+  expect(files.flatMap(importsOf).length).toBeGreaterThan(files.length);
+  expect(files.filter((file) => layerOf(file) === undefined)).toEqual([]);
+});
+
+test.each(Object.keys(allowed).filter((layer) => layer !== "gen"))("[design §6] %s imports only what its layer may", (layer) => {
+  const offences = files
+    .filter((file) => layerOf(file) === layer)
+    .flatMap((file) =>
+      importsOf(file)
+        .filter(({ target }) => {
+          const targetLayer = layerOf(target);
+          return targetLayer === undefined || (targetLayer !== layer && !allowed[layer]?.includes(targetLayer));
+        })
+        .map(({ target }) => `${file} → ${target}`),
+    );
+  expect(offences).toEqual([]);
+});
+
+test("[design §6] no file imports itself through others", () => {
+  const finished = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      cycles.push([...path.slice(path.indexOf(file)), file].join(" → "));
+      return;
+    }
+    if (finished.has(file)) return;
+    for (const { target, typeOnly } of importsOf(file)) if (!typeOnly) visit(target, [...path, file]);
+    finished.add(file);
+  };
+  for (const file of files) visit(file, []);
+  expect(cycles).toEqual([]);
+});
+
+describe("one place for each of these", () => {
+  const offenders = (pattern: RegExp, where: (file: string) => boolean): string[] =>
+    [...sources].filter(([file, text]) => !where(file) && pattern.test(text.replace(/^\s*(\*|\/\/|\/\*).*$/gm, ""))).map(([file]) => file);
+
+  test("[design §1] only the clock reads the time", () => {
+    expect(
+      offenders(/\bDate\.now\(|\bperformance\.now\(|\bnew Date\(\)|process\.hrtime/, (file) => file === "src/domain/clock.ts"),
+    ).toEqual([]);
+  });
+
+  test("[design §3] only storage knows the MongoDB driver and SQLite", () => {
+    expect(offenders(/from "(mongodb|node:sqlite)"/, (file) => file.startsWith("src/storage/"))).toEqual([]);
+  });
+
+  test("[design §1] only rpc knows Connect and the HTTP servers", () => {
+    expect(offenders(/from "(@connectrpc\/.*|node:https?|node:http2)"/, (file) => file.startsWith("src/rpc/"))).toEqual([]);
+  });
+
+  test("only telemetry knows the log and metrics libraries", () => {
+    expect(offenders(/from "(pino|prom-client)"/, (file) => file.startsWith("src/telemetry/"))).toEqual([]);
+  });
+
+  test("only main ends the process, reads its arguments, environment and signals", () => {
+    expect(offenders(/\bprocess\.(exit|exitCode|argv|env|on|once|stdout|stderr|kill)\b/, (file) => file === "src/main.ts")).toEqual([]);
+  });
+});
+
+test("no file is longer than 300 lines", () => {
+  expect([...sources].filter(([, text]) => text.split("\n").length > 301).map(([file]) => file)).toEqual([]);
+});

@@ -1,0 +1,45 @@
+import type { DescMessage, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
+import type { Caller } from "../domain/authorization.ts";
+import type { Violation } from "../domain/errors.ts";
+
+/** What an edge knows of a call before its body is read. Everything but the first three is taken from the wire as it is. */
+export interface IncomingCall {
+  readonly method: DescMethodUnary;
+  /** `req_…`, made by the edge, new for every request (protocol §5). */
+  readonly requestId: string;
+  /** Wall-clock time of arrival, Unix ms. */
+  readonly receivedAt: number;
+  /** The header `Authorization`, verbatim. */
+  readonly authorization: string | undefined;
+  /** The header `Idempotency-Key`, verbatim. */
+  readonly idempotencyKey: string | undefined;
+  /** Address of the socket's other end; an IPv4 address is never written as IPv6. */
+  readonly remoteIp: string | undefined;
+  /** The header `X-Forwarded-For`, verbatim; several headers joined with a comma. */
+  readonly forwardedFor: string | undefined;
+  readonly userAgent: string | undefined;
+  /**
+   * Aborted at the deadline (60 s after arrival, or earlier when the caller said so) and when the client went away.
+   * Its reason is a `ServiceError`: `request_timeout` or `client_closed_request`. Made on first use.
+   */
+  readonly signal: AbortSignal;
+  /** Adds a header to the answer, whatever the answer turns out to be. To be called before `invoke` settles. */
+  readonly setHeader: (name: string, value: string) => void;
+}
+
+/** A response with its `meta`, in the form that `create` of protobuf-es accepts. */
+export type Response = MessageInitShape<DescMessage>;
+
+/** What every edge does with a call, whatever the protocol. Knows neither Connect nor node:http. */
+export interface Pipeline {
+  /**
+   * Step 2 of protocol §2. At once when the root key is cached. Fails with `ServiceError` only, by throwing or by
+   * rejecting.
+   */
+  readonly authenticate: (call: IncomingCall) => Caller | Promise<Caller>;
+  /**
+   * Steps 4 to 10. `violations` are what reading, decoding and validating the request found: any makes the call fail
+   * with 400 `invalid_input`. Rejects with `ServiceError` only.
+   */
+  readonly invoke: (call: IncomingCall, caller: Caller, message: Message, violations: readonly Violation[]) => Promise<Response>;
+}

@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Server as SecureServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { Clock } from "../domain/clock.ts";
+import { createId } from "../domain/ids.ts";
+import { createErrorBody } from "./errorBody.ts";
+import { stopGrace } from "./limits.ts";
+import { createHttp1Side } from "./listener/http1.ts";
+import { createHttp2Side } from "./listener/http2.ts";
+import { type Connection, createMalformedListener } from "./listener/malformed.ts";
+import { peek } from "./listener/peek.ts";
+import { type Certificate, secureContextOptions } from "./tls.ts";
+
+/** Takes a request of either protocol: HTTP/2 requests come in node's compatibility API, which has the same shape. */
+export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 = a free port. */
+  readonly port: number;
+  /** TLS only when given, else cleartext only. */
+  readonly certificate?: Certificate | undefined;
+  readonly handler: RequestHandler;
+  /** For the envelopes that answer what never became a request. */
+  readonly errorsBaseUrl: string;
+  readonly clock: Clock;
+  /** Told of what must not happen: a handler that throws, a connection that cannot be accepted. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface Listener {
+  /** Address and port that are bound. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** For connections that begin from now on; those that exist go on. Throws, and changes nothing, without TLS. */
+  readonly setCertificate: (certificate: Certificate) => void;
+  /**
+   * Accepts no more connections, closes idle ones at once, tells the others that this is their last answer
+   * (`Connection: close`, GOAWAY), and cuts them when their calls are not done after `graceMs` (default 30 s).
+   * Resolves when no connection is left. Later calls wait for the first.
+   */
+  readonly stop: (graceMs?: number) => Promise<void>;
+}
+
+/** How often a stopping listener looks for connections that became idle. */
+const idleCheckInterval = 100;
+
+/**
+ * Serves HTTP/1.1 and HTTP/2 on one port (DESIGN §1): on cleartext the first bytes of a connection tell which, with
+ * TLS its ALPN. Resolves once the port is bound; rejects when it cannot be had.
+ */
+export const createListener = async (options: ListenerOptions): Promise<Listener> => {
+  const { host, port, certificate, handler, clock, onFault } = options;
+  const connections = new Set<Connection>();
+  let stopping: Promise<void> | undefined;
+
+  const guarded: RequestHandler = (req, res) => {
+    try {
+      handler(req, res);
+    } catch (error) {
+      onFault(error);
+      res.destroy();
+    }
+  };
+  const http2 = createHttp2Side(guarded);
+
+  const track = (socket: Socket): void => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+    socket.on("error", () => socket.destroy());
+  };
+  const establish = (socket: Connection, isHttp2: boolean): void => {
+    socket.established = true;
+    if (isHttp2) http2.serve(socket);
+    else {
+      http1.serve(socket);
+      // Not before the parser has taken the handle: what was read while looking at the protocol comes first.
+      process.nextTick(() => socket.resume());
+    }
+  };
+  const http1 = createHttp1Side(
+    certificate,
+    (req, res) => {
+      if (stopping) res.shouldKeepAlive = false;
+      guarded(req, res);
+    },
+    (socket) => {
+      if (socket instanceof TLSSocket) {
+        track(socket);
+        establish(socket, socket.alpnProtocol === "h2");
+      } else peek(socket, (isHttp2) => establish(socket, isHttp2));
+    },
+  );
+  const { server } = http1;
+  server.on("connection", track);
+  server.on(
+    "clientError",
+    createMalformedListener(createErrorBody(options.errorsBaseUrl), () => createId("req", clock.now())),
+  );
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject).on("error", onFault);
+      resolve();
+    });
+  });
+  const bound = server.address() as AddressInfo;
+
+  const stop = async (graceMs: number): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    http2.goAway();
+    for (const socket of connections) {
+      if (socket.latest && !socket.latest.headersSent) socket.latest.shouldKeepAlive = false;
+      else if (!certificate && !socket.established) socket.destroy();
+    }
+    const idle = setInterval(() => server.closeIdleConnections(), idleCheckInterval);
+    const cut = setTimeout(() => {
+      for (const socket of connections) socket.destroy();
+    }, graceMs);
+    await closed;
+    clearInterval(idle);
+    clearTimeout(cut);
+  };
+  return {
+    address: { host: bound.address, port: bound.port },
+    setCertificate: (next) => {
+      if (!(server instanceof SecureServer)) throw new Error("The listener does not speak TLS.");
+      server.setSecureContext(secureContextOptions(next));
+    },
+    stop: (graceMs = stopGrace) => (stopping ??= stop(graceMs)),
+  };
+};

@@ -1,0 +1,26 @@
+import type { Socket } from "node:net";
+import { handshakeTimeout } from "../limits.ts";
+
+/** First bytes of every HTTP/2 connection with prior knowledge; no HTTP/1.1 method starts like it. */
+const preface: Buffer = Buffer.from("PRI ");
+
+/**
+ * Reads the first bytes of a new connection, puts them back and says whether they are HTTP/2. The socket is paused
+ * then, so that whoever takes it over misses nothing and node can read from the handle directly. A connection that
+ * stays silent for 10 s, or ends first, is dropped without a word.
+ */
+export const peek = (socket: Socket, decided: (isHttp2: boolean) => void): void => {
+  let seen: Buffer | undefined;
+  const drop = () => socket.destroy();
+  const read = (chunk: Buffer) => {
+    seen = seen === undefined ? chunk : Buffer.concat([seen, chunk]);
+    const isPreface = seen.subarray(0, preface.length).equals(preface.subarray(0, seen.length));
+    if (isPreface && seen.length < preface.length) return;
+    socket.off("data", read).off("end", drop).off("timeout", drop).setTimeout(0);
+    socket.pause();
+    socket.unshift(seen);
+    decided(isPreface);
+  };
+  socket.setTimeout(handshakeTimeout);
+  socket.on("timeout", drop).on("end", drop).on("data", read);
+};

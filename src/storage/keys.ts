@@ -1,22 +1,33 @@
 import { notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions, Update } from "./collection.ts";
 import { type AuditEvent, type KeyDocument, WORKSPACE_ID } from "./documents.ts";
+import { StoreUnavailableError } from "./errors.ts";
+import { createKeyedMutex } from "./keyedMutex.ts";
 import type { Store } from "./store.ts";
+
+/** Each failed attempt means that another node changed the key. */
+const MODIFY_ATTEMPTS = 100;
 
 /** Tag under which a look-up by secret is cached, also one that found nothing. */
 export const hashTag = (hash: string): string => `hash:${hash}`;
+
+export interface KeyChange {
+  readonly update: Update<KeyDocument>;
+  readonly events: readonly AuditEvent[];
+}
 
 export interface KeysRepository {
   /** The key unless it is deleted; whether its API lives is the caller's question. */
   readonly find: (keyId: string, options?: OperationOptions) => Promise<KeyDocument | null>;
   readonly findByHash: (hash: string, options?: OperationOptions) => Promise<KeyDocument | null>;
   /** Rejects with `DuplicateKeyError` when the id or the hash is taken. */
-  readonly insert: (key: KeyDocument) => Promise<void>;
+  readonly insert: (key: KeyDocument, options?: OperationOptions) => Promise<void>;
   /**
-   * Writes a change of configuration if the key is still what `key` says (same revision, not deleted). False: it is
-   * not, and nothing was written.
+   * Changes the configuration of a key: `decide` gets the key as it is and says what to write, or throws. Concurrent
+   * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the key that was
+   * changed as it was before, or null when there is none (any more).
    */
-  readonly update: (key: KeyDocument, update: Update<KeyDocument>, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly modify: (keyId: string, decide: (key: KeyDocument) => KeyChange, options?: OperationOptions) => Promise<KeyDocument | null>;
   /** Marks the key as deleted; its hash stays taken. False when it already was. */
   readonly delete: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
   /** Deletes for good: the hash is free again at once, the row goes when its events have been moved. */
@@ -31,8 +42,16 @@ export interface KeysRepository {
 /** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
 export const createKeysRepository = (store: Store, announce: (ids: readonly string[]) => void): KeysRepository => {
   const keys = store.collection("keys");
+  const mutex = createKeyedMutex();
 
-  const remove = async (key: KeyDocument, update: Update<KeyDocument>, events: readonly AuditEvent[], options?: OperationOptions): Promise<boolean> => {
+  const find: KeysRepository["find"] = (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options);
+
+  const remove = async (
+    key: KeyDocument,
+    update: Update<KeyDocument>,
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ): Promise<boolean> => {
     try {
       const result = await keys.updateOne({ _id: key._id, ...notDeleted }, withEvents(update, events), options);
       return result.matchedCount === 1;
@@ -42,24 +61,31 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
   };
 
   return {
-    find: (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options),
+    find,
     findByHash: (hash, options) => keys.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
-    insert: async (key) => {
+    insert: async (key, options) => {
       try {
-        await keys.insertOne(key);
+        await keys.insertOne(key, options);
       } finally {
         if (key.hash !== undefined) announce([hashTag(key.hash)]);
       }
     },
-    update: async (key, update, events, options) => {
-      try {
-        const guarded = withEvents<KeyDocument>({ ...update, $inc: { ...update.$inc, revision: 1 } }, events);
-        const result = await keys.updateOne({ _id: key._id, revision: key.revision, ...notDeleted }, guarded, options);
-        return result.matchedCount === 1;
-      } finally {
-        announce([key._id]);
-      }
-    },
+    modify: (keyId, decide, options) =>
+      mutex.run(keyId, async () => {
+        for (let attempt = 0; attempt < MODIFY_ATTEMPTS; attempt++) {
+          const key = await find(keyId, options);
+          if (key === null) return null;
+          const { update, events } = decide(key);
+          const guarded = withEvents<KeyDocument>({ ...update, $inc: { ...update.$inc, revision: 1 } }, events);
+          try {
+            const result = await keys.updateOne({ _id: keyId, revision: key.revision, ...notDeleted }, guarded, options);
+            if (result.matchedCount === 1) return key;
+          } finally {
+            announce([keyId]);
+          }
+        }
+        throw new StoreUnavailableError("the key changed too often to be updated");
+      }),
     delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now } }, events, options),
     erase: (key, now, events, options) =>
       remove(

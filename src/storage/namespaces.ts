@@ -7,7 +7,12 @@ import type { Store } from "./store.ts";
 export interface NamespacesRepository {
   /** By id first, then by name; deleted ones included (ratelimit §1, §4). */
   readonly find: (idOrName: string, options?: OperationOptions) => Promise<NamespaceDocument | null>;
-  readonly findOrCreate: (namespace: { id: string; name: string }, now: number, events: readonly AuditEvent[]) => Promise<NamespaceDocument>;
+  readonly findOrCreate: (
+    namespace: { id: string; name: string },
+    now: number,
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<NamespaceDocument>;
 }
 
 /** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
@@ -21,13 +26,13 @@ export const createNamespacesRepository = (store: Store, announce: (ids: readonl
 
   return {
     find,
-    findOrCreate: ({ id, name }, now, events) =>
+    findOrCreate: ({ id, name }, now, events, options) =>
       insertOrReuse(
-        () => find(name),
+        () => find(name, options),
         async () => {
           const namespace: NamespaceDocument = { ...newDocument(id, now, events), name };
           try {
-            await namespaces.insertOne(namespace);
+            await namespaces.insertOne(namespace, options);
           } finally {
             announce([namespaceTag(name)]);
           }

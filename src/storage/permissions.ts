@@ -17,8 +17,18 @@ export interface PermissionsRepository {
   /** By slug, without regard to letter case. */
   readonly findManyBySlug: (slugs: readonly string[], options?: OperationOptions) => Promise<PermissionDocument[]>;
   /** Rejects with `DuplicateKeyError` when the slug is taken in any letter case. */
-  readonly insert: (permission: NewPermission, now: number, events: readonly AuditEvent[]) => Promise<PermissionDocument>;
-  readonly findOrCreate: (permission: NewPermission, now: number, events: readonly AuditEvent[]) => Promise<PermissionDocument>;
+  readonly insert: (
+    permission: NewPermission,
+    now: number,
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<PermissionDocument>;
+  readonly findOrCreate: (
+    permission: NewPermission,
+    now: number,
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<PermissionDocument>;
 }
 
 /** How slugs compare: without regard to letter case (permissions §1). */
@@ -30,7 +40,7 @@ export const createPermissionsRepository = (store: Store): PermissionsRepository
   const findManyBySlug: PermissionsRepository["findManyBySlug"] = (slugs, options) =>
     permissions.find({ workspaceId: WORKSPACE_ID, slugKey: { $in: slugs.map(slugKey) }, ...notDeleted }, options).toArray();
 
-  const insert: PermissionsRepository["insert"] = async ({ id, name, slug, description }, now, events) => {
+  const insert: PermissionsRepository["insert"] = async ({ id, name, slug, description }, now, events, options) => {
     const document: PermissionDocument = {
       ...newDocument(id, now, events),
       name,
@@ -38,7 +48,7 @@ export const createPermissionsRepository = (store: Store): PermissionsRepository
       slugKey: slugKey(slug),
       ...(description ? { description } : {}),
     };
-    await permissions.insertOne(document);
+    await permissions.insertOne(document, options);
     return document;
   };
 
@@ -46,10 +56,10 @@ export const createPermissionsRepository = (store: Store): PermissionsRepository
     findMany: (ids, options) => permissions.find({ _id: { $in: ids }, ...notDeleted }, options).toArray(),
     findManyBySlug,
     insert,
-    findOrCreate: (permission, now, events) =>
+    findOrCreate: (permission, now, events, options) =>
       insertOrReuse(
-        async () => (await findManyBySlug([permission.slug]))[0] ?? null,
-        () => insert(permission, now, events),
+        async () => (await findManyBySlug([permission.slug], options))[0] ?? null,
+        () => insert(permission, now, events, options),
       ),
   };
 };

@@ -16,7 +16,7 @@ export interface RolesRepository {
   /** By name, without regard to letter case; callers that need the exact name compare it. */
   readonly findManyByName: (names: readonly string[], options?: OperationOptions) => Promise<RoleDocument[]>;
   /** Rejects with `DuplicateKeyError` when the name is taken in any letter case. */
-  readonly insert: (role: NewRole, now: number, events: readonly AuditEvent[]) => Promise<void>;
+  readonly insert: (role: NewRole, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<void>;
 }
 
 const nameKey = (name: string): string => name.toLowerCase();
@@ -27,15 +27,16 @@ export const createRolesRepository = (store: Store): RolesRepository => {
     findMany: (ids, options) => roles.find({ _id: { $in: ids }, ...notDeleted }, options).toArray(),
     findManyByName: (names, options) =>
       roles.find({ workspaceId: WORKSPACE_ID, nameKey: { $in: names.map(nameKey) }, ...notDeleted }, options).toArray(),
-    insert: async ({ id, name, description, permissionIds }, now, events) => {
-      await roles.insertOne({
+    insert: async ({ id, name, description, permissionIds }, now, events, options) => {
+      const role: RoleDocument = {
         ...newDocument(id, now, events),
         name,
         nameKey: nameKey(name),
         ...(description ? { description } : {}),
         permissionIds,
         revision: 0,
-      });
+      };
+      await roles.insertOne(role, options);
     },
   };
 };

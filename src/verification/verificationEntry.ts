@@ -1,11 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
-import type { IdentityDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRatelimit } from "../storage/documents.ts";
-
-/** A stored limit as it applies to one key, with the counter it counts on (verify §5). */
-export interface EffectiveLimit extends StoredRatelimit {
-  readonly counterKey: string;
-}
+import type { IdentityDocument, KeyDocument, PermissionDocument, RoleDocument } from "../storage/documents.ts";
+import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
+import { autoAppliedChecks, type LimitCheck } from "./ratelimitChecks.ts";
 
 /** Everything that verifying one key needs, flattened from the objects it is made of. */
 export interface VerificationEntry {
@@ -29,14 +26,11 @@ export interface VerificationEntry {
     | undefined;
   /** Effective stored limits by name: the key's, and those of the identity whose name no key limit has. */
   readonly limits: ReadonlyMap<string, EffectiveLimit>;
-  readonly autoApplied: readonly EffectiveLimit[];
+  /** Checked on every verification, by name. */
+  readonly autoApplied: readonly LimitCheck[];
   /** The balance that this node saw last; undefined = unlimited. Only the store decides a spend. */
   balance: number | undefined;
 }
-
-/** Name of a limit's counter. Limits of a key and inline limits count per key, those of an identity per identity. */
-export const limitCounterKey = (scope: "key" | "identity", subjectId: string, duration: number, name: string): string =>
-  `${scope}:${subjectId}:${duration}:${name}`;
 
 /** Metadata as it is shown: absent when there is none or when it is empty. */
 export const readMeta = (text: string | undefined): JsonObject | undefined => {
@@ -55,12 +49,16 @@ export interface EntryParts {
 export const buildVerificationEntry = ({ key, identity, roles, permissions }: EntryParts): VerificationEntry => {
   const limits = new Map<string, EffectiveLimit>();
   for (const limit of key.ratelimits) {
-    limits.set(limit.name, { ...limit, counterKey: limitCounterKey("key", key._id, limit.duration, limit.name) });
+    limits.set(limit.name, { ...limit, ofIdentity: false, counterKey: limitCounterKey("key", key._id, limit.duration, limit.name) });
   }
   const shared: EffectiveLimit[] = [];
   for (const limit of identity?.ratelimits ?? []) {
     if (limits.has(limit.name)) continue;
-    const effective = { ...limit, counterKey: limitCounterKey("identity", identity?._id ?? "", limit.duration, limit.name) };
+    const effective = {
+      ...limit,
+      ofIdentity: true,
+      counterKey: limitCounterKey("identity", identity?._id ?? "", limit.duration, limit.name),
+    };
     shared.push(effective);
     limits.set(limit.name, effective);
   }
@@ -78,7 +76,7 @@ export const buildVerificationEntry = ({ key, identity, roles, permissions }: En
         ? undefined
         : { id: identity._id, externalId: identity.externalId, meta: readMeta(identity.meta), ratelimits: shared },
     limits,
-    autoApplied: [...limits.values()].filter((limit) => limit.autoApply),
+    autoApplied: autoAppliedChecks(limits.values()),
     balance: key.remaining,
   };
 };

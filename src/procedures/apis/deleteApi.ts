@@ -1,0 +1,19 @@
+import type { DeleteApiRequestSchema, DeleteApiResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import type { ApisRepository } from "../../storage/apis.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { apiNotFound, findApi } from "./findApi.ts";
+
+/** Deletes an API; its keys stop verifying at once, without being touched (apis: deleteApi). */
+export const deleteApi =
+  ({ apis }: { readonly apis: ApisRepository }): Procedure<typeof DeleteApiRequestSchema, typeof DeleteApiResponseSchema> =>
+  async ({ apiId }, call) => {
+    requirePermissions(call.caller, ["api.delete_api", apiId]);
+    const api = await findApi(apis, apiId, call);
+    const event = auditEvent(auditSource(call), "api.delete", `Deleted API ${apiId}`, resource("api", apiId, api.name));
+    // Of two racing calls one deletes; the other finds nothing.
+    if (!(await apis.delete(apiId, call.receivedAt, [event], call))) throw apiNotFound(apiId);
+    return { data: {} };
+  };

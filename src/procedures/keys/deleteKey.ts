@@ -1,0 +1,18 @@
+import type { DeleteKeyRequestSchema, DeleteKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
+
+/** Revokes a key: it stops verifying at once. `permanent` also frees its hash (keys §5). */
+export const deleteKey =
+  (deps: FindKeyDeps): Procedure<typeof DeleteKeyRequestSchema, typeof DeleteKeyResponseSchema> =>
+  async ({ keyId, permanent }, call) => {
+    const key = await findKey(deps, keyId, call);
+    requirePermissions(call.caller, ["api.delete_key", key.apiId]);
+    const event = auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, key.name));
+    const remove = permanent ? deps.keys.erase : deps.keys.delete;
+    if (!(await remove(key, call.receivedAt, [event], call))) throw keyNotFound(keyId);
+    return { data: {} };
+  };

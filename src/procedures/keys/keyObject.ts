@@ -1,0 +1,69 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type IdentitySchema,
+  type KeySchema,
+  type RatelimitSchema,
+  RefillInterval,
+  type RefillSchema,
+} from "../../../gen/latchkey/v2/common_pb.ts";
+import type { OperationOptions } from "../../storage/collection.ts";
+import type { IdentityDocument, KeyDocument, StoredRatelimit, StoredRefill } from "../../storage/documents.ts";
+import type { IdentitiesRepository } from "../../storage/identities.ts";
+import type { PermissionsRepository } from "../../storage/permissions.ts";
+import type { RolesRepository } from "../../storage/roles.ts";
+import { readMeta } from "../../verification/verificationEntry.ts";
+
+export interface KeyObjectDeps {
+  readonly identities: IdentitiesRepository;
+  readonly permissions: PermissionsRepository;
+  readonly roles: RolesRepository;
+}
+
+export const showRatelimits = (ratelimits: readonly StoredRatelimit[]): MessageInitShape<typeof RatelimitSchema>[] =>
+  ratelimits.map(({ id, name, limit, duration, autoApply }) => ({ id, name, limit: BigInt(limit), duration: BigInt(duration), autoApply }));
+
+export const showRefill = ({ interval, amount, refillDay }: StoredRefill): MessageInitShape<typeof RefillSchema> => ({
+  interval: interval === "monthly" ? RefillInterval.MONTHLY : RefillInterval.DAILY,
+  amount: BigInt(amount),
+  ...(refillDay === undefined ? {} : { refillDay: BigInt(refillDay) }),
+});
+
+const showIdentity = ({ _id, externalId, meta, ratelimits }: IdentityDocument): MessageInitShape<typeof IdentitySchema> => {
+  const shown = readMeta(meta);
+  return { id: _id, externalId: externalId ?? "", ...(shown === undefined ? {} : { meta: shown }), ratelimits: showRatelimits(ratelimits) };
+};
+
+const showCredits = ({ remaining, refill }: KeyDocument): MessageInitShape<typeof KeySchema>["credits"] =>
+  remaining === undefined ? undefined : { remaining: BigInt(remaining), ...(refill === undefined ? {} : { refill: showRefill(refill) }) };
+
+/** A key as getKey, whoami and listKeys show it (keys §1.8), read from the store. */
+export const keyObject = async (
+  { identities, permissions, roles }: KeyObjectDeps,
+  key: KeyDocument,
+  options: OperationOptions,
+): Promise<MessageInitShape<typeof KeySchema>> => {
+  const [identity, heldRoles] = await Promise.all([
+    key.identityId === undefined ? null : identities.find(key.identityId, options),
+    key.roleIds.length === 0 ? [] : roles.findMany(key.roleIds, options),
+  ]);
+  const permissionIds = [...new Set([...key.permissionIds, ...heldRoles.flatMap((role) => role.permissionIds)])];
+  const held = permissionIds.length === 0 ? [] : await permissions.findMany(permissionIds, options);
+  const meta = readMeta(key.meta);
+  const credits = showCredits(key);
+  return {
+    keyId: key._id,
+    start: key.start,
+    enabled: key.enabled,
+    createdAt: BigInt(key.createdAt),
+    ...(key.updatedAt === undefined ? {} : { updatedAt: BigInt(key.updatedAt) }),
+    ...(key.lastUsedAt === undefined ? {} : { lastUsedAt: BigInt(key.lastUsedAt) }),
+    ...(key.name === undefined ? {} : { name: key.name }),
+    ...(meta === undefined ? {} : { meta }),
+    ...(key.expires === undefined ? {} : { expires: BigInt(key.expires) }),
+    permissions: held.map((permission) => permission.slug).sort(),
+    roles: heldRoles.map((role) => role.name).sort(),
+    ...(credits === undefined ? {} : { credits }),
+    ...(identity === null ? {} : { identity: showIdentity(identity) }),
+    ratelimits: showRatelimits(key.ratelimits),
+  };
+};

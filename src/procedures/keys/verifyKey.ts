@@ -1,0 +1,145 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { IdentitySchema } from "../../../gen/latchkey/v2/common_pb.ts";
+import {
+  VerificationCode,
+  type VerifiedRatelimitSchema,
+  type VerifyKeyDataSchema,
+  type VerifyKeyRequest,
+  type VerifyKeyRequestSchema,
+  type VerifyKeyResponseSchema,
+} from "../../../gen/latchkey/v2/keys_pb.ts";
+import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
+import { hashKey } from "../../domain/keySecret.ts";
+import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../domain/permissionQuery.ts";
+import type { CheckResult, Limiter } from "../../ratelimit/limiter.ts";
+import type { CreditSpender } from "../../verification/creditSpender.ts";
+import { type LimitCheck, limitChecks, type RequestedLimit } from "../../verification/ratelimitChecks.ts";
+import type { VerificationCache } from "../../verification/verificationCache.ts";
+import type { VerificationEntry } from "../../verification/verificationEntry.ts";
+import type { Call, Procedure } from "../call.ts";
+import { showRatelimits } from "./keyObject.ts";
+
+export interface VerifyKeyDeps {
+  readonly verifications: VerificationCache;
+  readonly limiter: Limiter;
+  readonly credits: CreditSpender;
+  /** Counts an outcome by its code. */
+  readonly onOutcome: (code: string) => void;
+}
+
+type Data = MessageInitShape<typeof VerifyKeyDataSchema>;
+
+const NOT_FOUND: Data = { valid: false, code: VerificationCode.NOT_FOUND };
+const NO_LIMITS: readonly RequestedLimit[] = [];
+
+const showIdentity = ({
+  id,
+  externalId,
+  meta,
+  ratelimits,
+}: NonNullable<VerificationEntry["identity"]>): MessageInitShape<typeof IdentitySchema> => ({
+  id,
+  externalId,
+  ...(meta === undefined ? {} : { meta }),
+  ratelimits: showRatelimits(ratelimits),
+});
+
+const showChecks = (checks: readonly LimitCheck[], results: readonly CheckResult[]): MessageInitShape<typeof VerifiedRatelimitSchema>[] =>
+  checks.map(({ id, name, limit, duration, autoApply }, i) => {
+    const { passed, remaining, reset } = results[i] as CheckResult;
+    return {
+      id,
+      name,
+      limit: BigInt(limit),
+      duration: BigInt(duration),
+      autoApply,
+      exceeded: !passed,
+      remaining: BigInt(remaining),
+      reset: BigInt(reset),
+    };
+  });
+
+/** The answer for a key that was found, whatever the outcome (verify §3). */
+const answer = (entry: VerificationEntry, code: VerificationCode, balance: number | undefined, ratelimits: Data["ratelimits"]): Data => ({
+  valid: code === VerificationCode.VALID,
+  code,
+  keyId: entry.keyId,
+  keyspaceId: entry.apiId,
+  enabled: entry.enabled,
+  ...(entry.name === undefined ? {} : { name: entry.name }),
+  ...(entry.meta === undefined ? {} : { meta: entry.meta }),
+  ...(entry.expires === undefined ? {} : { expires: BigInt(entry.expires) }),
+  ...(balance === undefined ? {} : { credits: BigInt(balance) }),
+  permissions: entry.permissions.slugs as string[],
+  roles: entry.roles as string[],
+  ...(entry.identity === undefined ? {} : { identity: showIdentity(entry.identity) }),
+  ...(ratelimits === undefined ? {} : { ratelimits }),
+});
+
+const requestedLimits = (request: VerifyKeyRequest): readonly RequestedLimit[] =>
+  request.ratelimits.length === 0
+    ? NO_LIMITS
+    : request.ratelimits.map(({ name, cost, limit, duration }) => ({
+        name,
+        cost: cost === undefined ? 1 : Number(cost),
+        limit: limit === undefined ? undefined : Number(limit),
+        duration: duration === undefined ? undefined : Number(duration),
+      }));
+
+/** Decided by the key and the request alone, in the order of verify §6, steps 6 to 9. */
+const refusal = (entry: VerificationEntry, query: PermissionQuery | undefined, now: number): VerificationCode | undefined => {
+  if (!entry.enabled) return VerificationCode.DISABLED;
+  if (entry.expires !== undefined && now > entry.expires) return VerificationCode.EXPIRED;
+  if (query !== undefined && !satisfies(entry.permissions, query)) return VerificationCode.INSUFFICIENT_PERMISSIONS;
+  return undefined;
+};
+
+/** Decides whether a key may be used now, and spends its rate limits and credits in the same step (verify §6). */
+export const verifyKey = ({
+  verifications,
+  limiter,
+  credits,
+  onOutcome,
+}: VerifyKeyDeps): Procedure<typeof VerifyKeyRequestSchema, typeof VerifyKeyResponseSchema> => {
+  const find = async (request: VerifyKeyRequest, call: Call): Promise<VerificationEntry | undefined> => {
+    const cached = verifications.get(hashKey(request.key));
+    const { value: entry } = cached instanceof Promise ? await cached : cached;
+    if (entry === null || !allows(call.caller, "api.verify_key", entry.apiId)) return undefined;
+    if (request.keyspaces !== undefined && !request.keyspaces.values.includes(entry.apiId)) return undefined;
+    return entry;
+  };
+
+  const decide = async (request: VerifyKeyRequest, call: Call): Promise<Data> => {
+    const query = request.permissions === undefined ? undefined : parsePermissionQuery(request.permissions);
+    if (!allowsAny(call.caller, "api.verify_key")) throw insufficientPermissions([["api.verify_key", "*"]]);
+    const entry = await find(request, call);
+    if (entry === undefined) return NOT_FOUND;
+
+    const refused = refusal(entry, query, call.receivedAt);
+    if (refused !== undefined) return answer(entry, refused, entry.balance, undefined);
+
+    let ratelimits: Data["ratelimits"];
+    const checks = limitChecks(entry, requestedLimits(request));
+    if (checks.length > 0) {
+      const checked = limiter.check(checks, call.receivedAt);
+      const { passed, results } = checked instanceof Promise ? await checked : checked;
+      ratelimits = showChecks(checks, results);
+      if (!passed) return answer(entry, VerificationCode.RATE_LIMITED, entry.balance, ratelimits);
+    }
+
+    if (entry.balance === undefined) return answer(entry, VerificationCode.VALID, undefined, ratelimits);
+    const cost = request.credits?.cost;
+    const spend = await credits.spend(entry.keyId, cost === undefined ? 1 : Number(cost));
+    if (spend.outcome === "gone") return NOT_FOUND;
+    if (spend.outcome === "unlimited") return answer(entry, VerificationCode.VALID, undefined, ratelimits);
+    entry.balance = spend.balance;
+    const code = spend.outcome === "spent" ? VerificationCode.VALID : VerificationCode.USAGE_EXCEEDED;
+    return answer(entry, code, spend.balance, ratelimits);
+  };
+
+  return async (request, call) => {
+    const data = await decide(request, call);
+    onOutcome(VerificationCode[data.code ?? VerificationCode.UNSPECIFIED]);
+    return { data };
+  };
+};

@@ -1,0 +1,59 @@
+import type { CreateRoleRequestSchema, CreateRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { ServiceError } from "../../domain/errors.ts";
+import { createId } from "../../domain/ids.ts";
+import { DuplicateKeyError } from "../../storage/errors.ts";
+import type { PermissionsRepository } from "../../storage/permissions.ts";
+import type { RolesRepository } from "../../storage/roles.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { createMissingPermissions, resolvePermissions } from "./resolvePermissions.ts";
+
+const roleExists = (name: string, options?: ErrorOptions): ServiceError =>
+  new ServiceError("role_already_exists", `A role with the name ${name} already exists.`, options);
+
+export interface CreateRoleDeps {
+  readonly permissions: PermissionsRepository;
+  readonly roles: RolesRepository;
+}
+
+/** Defines a role; its name is unique without regard to letter case, missing permissions are made (permissions §6). */
+export const createRole =
+  ({ permissions, roles }: CreateRoleDeps): Procedure<typeof CreateRoleRequestSchema, typeof CreateRoleResponseSchema> =>
+  async ({ name, description, permissions: items }, call) => {
+    requirePermissions(
+      call.caller,
+      ["rbac.create_role", "*"],
+      ...(items.length > 0 ? [["rbac.add_permission_to_role", "*"] as const] : []),
+    );
+    const resolved = await resolvePermissions(permissions, items, call);
+    if (resolved.missing.length > 0) requirePermissions(call.caller, ["rbac.create_permission", "*"]);
+    // Before the missing permissions are made: a refused call leaves none behind, unless it loses a race.
+    if ((await roles.findManyByName([name], call)).length > 0) throw roleExists(name);
+
+    const granted = await createMissingPermissions(permissions, resolved, call);
+    const roleId = createId("role", call.receivedAt);
+    const source = auditSource(call);
+    const role = resource("role", roleId, name);
+    const events = [
+      auditEvent(source, "role.create", `Created role ${name}`, role),
+      ...granted.map(({ _id, slug }) =>
+        auditEvent(
+          source,
+          "authorization.connect_role_and_permission",
+          `Connected role ${name} and permission ${slug}`,
+          role,
+          resource("permission", _id, slug),
+        ),
+      ),
+    ];
+    try {
+      const permissionIds = granted.map((permission) => permission._id);
+      await roles.insert({ id: roleId, name, ...(description ? { description } : {}), permissionIds }, call.receivedAt, events, call);
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+      throw roleExists(name, { cause: error });
+    }
+    return { data: { roleId } };
+  };

@@ -1,0 +1,53 @@
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { createId } from "../../domain/ids.ts";
+import type { PermissionDocument } from "../../storage/documents.ts";
+import { type PermissionsRepository, slugKey } from "../../storage/permissions.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Call } from "../call.ts";
+
+/** What a list of permissions in a request refers to. */
+export interface ResolvedPermissions {
+  readonly existing: readonly PermissionDocument[];
+  /** Items that no permission has as id or slug, each once, as first spelled. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * Looks up a request's list of permissions: ids first, then slugs without regard to letter case; repeated items
+ * collapse (permissions §1).
+ */
+export const resolvePermissions = async (
+  permissions: PermissionsRepository,
+  items: readonly string[],
+  call: Call,
+): Promise<ResolvedPermissions> => {
+  if (items.length === 0) return { existing: [], missing: [] };
+  const ids = items.filter((item) => item.startsWith("perm_"));
+  const byId = ids.length === 0 ? [] : await permissions.findMany(ids, call);
+  const knownIds = new Set(byId.map((permission) => permission._id));
+
+  const slugs = new Map<string, string>();
+  for (const item of items) {
+    const key = slugKey(item);
+    if (!knownIds.has(item) && !slugs.has(key)) slugs.set(key, item);
+  }
+  const bySlug = slugs.size === 0 ? [] : await permissions.findManyBySlug([...slugs.values()], call);
+  for (const { slug } of bySlug) slugs.delete(slugKey(slug));
+
+  const existing = new Map([...byId, ...bySlug].map((permission) => [permission._id, permission]));
+  return { existing: [...existing.values()], missing: [...slugs.values()] };
+};
+
+/** Makes the missing permissions, each with name = slug = the item and an event of its own; concurrent calls share one. */
+export const createMissingPermissions = (
+  permissions: PermissionsRepository,
+  { existing, missing }: ResolvedPermissions,
+  call: Call,
+): Promise<PermissionDocument[]> => {
+  const made = missing.map((slug) => {
+    const id = createId("perm", call.receivedAt);
+    const event = auditEvent(auditSource(call), "permission.create", `Created permission ${slug}`, resource("permission", id, slug));
+    return permissions.findOrCreate({ id, name: slug, slug }, call.receivedAt, [event], call);
+  });
+  return Promise.all([...existing, ...made]);
+};

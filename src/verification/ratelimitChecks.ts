@@ -1,0 +1,71 @@
+import { ServiceError } from "../domain/errors.ts";
+import type { Check } from "../ratelimit/limiter.ts";
+import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
+import type { VerificationEntry } from "./verificationEntry.ts";
+
+/** A limit that the request names (verify §2). */
+export interface RequestedLimit {
+  readonly name: string;
+  readonly cost: number;
+  readonly limit: number | undefined;
+  readonly duration: number | undefined;
+}
+
+/** One limit to check in a verification, with the stored facts that its result shows. */
+export interface LimitCheck extends Check {
+  /** Empty for a limit that exists only in this call. */
+  readonly id: string;
+  readonly name: string;
+  readonly autoApply: boolean;
+}
+
+const storedCheck = (stored: EffectiveLimit, cost: number, limit: number, duration: number, subject: () => string): LimitCheck => ({
+  id: stored.id,
+  name: stored.name,
+  autoApply: stored.autoApply,
+  key: duration === stored.duration ? stored.counterKey : subject(),
+  limit,
+  duration,
+  cost,
+});
+
+const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): ServiceError => {
+  const owner = identity ? `the identity ${identity.id} (external id ${identity.externalId})` : "no identity";
+  return new ServiceError(
+    "precondition_failed",
+    `The rate limit ${name} was requested, but neither the key ${keyId} nor its identity has it; the key has ${owner}. Define it, or send limit and duration.`,
+  );
+};
+
+const requestedCheck = (entry: VerificationEntry, { name, cost, limit, duration }: RequestedLimit): LimitCheck => {
+  if (limit !== undefined && duration !== undefined) {
+    return { id: "", name, autoApply: false, key: limitCounterKey("key", entry.keyId, duration, name), limit, duration, cost };
+  }
+  const stored = entry.limits.get(name);
+  if (stored === undefined) throw unknownLimit(name, entry);
+  const usedDuration = duration ?? stored.duration;
+  const scope = stored.ofIdentity ? "identity" : "key";
+  const subjectId = stored.ofIdentity ? (entry.identity?.id ?? "") : entry.keyId;
+  return storedCheck(stored, cost, limit ?? stored.limit, usedDuration, () => limitCounterKey(scope, subjectId, usedDuration, name));
+};
+
+const byName = (a: LimitCheck, b: LimitCheck): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+
+/** The limits that apply to every verification of a key, with cost 1, by name. */
+export const autoAppliedChecks = (limits: Iterable<EffectiveLimit>): readonly LimitCheck[] =>
+  [...limits]
+    .filter((limit) => limit.autoApply)
+    .map((limit) => storedCheck(limit, 1, limit.limit, limit.duration, () => limit.counterKey))
+    .sort(byName);
+
+/**
+ * The limits of one call, by name (verify §5): the auto-applied ones, and those that the request names, of which a
+ * later item of a name replaces an earlier one. 412 `precondition_failed` for a name that nothing defines.
+ */
+export const limitChecks = (entry: VerificationEntry, requested: readonly RequestedLimit[]): readonly LimitCheck[] => {
+  if (requested.length === 0) return entry.autoApplied;
+  const checks = new Map(entry.autoApplied.map((check) => [check.name, check]));
+  const lastOfName = new Map(requested.map((item) => [item.name, item]));
+  for (const [name, item] of lastOfName) checks.set(name, requestedCheck(entry, item));
+  return [...checks.values()].sort(byName);
+};

@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+const main = join(root, "src/main.ts");
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Of the tests' own environment only what a process needs to run: no setting leaks in. */
+const environment = (env: Environment): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...env });
+
+const collect = (child: ChildProcess) => {
+  const text = { stdout: "", stderr: "" };
+  child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+    text.stdout += chunk;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    text.stderr += chunk;
+  });
+  return text;
+};
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `latchkey <args>` to its end. */
+export const runLatchkey = async (args: readonly string[], env: Environment = {}): Promise<Finished> => {
+  const child = spawn(process.execPath, [main, ...args], { env: environment(env), stdio: ["ignore", "pipe", "pipe"] });
+  const text = collect(child);
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, ...text };
+};
+
+export interface ServiceProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly dataDir: string;
+  /** Standard output and standard error so far. */
+  readonly output: { readonly stdout: string; readonly stderr: string };
+  /** The root key that the first start wrote. */
+  readonly rootKey: () => Promise<string>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+  /** Exit code, null when a signal ended it. */
+  readonly exited: Promise<number | null>;
+  /** SIGTERM, then the exit code. */
+  readonly stop: () => Promise<number | null>;
+}
+
+export interface StartOptions {
+  /** Settings beside the ports, which are free ones, and `DATA_DIR`. */
+  readonly env?: Environment;
+  /** Kept after the end; a new temporary one, removed when disposed of, unless given. */
+  readonly dataDir?: string;
+}
+
+interface Started {
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
+/** What the log line of the start says, once it is there. */
+const startedIn = (stderr: string): Started | undefined => {
+  const line = stderr.split("\n").find((candidate) => candidate.endsWith('"msg":"service started"}'));
+  return line === undefined ? undefined : (JSON.parse(line) as Started);
+};
+
+/** Starts the real service as a process of its own on free ports and waits until it is ready. Rejects when it ends before. */
+export const startService = async ({ env = {}, dataDir }: StartOptions = {}): Promise<ServiceProcess> => {
+  const directory = dataDir ?? (await mkdtemp(join(tmpdir(), "latchkey-process-")));
+  const child = spawn(process.execPath, [main, "serve"], {
+    cwd: root,
+    env: environment({ PORT: "0", ADMIN_PORT: "0", DATA_DIR: directory, LOG_LEVEL: "info", ...env }),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = collect(child);
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  const started = await new Promise<Started>((resolve, reject) => {
+    child.stderr?.on("data", () => {
+      const found = startedIn(output.stderr);
+      if (found) resolve(found);
+    });
+    exited.then((code) => reject(new Error(`the service ended with ${code}:\n${output.stderr}`)), reject);
+  });
+  const stop = (): Promise<number | null> => {
+    child.kill("SIGTERM");
+    return exited;
+  };
+  return {
+    pid: child.pid ?? Number.NaN,
+    ...started,
+    dataDir: directory,
+    output,
+    rootKey: async () => (await readFile(join(directory, "root-key"), "utf8")).trim(),
+    kill: (signal) => {
+      child.kill(signal);
+    },
+    exited,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await exited;
+      if (dataDir === undefined) await rm(directory, { recursive: true, force: true });
+    },
+  };
+};

@@ -9,6 +9,8 @@ export interface IncomingCall {
   readonly requestId: string;
   /** Wall-clock time of arrival, Unix ms. */
   readonly receivedAt: number;
+  /** Monotonic time of arrival, in milliseconds, from which durations are counted. */
+  readonly startedAt: number;
   /** The header `Authorization`, verbatim. */
   readonly authorization: string | undefined;
   /** The header `Idempotency-Key`, verbatim. */

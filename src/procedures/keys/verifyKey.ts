@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { IdentitySchema } from "../../../gen/latchkey/v2/common_pb.ts";
 import {
   VerificationCode,
+  VerificationCodeSchema,
   type VerifiedRatelimitSchema,
   type VerifyKeyDataSchema,
   type VerifyKeyRequest,
@@ -139,7 +140,7 @@ export const verifyKey = ({
 
   return async (request, call) => {
     const data = await decide(request, call);
-    onOutcome(VerificationCode[data.code ?? VerificationCode.UNSPECIFIED]);
+    onOutcome(VerificationCodeSchema.value[data.code ?? VerificationCode.UNSPECIFIED]?.localName ?? "UNSPECIFIED");
     return { data };
   };
 };

@@ -1,0 +1,52 @@
+import type { DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
+import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
+import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
+import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
+import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
+import { createApi } from "./apis/createApi.ts";
+import { deleteApi } from "./apis/deleteApi.ts";
+import { getApi } from "./apis/getApi.ts";
+import type { Call, Procedure } from "./call.ts";
+import { type CreateKeyDeps, createKey } from "./keys/createKey.ts";
+import { deleteKey } from "./keys/deleteKey.ts";
+import { getKey } from "./keys/getKey.ts";
+import { updateKey } from "./keys/updateKey.ts";
+import { type VerifyKeyDeps, verifyKey } from "./keys/verifyKey.ts";
+import { createPermission } from "./permissions/createPermission.ts";
+import { createRole } from "./permissions/createRole.ts";
+import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespace.ts";
+import { limit } from "./ratelimit/limit.ts";
+
+/** What all procedures together depend on; each takes its part. */
+export type ProcedureDeps = CreateKeyDeps & VerifyKeyDeps & NamespaceDeps;
+
+/** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
+export type AnyProcedure = (request: Message, call: Call) => Promise<object> | object;
+export type ProcedureTable = ReadonlyMap<DescMethodUnary, AnyProcedure>;
+
+type Unary<S extends DescService> = { [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary ? K : never }[keyof S["method"]];
+/** Implementations of a service, by the local names of its methods. */
+type Implementations<S extends DescService> = {
+  readonly [K in Unary<S>]?: S["method"][K] extends DescMethodUnary<infer I, infer O> ? Procedure<I, O> : never;
+};
+
+/** Every procedure that exists, under the method that it implements. Methods without one answer 501. */
+export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
+  const table = new Map<DescMethodUnary, AnyProcedure>();
+  const register = <S extends DescService>(service: S, implementations: Implementations<S>): void => {
+    for (const [name, procedure] of Object.entries(implementations)) {
+      table.set(service.method[name] as DescMethodUnary, procedure as AnyProcedure);
+    }
+  };
+  register(ApisService, { createApi: createApi(deps), getApi: getApi(deps), deleteApi: deleteApi(deps) });
+  register(KeysService, {
+    createKey: createKey(deps),
+    updateKey: updateKey(deps),
+    getKey: getKey(deps),
+    deleteKey: deleteKey(deps),
+    verifyKey: verifyKey(deps),
+  });
+  register(PermissionsService, { createPermission: createPermission(deps), createRole: createRole(deps) });
+  register(RatelimitService, { limit: limit(deps) });
+  return table;
+};

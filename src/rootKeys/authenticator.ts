@@ -1,0 +1,92 @@
+import { createCache } from "../cache/cache.ts";
+import type { Invalidations } from "../cache/invalidations.ts";
+import { type Caller, compileGrants, unrestrictedGrants } from "../domain/authorization.ts";
+import type { Clock } from "../domain/clock.ts";
+import { ServiceError } from "../domain/errors.ts";
+import { hashKey } from "../domain/keySecret.ts";
+import { looksLikeRootKey } from "../domain/rootKeySecret.ts";
+import type { RootKeyDocument } from "../storage/documents.ts";
+import { hashTag } from "../storage/keys.ts";
+import type { RootKeysRepository } from "../storage/rootKeys.ts";
+
+const CAPACITY = 10_000;
+const UNKNOWN_MAX_AGE_MS = 1_000;
+
+export interface Authenticator {
+  /**
+   * The caller behind an `Authorization` header (protocol §7). 401 `authentication_missing`, `_malformed`,
+   * `_key_not_found`, `_key_disabled` or `_key_expired`; rejects with `StoreUnavailableError` when the store cannot tell.
+   */
+  readonly authenticate: (authorization: string | undefined, now: number) => Caller | Promise<Caller>;
+}
+
+interface Known {
+  readonly caller: Caller;
+  readonly enabled: boolean;
+}
+
+const keyNotFound = (): ServiceError => new ServiceError("authentication_key_not_found", "The root key does not exist.");
+
+/** The token of `Bearer <token>`, the scheme in any letter case, blanks around header and token dropped. */
+const bearerToken = (authorization: string | undefined): string => {
+  const header = authorization?.trim() ?? "";
+  if (header === "") {
+    throw new ServiceError("authentication_missing", "The Authorization header is missing; send 'Authorization: Bearer <root key>'.");
+  }
+  const scheme = header.slice(0, 7);
+  const token = header.slice(7).trim();
+  if ((scheme !== "Bearer " && scheme.toLowerCase() !== "bearer ") || token === "") {
+    throw new ServiceError("authentication_malformed", "The Authorization header is not of the form 'Bearer <root key>'.");
+  }
+  return token;
+};
+
+const known = (document: RootKeyDocument): Known => ({
+  enabled: document.enabled,
+  caller: {
+    rootKeyId: document._id,
+    name: document.name,
+    expires: document.expires,
+    grants: document.permissions === undefined ? unrestrictedGrants : compileGrants(document.permissions),
+  },
+});
+
+const judge = (root: Known | null, now: number): Caller => {
+  if (root === null) throw keyNotFound();
+  if (!root.enabled) throw new ServiceError("authentication_key_disabled", "The root key is disabled.");
+  if (root.caller.expires !== undefined && now > root.caller.expires) {
+    throw new ServiceError("authentication_key_expired", "The root key has expired.");
+  }
+  return root.caller;
+};
+
+export interface AuthenticatorOptions {
+  readonly clock: Clock;
+  readonly invalidations: Invalidations;
+  readonly rootKeys: RootKeysRepository;
+  readonly onAccess?: (hit: boolean) => void;
+}
+
+export const createAuthenticator = ({ clock, invalidations, rootKeys, onAccess }: AuthenticatorOptions): Authenticator => {
+  const cache = createCache<Known | null>({
+    clock,
+    invalidations,
+    capacity: CAPACITY,
+    ...(onAccess ? { onAccess } : {}),
+    load: async (hash) => {
+      const sentAt = clock.monotonic();
+      const document = await rootKeys.findByHash(hash);
+      if (document === null) return { value: null, dependsOn: [hashTag(hash)], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
+      return { value: known(document), dependsOn: [hashTag(hash), document._id], sentAt };
+    },
+  });
+  return {
+    authenticate: (authorization, now) => {
+      const token = bearerToken(authorization);
+      // An ordinary key, or a mistyped root key: no look-up needed.
+      if (!looksLikeRootKey(token)) throw keyNotFound();
+      const found = cache.get(hashKey(token));
+      return found instanceof Promise ? found.then(({ value }) => judge(value, now)) : judge(found.value, now);
+    },
+  };
+};

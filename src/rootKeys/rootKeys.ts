@@ -1,0 +1,105 @@
+import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
+import { formatPermission, parsePermission } from "../domain/authorization.ts";
+import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
+import { createId } from "../domain/ids.ts";
+import { createRootKeySecret } from "../domain/rootKeySecret.ts";
+import type { Secret } from "../domain/secret.ts";
+import { newDocument } from "../storage/audited.ts";
+import type { Update } from "../storage/collection.ts";
+import type { RootKeyDocument } from "../storage/documents.ts";
+import type { RootKeysRepository } from "../storage/rootKeys.ts";
+
+/** Managing root keys (protocol §7); the command line and, later, the procedures of `rootKeys` use the same functions. */
+
+/**
+ * Reads a permission list: each item once, spelled with the type `api`, sorted. 400 `invalid_input` names every item
+ * that protocol §8 refuses.
+ */
+export const readPermissions = (permissions: readonly string[]): string[] => {
+  const violations: Violation[] = [];
+  const read = permissions.map((text, i) => {
+    const permission = parsePermission(text);
+    if (permission) return formatPermission(permission);
+    violations.push({
+      location: `body.permissions[${i}]`,
+      message: `'${text}' is not a root-key permission`,
+      fix: "Write <type>.<id or *>.<action>, such as api.*.verify_key.",
+    });
+    return text;
+  });
+  if (violations.length > 0) {
+    throw invalidInput(`Not a root-key permission: ${violations.map(({ message }) => message).join("; ")}.`, violations);
+  }
+  return [...new Set(read)].sort();
+};
+
+const notFound = (rootKeyId: string): ServiceError => new ServiceError("key_not_found", `The root key ${rootKeyId} does not exist.`);
+
+export interface NewRootKey {
+  readonly name?: string | undefined;
+  /** Undefined = every permission, also those of later versions. */
+  readonly permissions?: readonly string[] | undefined;
+  /** Unix ms. */
+  readonly expires?: number | undefined;
+}
+
+/** Makes a root key. Its secret is returned this once; only its hash is stored. */
+export const createRootKey = async (
+  rootKeys: RootKeysRepository,
+  { name, permissions, expires }: NewRootKey,
+  source: AuditSource,
+): Promise<{ readonly rootKeyId: string; readonly key: Secret }> => {
+  const rootKeyId = createId("rk", source.now);
+  const { key, hash, start, end } = createRootKeySecret();
+  const event = auditEvent(source, "rootKey.create", `Created root key ${rootKeyId}`, resource("key", rootKeyId, name));
+  await rootKeys.insert({
+    ...newDocument(rootKeyId, source.now, [event]),
+    hash,
+    start,
+    end,
+    enabled: true,
+    ...(name === undefined ? {} : { name }),
+    ...(permissions === undefined ? {} : { permissions: readPermissions(permissions) }),
+    ...(expires === undefined ? {} : { expires }),
+  });
+  return { rootKeyId, key };
+};
+
+/** All root keys that are not deleted, ascending by id. */
+export const listRootKeys = (rootKeys: RootKeysRepository): Promise<RootKeyDocument[]> => rootKeys.list();
+
+/** Omitted keeps; null removes the name, the expiry, or (for permissions) the restriction to a list. */
+export interface RootKeyUpdate {
+  readonly name?: string | null | undefined;
+  readonly permissions?: readonly string[] | null | undefined;
+  readonly expires?: number | null | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
+/** Changes a root key. 404 `key_not_found` when there is none with this id. */
+export const updateRootKey = async (
+  rootKeys: RootKeysRepository,
+  rootKeyId: string,
+  { name, permissions, expires, enabled }: RootKeyUpdate,
+  source: AuditSource,
+): Promise<void> => {
+  const $set: Update<RootKeyDocument>["$set"] = {
+    updatedAt: source.now,
+    ...(typeof name === "string" ? { name } : {}),
+    ...(permissions ? { permissions: readPermissions(permissions) } : {}),
+    ...(typeof expires === "number" ? { expires } : {}),
+    ...(enabled === undefined ? {} : { enabled }),
+  };
+  const $unset: Update<RootKeyDocument>["$unset"] = {
+    ...(name === null ? { name: "" } : {}),
+    ...(permissions === null ? { permissions: "" } : {}),
+    ...(expires === null ? { expires: "" } : {}),
+  };
+  const event = auditEvent(source, "rootKey.update", `Updated root key ${rootKeyId}`, resource("key", rootKeyId));
+  const update = Object.keys($unset).length > 0 ? { $set, $unset } : { $set };
+  if (!(await rootKeys.update(rootKeyId, update, [event]))) throw notFound(rootKeyId);
+};
+
+/** Disables a root key: its calls are answered 401 `authentication/key_disabled` from then on. 404 `key_not_found`. */
+export const revokeRootKey = (rootKeys: RootKeysRepository, rootKeyId: string, source: AuditSource): Promise<void> =>
+  updateRootKey(rootKeys, rootKeyId, { enabled: false }, source);

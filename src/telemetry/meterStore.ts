@@ -3,7 +3,6 @@ import type { Collection } from "../storage/collection.ts";
 import type { CollectionName, Documents } from "../storage/documents.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../storage/errors.ts";
 import type { Store } from "../storage/store.ts";
-import type { Events } from "./events.ts";
 import type { Metrics, StoreOutcome } from "./metrics.ts";
 
 const outcomeOf = (error: unknown): StoreOutcome => {
@@ -13,38 +12,22 @@ const outcomeOf = (error: unknown): StoreOutcome => {
 
 export interface MeterStoreOptions {
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, "storeOperation" | "storeState">;
-  readonly events: Pick<Events, "storeAway" | "storeBack">;
+  readonly metrics: Pick<Metrics, "storeOperation">;
 }
 
 /**
- * The same store, with the duration and outcome of every operation in the metrics, and one log line when it goes away
- * and one when it is back. An operation that its own signal ended says nothing about the store.
+ * The same store, with the duration and outcome of every operation in the metrics. An operation that hangs is counted
+ * when it ends; that the store hangs is for `guardStore` to see.
  */
-export const meterStore = (store: Store, { clock, metrics, events }: MeterStoreOptions): Store => {
-  let up: boolean | undefined;
-
-  const observeState = (isUp: boolean, error?: unknown): void => {
-    if (isUp === up) return;
-    const before = up;
-    up = isUp;
-    metrics.storeState(isUp);
-    if (!isUp) events.storeAway(error);
-    else if (before === false) events.storeBack();
-  };
-
-  const measure = async <T>(collection: string, operation: string, signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> => {
+export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions): Store => {
+  const measure = async <T>(collection: string, operation: string, run: () => Promise<T>): Promise<T> => {
     const startedAt = clock.monotonic();
     try {
       const result = await run();
       metrics.storeOperation(collection, operation, "ok", clock.monotonic() - startedAt);
-      observeState(true);
       return result;
     } catch (error) {
-      const outcome = outcomeOf(error);
-      metrics.storeOperation(collection, operation, outcome, clock.monotonic() - startedAt);
-      if (outcome === "duplicate_key") observeState(true);
-      if (outcome === "unavailable" && signal?.aborted !== true) observeState(false, error);
+      metrics.storeOperation(collection, operation, outcomeOf(error), clock.monotonic() - startedAt);
       throw error;
     }
   };
@@ -52,26 +35,26 @@ export const meterStore = (store: Store, { clock, metrics, events }: MeterStoreO
   const meterCollection = <N extends CollectionName>(name: N): Collection<Documents[N]> => {
     const inner = store.collection(name);
     return {
-      findOne: (filter, options) => measure(name, "findOne", options?.signal, () => inner.findOne(filter, options)),
+      findOne: (filter, options) => measure(name, "findOne", () => inner.findOne(filter, options)),
       find: (filter, options) => ({
-        toArray: () => measure(name, "find", options?.signal, () => inner.find(filter, options).toArray()),
+        toArray: () => measure(name, "find", () => inner.find(filter, options).toArray()),
       }),
-      insertOne: (document, options) => measure(name, "insertOne", options?.signal, () => inner.insertOne(document, options)),
-      insertMany: (documents, options) => measure(name, "insertMany", options?.signal, () => inner.insertMany(documents, options)),
-      updateOne: (filter, update, options) => measure(name, "updateOne", options?.signal, () => inner.updateOne(filter, update, options)),
+      insertOne: (document, options) => measure(name, "insertOne", () => inner.insertOne(document, options)),
+      insertMany: (documents, options) => measure(name, "insertMany", () => inner.insertMany(documents, options)),
+      updateOne: (filter, update, options) => measure(name, "updateOne", () => inner.updateOne(filter, update, options)),
       findOneAndUpdate: (filter, update, options) =>
-        measure(name, "findOneAndUpdate", options.signal, () => inner.findOneAndUpdate(filter, update, options)),
-      deleteOne: (filter, options) => measure(name, "deleteOne", options?.signal, () => inner.deleteOne(filter, options)),
-      deleteMany: (filter, options) => measure(name, "deleteMany", options?.signal, () => inner.deleteMany(filter, options)),
-      bulkWrite: (operations, options) => measure(name, "bulkWrite", options?.signal, () => inner.bulkWrite(operations, options)),
+        measure(name, "findOneAndUpdate", () => inner.findOneAndUpdate(filter, update, options)),
+      deleteOne: (filter, options) => measure(name, "deleteOne", () => inner.deleteOne(filter, options)),
+      deleteMany: (filter, options) => measure(name, "deleteMany", () => inner.deleteMany(filter, options)),
+      bulkWrite: (operations, options) => measure(name, "bulkWrite", () => inner.bulkWrite(operations, options)),
     };
   };
 
   return {
     engine: store.engine,
     collection: meterCollection,
-    prepare: (signal) => measure("system", "prepare", signal, () => store.prepare(signal)),
-    ping: (signal) => measure("system", "ping", signal, () => store.ping(signal)),
+    prepare: (signal) => measure("system", "prepare", () => store.prepare(signal)),
+    ping: (signal) => measure("system", "ping", () => store.ping(signal)),
     close: () => store.close(),
   };
 };

@@ -33,11 +33,6 @@ const record = () => {
       clock: { now: () => now, monotonic: () => now },
       metrics: {
         storeOperation: (...facts) => seen.push(facts.join(" ")),
-        storeState: (up) => seen.push(up ? "up" : "down"),
-      },
-      events: {
-        storeAway: (error) => seen.push(`away: ${(error as Error).message}`),
-        storeBack: () => seen.push("back"),
       },
     },
   );
@@ -55,23 +50,12 @@ test("every operation is measured with its outcome", async () => {
   await store.collection("keys").findOne({});
   fail(new DuplicateKeyError("hash"));
   await expect(store.collection("keys").findOne({})).rejects.toThrow(DuplicateKeyError);
-  expect(seen).toEqual(["keys findOne ok 5", "up", "keys findOne duplicate_key 5"]);
+  expect(seen).toEqual(["keys findOne ok 5", "keys findOne duplicate_key 5"]);
 });
 
-test("going away and coming back are told once each", async () => {
+test("an operation of a store that is away is counted as unavailable", async () => {
   const { seen, store, fail } = record();
-  await store.ping();
   fail(new StoreUnavailableError("gone"));
   await expect(store.ping()).rejects.toThrow();
-  await expect(store.ping()).rejects.toThrow();
-  fail(undefined);
-  await store.ping();
-  expect(seen.filter((line) => !line.startsWith("system"))).toEqual(["up", "down", "away: gone", "up", "back"]);
-});
-
-test("an operation that its caller gave up says nothing about the store", async () => {
-  const { seen, store, fail } = record();
-  fail(new StoreUnavailableError("aborted"));
-  await expect(store.ping(AbortSignal.abort())).rejects.toThrow();
   expect(seen).toEqual(["system ping unavailable 5"]);
 });

@@ -85,7 +85,7 @@ export interface DeleteResult {
 
 export type BulkOperation<D> =
   | { readonly insertOne: { readonly document: D } }
-  | { readonly updateOne: { readonly filter: Filter<D>; readonly update: Update<D>; readonly upsert?: boolean } }
+  | { readonly updateOne: { readonly filter: Filter<D>; readonly update: Update<D> } }
   | { readonly deleteOne: { readonly filter: Filter<D> } };
 
 /**

@@ -1,5 +1,6 @@
 import { type Db, type IndexDescription, MongoClient, type MongoClientOptions } from "mongodb";
 import type { CollectionName, Documents } from "./documents.ts";
+import { StoreUnavailableError } from "./errors.ts";
 import { type IndexDeclaration, indexes } from "./indexes.ts";
 import type { StoreLog } from "./log.ts";
 import { mongoCollection } from "./mongo/mongoCollection.ts";
@@ -27,7 +28,7 @@ const options: MongoClientOptions = {
   serverSelectionTimeoutMS: 2000,
   connectTimeoutMS: 2000,
   waitQueueTimeoutMS: 2000,
-  socketTimeoutMS: 5000,
+  socketTimeoutMS: 3500,
 };
 
 const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?]+)/.exec(url)?.[1] ?? "latchkey";
@@ -60,12 +61,27 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
     else if (before !== after) log?.info({ server: address, type: after }, "a MongoDB server is there");
   });
 
+  let running = 0;
+  let closed = false;
+  let idle: (() => void) | undefined;
+
+  /** The driver would cut off what runs when it is closed. */
+  const run = async <T>(operation: () => Promise<T>): Promise<T> => {
+    if (closed) throw new StoreUnavailableError("the store is closed");
+    running++;
+    try {
+      return await operation();
+    } finally {
+      if (--running === 0) idle?.();
+    }
+  };
+
   const reachable = <T>(operation: () => Promise<T>): Promise<T> =>
-    operation().catch((error: unknown) => {
+    run(operation).catch((error: unknown) => {
       throw toStoreError(error, "read");
     });
 
-  const collection = <N extends CollectionName>(name: N) => mongoCollection<Documents[N]>(database.collection(name));
+  const collection = <N extends CollectionName>(name: N) => mongoCollection<Documents[N]>(name, database.collection(name), run);
 
   const prepareIndexes = async (): Promise<void> => {
     const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });
@@ -88,6 +104,14 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
       signal?.throwIfAborted();
       await reachable(() => database.command({ ping: 1 }));
     },
-    close: () => client.close(),
+    close: async () => {
+      closed = true;
+      if (running > 0) {
+        await new Promise<void>((resolve) => {
+          idle = resolve;
+        });
+      }
+      await client.close();
+    },
   };
 };

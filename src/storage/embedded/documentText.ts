@@ -1,8 +1,6 @@
+import type { Fields } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
 import { indexes } from "../indexes.ts";
-
-/** A document as the engine sees it: fields of unknown type. */
-export type Fields = Record<string, unknown>;
 
 const loneSurrogate = /\\ud[89a-f]/i;
 const wellFormed = (_: string, value: unknown): unknown => (typeof value === "string" ? value.toWellFormed() : value);

@@ -1,8 +1,9 @@
 import type { SQLInputValue } from "node:sqlite";
+import type { Fields } from "../applyUpdate.ts";
 import type { BulkOperation, Collection, Filter, FindOptions, Identified, Update, UpdateOptions } from "../collection.ts";
 import type { CollectionName } from "../documents.ts";
 import { StoreUnavailableError } from "../errors.ts";
-import { type Fields, textDecoder, toText } from "./documentText.ts";
+import { textDecoder, toText } from "./documentText.ts";
 import { filterToSql, type Sort } from "./filterToSql.ts";
 import type { WriteOperation } from "./messages.ts";
 import { isUnavailability } from "./sqliteErrors.ts";
@@ -51,8 +52,7 @@ export const embeddedCollection = <D extends Identified>(
   const bulkMember = (member: BulkOperation<D>): WriteOperation => {
     if ("insertOne" in member) return insertion(member.insertOne.document);
     if ("deleteOne" in member) return deletion(member.deleteOne.filter, 1);
-    const { filter, update, upsert } = member.updateOne;
-    return modification(filter, update, upsert);
+    return modification(member.updateOne.filter, member.updateOne.update);
   };
 
   const bulk = async (operations: readonly WriteOperation[], signal: AbortSignal | undefined): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { applyUpdate, fieldsOfFilter } from "./applyUpdate.ts";
-import { type Fields, toText } from "./documentText.ts";
+import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
+import { toText } from "./documentText.ts";
 import { filterToSql } from "./filterToSql.ts";
 import type { WriteOperation, WriteResult } from "./messages.ts";
 import { duplicateIn, isUnavailability } from "./sqliteErrors.ts";

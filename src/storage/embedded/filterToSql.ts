@@ -1,5 +1,6 @@
+import type { Fields } from "../applyUpdate.ts";
 import { indexes } from "../indexes.ts";
-import { type Fields, toStored } from "./documentText.ts";
+import { toStored } from "./documentText.ts";
 
 type Parameter = string | number;
 

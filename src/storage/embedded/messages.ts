@@ -1,5 +1,5 @@
+import type { Fields } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
-import type { Fields } from "./documentText.ts";
 
 /** What the main thread asks of the writer. Each touches one document at a time, all or nothing. */
 export type WriteOperation =

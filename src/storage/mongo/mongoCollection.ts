@@ -1,14 +1,17 @@
 import type { Collection as DriverCollection } from "mongodb";
-import type { Collection, Filter, Identified, OperationOptions } from "../collection.ts";
+import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
+import type { Collection, Filter, Identified, OperationOptions, Update } from "../collection.ts";
+import type { CollectionName } from "../documents.ts";
 import { DuplicateKeyError } from "../errors.ts";
-import { toStoreError } from "./mongoErrors.ts";
+import { indexes } from "../indexes.ts";
+import { isTransient, toStoreError } from "./mongoErrors.ts";
 
 /** What the server gives one operation, in milliseconds. */
 const OPERATION_TIME = 2500;
 const bounded: OperationOptions & { readonly maxTimeMS: number } = { maxTimeMS: OPERATION_TIME };
 
-/** A search followed by an insert, repeated while another node's insert comes between the two. */
-const UPSERT_ATTEMPTS = 3;
+/** How often an operation is sent that the server undid, or whose insert another node's came before. */
+const ATTEMPTS = 3;
 
 /** The driver would leave the condition out, and so widen the filter. */
 const checked = <D>(filter: Filter<D>): Filter<D> => {
@@ -19,22 +22,13 @@ const checked = <D>(filter: Filter<D>): Filter<D> => {
   return filter;
 };
 
-const attempt = async <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> => {
-  signal?.throwIfAborted();
-  try {
-    return await operation();
-  } catch (error) {
-    throw toStoreError(error, kind);
-  }
-};
-
-/** Of concurrent upserts with one filter, one inserts and the others find what it inserted. */
-const upserting = async <T>(upsert: boolean, operation: () => Promise<T>): Promise<T> => {
+/** Repeats while the operation fails for the reason that `again` names. */
+const repeated = async <T>(again: (error: unknown) => boolean, operation: () => Promise<T>): Promise<T> => {
   for (let attempts = 1; ; attempts++) {
     try {
       return await operation();
     } catch (error) {
-      if (!upsert || attempts === UPSERT_ATTEMPTS || !(error instanceof DuplicateKeyError)) throw error;
+      if (attempts === ATTEMPTS || !again(error)) throw error;
     }
   }
 };
@@ -42,9 +36,54 @@ const upserting = async <T>(upsert: boolean, operation: () => Promise<T>): Promi
 /**
  * The driver's collection, with every operation bounded in time and its errors mapped. The signal only keeps an
  * operation from starting: the driver would close the connection of one that runs.
+ * @param run surrounds every operation.
  */
-export const mongoCollection = <D extends Identified>(driver: DriverCollection): Collection<D> => {
+export const mongoCollection = <D extends Identified>(
+  name: CollectionName,
+  driver: DriverCollection,
+  run: <T>(operation: () => Promise<T>) => Promise<T>,
+): Collection<D> => {
   const native = driver as unknown as Collection<D>;
+  const uniqueIndex = indexes.find((index) => index.collection === name && index.unique)?.name;
+
+  const attempt = <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> =>
+    run(async () => {
+      signal?.throwIfAborted();
+      try {
+        return await operation();
+      } catch (error) {
+        throw toStoreError(error, kind, uniqueIndex);
+      }
+    });
+
+  /** A write of one document: the server did it or did not. */
+  const attemptOne = <T>(signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> =>
+    attempt("write", signal, () => repeated(isTransient, operation));
+
+  const insertOne = (document: D, signal: AbortSignal | undefined) => attemptOne(signal, () => native.insertOne(document, bounded));
+
+  /**
+   * Updates, else inserts, until one of them succeeds: of concurrent upserts with one filter one inserts, and the
+   * others update what it inserted. Not the server's own upsert, because FerretDB's tells several that they inserted.
+   */
+  const upserted = <T>(
+    filter: Filter<D>,
+    update: Update<D>,
+    modify: () => Promise<T | undefined>,
+    inserted: (document: D) => T,
+  ): Promise<T> =>
+    repeated(
+      (error) => error instanceof DuplicateKeyError,
+      async () => {
+        const modified = await modify();
+        if (modified !== undefined) return modified;
+        const document = applyUpdate(fieldsOfFilter(filter), update as Fields, true) as unknown as D;
+        if (typeof document._id !== "string") throw new TypeError("an upsert needs an _id");
+        await insertOne(document, undefined);
+        return inserted(document);
+      },
+    );
+
   return {
     findOne: (filter, { sort, signal } = {}) =>
       attempt("read", signal, () => native.findOne(checked(filter), { ...(sort && { sort }), ...bounded })),
@@ -54,16 +93,33 @@ export const mongoCollection = <D extends Identified>(driver: DriverCollection):
           native.find(checked(filter), { ...(sort && { sort }), ...(limit && { limit, batchSize: limit }), ...bounded }).toArray(),
         ),
     }),
-    insertOne: (document, { signal } = {}) => attempt("write", signal, () => native.insertOne(document, bounded)),
+    insertOne: (document, { signal } = {}) => insertOne(document, signal),
     insertMany: (documents, { signal } = {}) =>
       attempt("write", signal, async () => documents.length > 0 && native.insertMany(documents, bounded)),
-    updateOne: (filter, update, { upsert = false, signal } = {}) =>
-      upserting(upsert, () => attempt("write", signal, () => native.updateOne(checked(filter), update, { upsert, ...bounded }))),
-    findOneAndUpdate: (filter, update, { upsert = false, returnDocument, signal }) =>
-      upserting(upsert, () =>
-        attempt("write", signal, () => native.findOneAndUpdate(checked(filter), update, { upsert, returnDocument, ...bounded })),
-      ),
-    deleteOne: (filter, { signal } = {}) => attempt("write", signal, () => native.deleteOne(checked(filter), bounded)),
+    updateOne: (filter, update, { upsert, signal } = {}) => {
+      const modify = () => attemptOne(signal, () => native.updateOne(checked(filter), update, bounded));
+      if (!upsert) return modify();
+      return upserted(
+        filter,
+        update,
+        async () => {
+          const result = await modify();
+          return result.matchedCount === 0 ? undefined : result;
+        },
+        () => ({ matchedCount: 0, modifiedCount: 0, upsertedCount: 1 }),
+      );
+    },
+    findOneAndUpdate: (filter, update, { upsert, returnDocument, signal }) => {
+      const modify = () => attemptOne(signal, () => native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded }));
+      if (!upsert) return modify();
+      return upserted<D | null>(
+        filter,
+        update,
+        async () => (await modify()) ?? undefined,
+        (document) => (returnDocument === "after" ? document : null),
+      );
+    },
+    deleteOne: (filter, { signal } = {}) => attemptOne(signal, () => native.deleteOne(checked(filter), bounded)),
     deleteMany: (filter, { signal } = {}) => attempt("write", signal, () => native.deleteMany(checked(filter), bounded)),
     bulkWrite: (operations, { signal } = {}) =>
       attempt("write", signal, async () => operations.length > 0 && native.bulkWrite(operations, bounded)),

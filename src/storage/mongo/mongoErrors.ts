@@ -12,9 +12,23 @@ import {
 import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
 
 const DUPLICATE_KEY = 11000;
+const INTERNAL_ERROR = 1;
+
+/** FerretDB passes an SQLSTATE of its PostgreSQL on as a number: five characters of six bits, the first the lowest. */
+const sqlState = (state: string): number =>
+  Array.from(state).reduceRight((code, character) => (code << 6) | (character.charCodeAt(0) - 48), 0);
+
+/** The server undid the operation because of another one; it may be sent again. */
+const transientCodes = new Set<unknown>([
+  112, // WriteConflict
+  sqlState("40P01"), // deadlock detected: two inserts with one value of a unique index may cause it
+  sqlState("40001"), // serialization failure
+]);
 
 /** Answers by which a server says that it, or the replica set, cannot do it now. */
 const unavailableCodes = new Set<unknown>([
+  ...transientCodes,
+  INTERNAL_ERROR, // FerretDB without its PostgreSQL
   6, // HostUnreachable
   7, // HostNotFound
   24, // LockTimeout
@@ -23,7 +37,6 @@ const unavailableCodes = new Set<unknown>([
   89, // NetworkTimeout
   91, // ShutdownInProgress
   100, // UnsatisfiableWriteConcern
-  112, // WriteConflict, after the server's own retries
   133, // FailedToSatisfyReadPreference
   134, // ReadConcernMajorityNotAvailableYet
   189, // PrimarySteppedDown
@@ -36,6 +49,7 @@ const unavailableCodes = new Set<unknown>([
   11602, // InterruptedDueToReplStateChange
   13435, // NotPrimaryNoSecondaryOk
   13436, // NotPrimaryOrSecondary
+  ...["08003", "08006", "53100", "53200", "53300", "57014", "57P01", "57P02", "57P03"].map(sqlState),
 ]);
 
 const unavailableKinds = [
@@ -54,17 +68,26 @@ const isUnavailability = (error: MongoError): boolean =>
   // The pool's queue; its error has no exported class.
   (error instanceof MongoDriverError && error.name === "MongoWaitQueueTimeoutError");
 
-/** MongoDB: `… index: hash dup key: { … }`; FerretDB: `… Index 'hash'`. The message may hold stored values, the name never does. */
-const indexOf = ({ message }: MongoError): string => {
+export const isTransient = (error: unknown): boolean => error instanceof MongoError && transientCodes.has(error.code);
+
+/**
+ * The name of the index that refused a write, or undefined for any other error. The message may hold stored values,
+ * the name never does. MongoDB: `… index: hash dup key: { … }`; FerretDB: `… Index 'hash'`, but a
+ * `findAndModify` there tells only that it was not the id: `declared` is the one unique index that it can be.
+ */
+const duplicateIn = ({ code, message }: MongoError, declared: string): string | undefined => {
+  if (code === INTERNAL_ERROR && message.includes("violates exclusion constraint")) return declared;
+  if (code !== DUPLICATE_KEY) return undefined;
   const [, mongo, ferret] = /index: (?:\S+\.\$)?(\S+)|Index '([^']+)'/.exec(message) ?? [];
-  const name = mongo ?? ferret ?? "unknown";
+  const name = mongo ?? ferret ?? declared;
   return name === "_id_" ? "_id" : name;
 };
 
-/** The port's error for an error of the driver; what is a bug stays as it is. */
-export const toStoreError = (error: unknown, kind: "read" | "write"): unknown => {
+/** The port's error for an error of the driver; what is a bug stays as it is. @param declared the collection's unique index. */
+export const toStoreError = (error: unknown, kind: "read" | "write", declared = "_id"): unknown => {
   if (!(error instanceof MongoError)) return error;
-  if (error.code === DUPLICATE_KEY) return new DuplicateKeyError(indexOf(error));
+  const index = duplicateIn(error, declared);
+  if (index !== undefined) return new DuplicateKeyError(index);
   if (!isUnavailability(error)) return error;
   return new StoreUnavailableError(`MongoDB is not available: ${error.name}`, { cause: error, outcomeUnknown: kind === "write" });
 };

@@ -1,4 +1,5 @@
-import { type Fields, toStored } from "./documentText.ts";
+/** A document as an engine sees it: fields of unknown type. */
+export type Fields = Record<string, unknown>;
 
 type Changes = Readonly<Record<string, unknown>>;
 
@@ -23,7 +24,7 @@ const remains = (field: string, operand: unknown): ((item: unknown) => boolean) 
 
 const operators: Readonly<Record<string, (document: Fields, field: string, operand: unknown, inserting: boolean) => void>> = {
   $set(document, field, operand) {
-    document[field] = toStored(operand);
+    document[field] = operand;
   },
   $unset(document, field) {
     delete document[field];
@@ -45,7 +46,7 @@ const operators: Readonly<Record<string, (document: Fields, field: string, opera
     if (document[field] !== undefined) document[field] = list(field, document[field]).filter(remains(field, operand));
   },
   $setOnInsert(document, field, operand, inserting) {
-    if (inserting) document[field] = toStored(operand);
+    if (inserting) document[field] = operand;
   },
 };
 
@@ -76,6 +77,6 @@ export const applyUpdate = (document: Fields, update: Changes, inserting: boolea
 export const fieldsOfFilter = (filter: Changes): Fields =>
   Object.fromEntries(
     Object.entries(filter).flatMap(([field, value]) =>
-      field !== "$or" && (typeof value !== "object" || value instanceof Date) ? [[field, toStored(value)]] : [],
+      field !== "$or" && (typeof value !== "object" || value instanceof Date) ? [[field, value]] : [],
     ),
   );

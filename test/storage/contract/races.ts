@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { DuplicateKeyError } from "../../../src/storage/errors.ts";
+import type { Store } from "../../../src/storage/store.ts";
+import { atOnce, sampleCounter, sampleKey, sampleNamespace, unique } from "./samples.ts";
+
+const CALLERS = 24;
+
+/** What holds when many do the same at once, from two processes' stores on one database. */
+export const testRaces = (open: () => readonly [Store, Store]): void => {
+  const storeOf = (caller: number): Store => open()[caller % 2 === 0 ? 0 : 1];
+  const succeeded = <T>(outcomes: PromiseSettledResult<T>[]): T[] =>
+    outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+
+  describe("races", () => {
+    test("of concurrent inserts with one unique value exactly one wins, the others are duplicates", async () => {
+      const name = unique("name");
+      const outcomes = await atOnce(CALLERS, (caller) => storeOf(caller).collection("namespaces").insertOne(sampleNamespace({ name })));
+      expect(succeeded(outcomes)).toHaveLength(1);
+      for (const outcome of outcomes) if (outcome.status === "rejected") expect(outcome.reason).toBeInstanceOf(DuplicateKeyError);
+      expect(await storeOf(0).collection("namespaces").find({ name }).toArray()).toHaveLength(1);
+    });
+
+    test("of concurrent conditional updates exactly one wins", async () => {
+      const key = sampleKey({ revision: 7 });
+      await storeOf(0).collection("keys").insertOne(key);
+      const outcomes = await atOnce(CALLERS, (caller) =>
+        storeOf(caller)
+          .collection("keys")
+          .updateOne({ _id: key._id, revision: 7 }, { $inc: { revision: 1 }, $set: { name: `caller ${caller}` } }),
+      );
+      const results = succeeded(outcomes);
+      expect(results).toHaveLength(CALLERS);
+      expect(results.filter(({ matchedCount }) => matchedCount === 1)).toHaveLength(1);
+      const winner = results.findIndex(({ matchedCount }) => matchedCount === 1);
+      expect(await storeOf(0).collection("keys").findOne({ _id: key._id })).toMatchObject({ revision: 8, name: `caller ${winner}` });
+    });
+
+    test("a balance is never spent twice", async () => {
+      const key = sampleKey({ remaining: 10 });
+      await storeOf(0).collection("keys").insertOne(key);
+      const outcomes = await atOnce(CALLERS, (caller) =>
+        storeOf(caller)
+          .collection("keys")
+          .findOneAndUpdate({ _id: key._id, remaining: { $gte: 1 } }, { $inc: { remaining: -1 } }, { returnDocument: "after" }),
+      );
+      const balances = succeeded(outcomes).flatMap((document) => (document === null ? [] : [document.remaining]));
+      expect(balances.sort((a = 0, b = 0) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    });
+
+    test("concurrent increments lose none", async () => {
+      const counter = sampleCounter();
+      await storeOf(0).collection("counters").insertOne(counter);
+      await atOnce(CALLERS, (caller) =>
+        storeOf(caller)
+          .collection("counters")
+          .updateOne({ _id: counter._id }, { $inc: { current: 1 } }),
+      );
+      expect(await storeOf(0).collection("counters").findOne({ _id: counter._id })).toMatchObject({ current: CALLERS });
+    });
+
+    test("concurrent upserts by id make one document and count every caller", async () => {
+      const _id = unique("counter");
+      const outcomes = await atOnce(CALLERS, (caller) => {
+        const { _id: _, current: __, ...fresh } = sampleCounter();
+        return storeOf(caller)
+          .collection("counters")
+          .updateOne({ _id }, { $inc: { current: 1 }, $setOnInsert: fresh }, { upsert: true });
+      });
+      const results = succeeded(outcomes);
+      expect(results).toHaveLength(CALLERS);
+      expect(results.filter(({ upsertedCount }) => upsertedCount === 1)).toHaveLength(1);
+      expect(await storeOf(0).collection("counters").findOne({ _id })).toMatchObject({ current: CALLERS });
+    });
+
+    test("concurrent upserts by a unique field make one document, and all get it", async () => {
+      const { _id: _, hash, workspaceId, ...fields } = sampleKey();
+      const outcomes = await atOnce(CALLERS, (caller) =>
+        storeOf(caller)
+          .collection("keys")
+          .findOneAndUpdate(
+            { workspaceId, hash: hash as string },
+            { $setOnInsert: { ...fields, _id: unique("key") } },
+            { upsert: true, returnDocument: "after" },
+          ),
+      );
+      const ids = new Set(succeeded(outcomes).map((document) => document?._id));
+      expect(succeeded(outcomes)).toHaveLength(CALLERS);
+      expect(ids.size).toBe(1);
+    });
+
+    test("a read after an acknowledged write sees it, from the other process too", async () => {
+      const _id = unique("counter");
+      await storeOf(0).collection("counters").insertOne(sampleCounter({ _id }));
+      for (let count = 1; count <= CALLERS; count++) {
+        await storeOf(count)
+          .collection("counters")
+          .updateOne({ _id }, { $inc: { current: 1 } });
+        expect(await storeOf(0).collection("counters").findOne({ _id })).toMatchObject({ current: count });
+        expect(await storeOf(1).collection("counters").findOne({ _id })).toMatchObject({ current: count });
+      }
+    });
+  });
+};

@@ -1,4 +1,6 @@
+import type { LogLevel } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** What a command may touch of the process it runs in. Made by main; tests make their own. */
 export interface CommandContext {
@@ -8,9 +10,12 @@ export interface CommandContext {
   /** Prints a line on standard error. */
   readonly complain: (line: string) => void;
   readonly clock: Clock;
-  /** Resolves, with what it was, when a signal tells a long-running command to end. */
-  readonly stopRequested: Promise<string>;
-  /** Calls `listener` whenever a signal tells to read files again. */
+  readonly nodeVersion: string;
+  /** The structured log, on standard error. */
+  readonly openLog: (level: LogLevel) => Log;
+  /** From the call on, a signal to end is left to the command: resolves, with the signal's name, at the first one. */
+  readonly untilStopped: () => Promise<string>;
+  /** From the call on, `listener` is called whenever a signal tells to read files again. */
   readonly onReload: (listener: () => void) => void;
 }
 

@@ -1,0 +1,67 @@
+import { X509Certificate } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createSecureContext } from "node:tls";
+import type { Config, TlsFiles } from "../config.ts";
+import { createRootKeysRepository } from "../storage/rootKeys.ts";
+import { version } from "../version.ts";
+import { readArguments } from "./arguments.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { describeStore, withStore } from "./configuredStore.ts";
+import { readConfig } from "./readConfig.ts";
+
+/** One thing to look at; resolves to what it saw, rejects with what is wrong. */
+type Check = readonly [subject: string, look: () => Promise<string>];
+
+const checkStore = async (config: Config, { clock }: CommandContext): Promise<string> => {
+  const file = join(config.dataDir, "latchkey.sqlite");
+  if (config.mongodbUrl === undefined && !existsSync(file)) return `none in ${resolve(config.dataDir)} yet; the first start makes it`;
+  return withStore(config, clock, async (store) => {
+    const now = clock.now();
+    const all = await createRootKeysRepository(store, () => undefined).list();
+    const usable = all.filter(({ enabled, expires }) => enabled && (expires === undefined || expires >= now));
+    return `${describeStore(config)} answers; ${usable.length} of ${all.length} root keys can be used`;
+  });
+};
+
+const checkTls = async ({ certFile, keyFile }: TlsFiles, { clock }: CommandContext): Promise<string> => {
+  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
+  createSecureContext({ cert, key });
+  const { validToDate, subjectAltName } = new X509Certificate(cert);
+  if (validToDate.getTime() <= clock.now()) throw new Error(`the certificate in ${certFile} expired on ${validToDate.toISOString()}`);
+  return `${subjectAltName ?? "a certificate without a name"}, until ${validToDate.toISOString()}`;
+};
+
+const shown = (config: Config): string => {
+  const { host, port, adminHost, adminPort, logLevel } = config;
+  return `right; serves ${host}:${port}, admin ${adminHost}:${adminPort}, logs from ${logLevel} on`;
+};
+
+/** Says what a start would find. Changes nothing but what opening a store that is there brings up to date. */
+export const doctor: Command = {
+  name: "doctor",
+  usage: "",
+  summary: "Check configuration, store and certificate, and say what is there.",
+  run: async (args, context) => {
+    readArguments(args, {});
+    const config = readConfig(context.env);
+    const { tls } = config;
+    const checks: Check[] = [
+      ["version", async () => `${version} on Node ${context.nodeVersion}`],
+      ["configuration", async () => shown(config)],
+      ["store", () => checkStore(config, context)],
+      ...(tls ? [["TLS", () => checkTls(tls, context)] as const] : []),
+    ];
+    let healthy = true;
+    for (const [subject, look] of checks) {
+      try {
+        context.print(`ok    ${subject}: ${await look()}`);
+      } catch (error) {
+        healthy = false;
+        context.print(`FAIL  ${subject}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+    return healthy ? 0 : 1;
+  },
+};

@@ -1,0 +1,147 @@
+import { systemSource } from "../audit/auditEvent.ts";
+import { createChangesFeed } from "../cache/changesFeed.ts";
+import { createInvalidations } from "../cache/invalidations.ts";
+import { createRootKey, listRootKeys, type RootKeyUpdate, revokeRootKey, updateRootKey } from "../rootKeys/rootKeys.ts";
+import { createChangesRepository } from "../storage/changes.ts";
+import type { RootKeyDocument } from "../storage/documents.ts";
+import { createRootKeysRepository, type RootKeysRepository } from "../storage/rootKeys.ts";
+import { readArguments } from "./arguments.ts";
+import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { withStore } from "./configuredStore.ts";
+import { parseExpiry } from "./expiry.ts";
+import { readConfig } from "./readConfig.ts";
+import { formatTable } from "./table.ts";
+
+/** Runs `use` on the root keys of the configured store; running servers hear of what it changed. */
+const withRootKeys = ({ env, clock }: CommandContext, use: (rootKeys: RootKeysRepository) => Promise<void>): Promise<ExitCode> =>
+  withStore(readConfig(env), clock, async (store): Promise<ExitCode> => {
+    const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: createChangesRepository(store) });
+    try {
+      await use(createRootKeysRepository(store, feed.announce));
+      return 0;
+    } finally {
+      await feed.stop();
+    }
+  });
+
+/** @param name 1 to 255 characters (rootkeys §2). */
+const checkName = (name: string | undefined): string | undefined => {
+  if (name === undefined) return undefined;
+  const length = [...name].length;
+  if (length < 1 || length > 255) throw new UsageError(`--name: ${length} characters, want 1 to 255`);
+  return name;
+};
+
+const create: Command = {
+  name: "root-key create",
+  usage: "--name NAME [--permission PERMISSION …] [--expires TIME]",
+  summary: "Make a root key and print its secret, this once, as the last line. No --permission: it may do everything.",
+  run: (args, context) => {
+    const { values } = readArguments(args, {
+      name: { type: "string" },
+      permission: { type: "string", multiple: true },
+      expires: { type: "string" },
+    });
+    const name = checkName(values.name);
+    if (name === undefined) throw new UsageError("--name is missing");
+    const expires = values.expires === undefined ? undefined : parseExpiry(values.expires, context.clock.now());
+    return withRootKeys(context, async (rootKeys) => {
+      const source = systemSource(context.clock);
+      const { rootKeyId, key } = await createRootKey(rootKeys, { name, permissions: values.permission, expires }, source);
+      context.complain(`Created ${rootKeyId}. The root key is shown only now:`);
+      context.print(key.reveal());
+    });
+  },
+};
+
+const time = (unixMs: number | undefined, otherwise: string): string =>
+  unixMs === undefined ? otherwise : new Date(unixMs).toISOString().slice(0, 19).concat("Z");
+
+const row = (key: RootKeyDocument): readonly string[] => [
+  key._id,
+  key.name ?? "",
+  `${key.start}…${key.end}`,
+  key.enabled ? "enabled" : "revoked",
+  time(key.createdAt, ""),
+  time(key.lastUsedAt, "never"),
+  time(key.expires, "never"),
+  key.permissions?.join(" ") ?? "everything",
+];
+
+const list: Command = {
+  name: "root-key list",
+  usage: "",
+  summary: "Show all root keys; never their secrets.",
+  run: (args, context) => {
+    readArguments(args, {});
+    return withRootKeys(context, async (rootKeys) => {
+      const rows = (await listRootKeys(rootKeys)).map(row);
+      const header = ["ID", "NAME", "KEY", "STATE", "CREATED", "LAST USED", "EXPIRES", "PERMISSIONS"];
+      for (const line of formatTable([header, ...rows])) context.print(line);
+    });
+  },
+};
+
+/** The value of one of two options that exclude each other; undefined when neither is there. */
+const either = <A, B>(a: readonly [string, A | undefined], b: readonly [string, B | undefined]): A | B | undefined => {
+  if (a[1] !== undefined && b[1] !== undefined) throw new UsageError(`${a[0]} and ${b[0]} exclude each other`);
+  return a[1] === undefined ? b[1] : a[1];
+};
+
+/** A flag as a value: `value` when it is given. */
+const flag = <V>(given: boolean | undefined, value: V): V | undefined => (given === true ? value : undefined);
+
+const readUpdate = (args: readonly string[], now: number): { readonly rootKeyId: string; readonly update: RootKeyUpdate } => {
+  const { values, positionals } = readArguments(
+    args,
+    {
+      name: { type: "string" },
+      permission: { type: "string", multiple: true },
+      "all-permissions": { type: "boolean" },
+      enable: { type: "boolean" },
+      disable: { type: "boolean" },
+      expires: { type: "string" },
+      "no-expiry": { type: "boolean" },
+    },
+    "ID",
+  );
+  const expires = either(["--expires", values.expires], ["--no-expiry", flag(values["no-expiry"], null)]);
+  const update: RootKeyUpdate = {
+    name: checkName(values.name),
+    permissions: either(["--permission", values.permission], ["--all-permissions", flag(values["all-permissions"], null)]),
+    enabled: either(["--enable", flag(values.enable, true)], ["--disable", flag(values.disable, false)]),
+    expires: typeof expires === "string" ? parseExpiry(expires, now) : expires,
+  };
+  if (Object.values(update).every((value) => value === undefined)) throw new UsageError("nothing to change was given");
+  return { rootKeyId: positionals[0] ?? "", update };
+};
+
+const update: Command = {
+  name: "root-key update",
+  usage: "ID [--name NAME] [--permission PERMISSION … | --all-permissions] [--enable | --disable] [--expires TIME | --no-expiry]",
+  summary: "Change a root key; the permissions given are its complete new set. What is not named stays.",
+  run: (args, context) => {
+    const { rootKeyId, update: changes } = readUpdate(args, context.clock.now());
+    return withRootKeys(context, async (rootKeys) => {
+      await updateRootKey(rootKeys, rootKeyId, changes, systemSource(context.clock));
+      context.complain(`Updated ${rootKeyId}.`);
+    });
+  },
+};
+
+const revoke: Command = {
+  name: "root-key revoke",
+  usage: "ID",
+  summary: "Disable a root key everywhere within 30 seconds; `root-key update ID --enable` undoes it.",
+  run: (args, context) => {
+    const { positionals } = readArguments(args, {}, "ID");
+    const rootKeyId = positionals[0] ?? "";
+    return withRootKeys(context, async (rootKeys) => {
+      await revokeRootKey(rootKeys, rootKeyId, systemSource(context.clock));
+      context.complain(`Revoked ${rootKeyId}.`);
+    });
+  },
+};
+
+/** Managing root keys on the configured store, also while servers use it (protocol §7). */
+export const rootKeyCommands: readonly Command[] = [create, list, update, revoke];

@@ -1,0 +1,13 @@
+/** Lines of a table: columns as wide as their widest cell, two blanks apart, nothing behind the last. */
+export const formatTable = (rows: readonly (readonly string[])[]): string[] => {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+};

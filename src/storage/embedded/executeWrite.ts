@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
+import { DuplicateKeyError } from "../errors.ts";
 import { toText } from "./documentText.ts";
 import { filterToSql } from "./filterToSql.ts";
 import type { WriteOperation, WriteResult } from "./messages.ts";
@@ -22,8 +23,15 @@ const nothing: WriteResult = { matched: 0, modified: 0, upserted: 0, deleted: 0 
 export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperation) => WriteResult) => {
   const statement = statementCache(database);
 
+  /** Of several indexes that refuse a document the id is named, as MongoDB does. */
   const insert = ({ collection, id, text }: Omit<Of<"insert">, "kind">): void => {
-    statement(`INSERT INTO "${collection}" (id, doc) VALUES (?, ?)`).run(id, text);
+    const insertion = statement(`INSERT INTO "${collection}" (id, doc) VALUES (?, ?)`);
+    try {
+      insertion.run(id, text);
+    } catch (error) {
+      if (duplicateIn(error) === undefined || statement(`SELECT 1 FROM "${collection}" WHERE id=?`).get(id) === undefined) throw error;
+      throw new DuplicateKeyError("_id");
+    }
   };
 
   const update = ({ collection, filter, update: changes, upsert }: Of<"update">): WriteResult => {
@@ -84,7 +92,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       return attempt(operation);
     } catch (error) {
       if (isUnavailability(error) || !database.isTransaction) throw error;
-      const index = duplicateIn(error);
+      const index = error instanceof DuplicateKeyError ? error.index : duplicateIn(error);
       if (index !== undefined) return { ...nothing, failure: { duplicateIn: index } };
       return { ...nothing, failure: { refused: error instanceof Error ? error.message : String(error) } };
     }

@@ -77,6 +77,8 @@ export const testUpdates = (open: () => Store): void => {
     test("$addToSet adds what is not in the list yet", async () => {
       const after = await updated({ permissionIds: ["b", "a"] }, { $addToSet: { permissionIds: { $each: ["a", "c", "c", "A"] } } });
       expect(after?.permissionIds).toEqual(["b", "a", "c", "A"]);
+      const repeating = await updated({ permissionIds: ["a", "a"] }, { $addToSet: { permissionIds: { $each: ["a", "b"] } } });
+      expect(repeating?.permissionIds).toEqual(["a", "a", "b"]);
       const created = await keys().findOneAndUpdate(
         { _id: unique("key"), hash: unique("hash") },
         { $addToSet: { roleIds: { $each: ["r"] } } },

@@ -1,0 +1,92 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isInstalled, runClient } from "./processes.ts";
+
+export interface LoadRequest {
+  readonly url: string;
+  readonly protocol: "http1" | "http2";
+  readonly headers: Readonly<Record<string, string>>;
+  /** Base64. */
+  readonly body: string;
+  readonly seconds: number;
+  readonly connections: number;
+  /** Concurrent calls on each HTTP/2 connection. */
+  readonly streams: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Answers other than 200, and connections that broke. */
+  readonly errors: number;
+}
+
+/** The client that will be used for a protocol on this machine. */
+export const clientOf = (protocol: LoadRequest["protocol"]): "wrk" | "h2load" | "node" => {
+  const native = protocol === "http1" ? "wrk" : "h2load";
+  return isInstalled(native) ? native : "node";
+};
+
+const luaString = (bytes: Buffer): string => `"${[...bytes].map((byte) => `\\${String(byte).padStart(3, "0")}`).join("")}"`;
+
+const wrkScript = ({ headers, body }: LoadRequest): string => `
+wrk.method = "POST"
+wrk.body = ${luaString(Buffer.from(body, "base64"))}
+${Object.entries(headers)
+  .map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`)
+  .join("\n")}
+done = function(summary, latency)
+  local e = summary.errors
+  io.write(string.format('\\n{"requests":%d,"perSecond":%f,"p50":%f,"p99":%f,"errors":%d}\\n', summary.requests,
+    summary.requests / summary.duration * 1e6, latency:percentile(50) / 1000, latency:percentile(99) / 1000,
+    e.status + e.connect + e.read + e.write + e.timeout))
+end
+`;
+
+const runWrk = async (load: LoadRequest, directory: string): Promise<LoadResult> => {
+  const script = join(directory, "load.lua");
+  writeFileSync(script, wrkScript(load));
+  const output = await runClient("wrk", ["-t1", `-c${load.connections}`, `-d${load.seconds}s`, "-s", script, load.url]);
+  return JSON.parse(output.trim().split("\n").at(-1) ?? "") as LoadResult;
+};
+
+const runH2load = async (load: LoadRequest, directory: string): Promise<LoadResult> => {
+  const body = join(directory, "body");
+  const log = join(directory, "log");
+  writeFileSync(body, Buffer.from(load.body, "base64"));
+  const headers = Object.entries(load.headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
+  const shape = ["-t1", `-c${load.connections}`, `-m${load.streams}`, "-D", String(load.seconds)];
+  await runClient("h2load", [...shape, "-d", body, "--log-file", log, ...headers, load.url]);
+  // One line per request: start (µs), status, duration (µs).
+  const rows = readFileSync(log, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t").map(Number));
+  const durations = rows.map(([, , duration = 0]) => duration / 1000).sort((a, b) => a - b);
+  const at = (share: number): number => durations[Math.min(durations.length - 1, Math.floor(durations.length * share))] ?? Number.NaN;
+  return {
+    requests: rows.length,
+    perSecond: rows.length / load.seconds,
+    p50: at(0.5),
+    p99: at(0.99),
+    errors: rows.filter(([, status]) => status !== 200).length,
+  };
+};
+
+/** Loads a server for `seconds` with as many calls at a time as connections × streams. */
+export const applyLoad = async (load: LoadRequest): Promise<LoadResult> => {
+  const directory = mkdtempSync(join(tmpdir(), "latchkey-bench-"));
+  try {
+    const client = clientOf(load.protocol);
+    if (client === "wrk") return await runWrk(load, directory);
+    if (client === "h2load") return await runH2load(load, directory);
+    const output = await runClient(process.execPath, [join(import.meta.dirname, "nodeClient.ts"), JSON.stringify(load)]);
+    return JSON.parse(output) as LoadResult;
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+};

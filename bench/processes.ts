@@ -1,0 +1,73 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** True when a command of that name is installed. */
+export const isInstalled = (command: string): boolean => spawnSync("sh", ["-c", `command -v ${command}`]).status === 0;
+
+/** The measured server runs on one core and the load on another, so that neither disturbs the other. */
+export const isPinned: boolean = isInstalled("taskset") && availableParallelism() > 1;
+const SERVER_CORE = "0";
+const CLIENT_CORE = "1";
+
+const pinned = (core: string, command: string, args: readonly string[]): [string, string[]] =>
+  isPinned ? ["taskset", ["-c", core, command, ...args]] : [command, [...args]];
+
+export interface ServerProcess {
+  readonly pid: number;
+  /** Waits for a line on standard output or standard error that `pattern` matches. */
+  readonly waitFor: (pattern: RegExp) => Promise<RegExpExecArray>;
+  /** CPU time used so far by all threads, in seconds. */
+  readonly cpuSeconds: () => number;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a Node program on the server's core. */
+export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess => {
+  const child: ChildProcess = spawn(...pinned(SERVER_CORE, process.execPath, args), {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = once(child, "exit");
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      output += chunk;
+      child.emit("output");
+    });
+  }
+  const pid = child.pid ?? Number.NaN;
+  return {
+    pid,
+    waitFor: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const match = pattern.exec(output);
+          if (match) resolve(match);
+        };
+        child.on("output", look);
+        look();
+        exited.then(() => reject(new Error(`${args.join(" ")} ended:\n${output}`)), reject);
+      }),
+    cpuSeconds: () => {
+      // The second field, in parentheses, may hold blanks; user and system ticks of 10 ms are fields 14 and 15.
+      const [, rest = ""] = /\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+      const fields = rest.split(" ");
+      return (Number(fields[11]) + Number(fields[12])) / 100;
+    },
+    stop: async () => {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+};
+
+/** Runs a program on the client's core to its end; resolves to its standard output. */
+export const runClient = async (command: string, args: readonly string[]): Promise<string> => {
+  const { stdout } = await run(...pinned(CLIENT_CORE, command, args), { maxBuffer: 64 * 1024 * 1024 });
+  return stdout;
+};

@@ -24,14 +24,12 @@ const asOf = (shared: SharedCounter | null, seq: number): SharedCounter => {
 
 export interface Exchange {
   /**
-   * Charges budget to the shared counter, as one conditional write (DESIGN §4): `wanted` if there is room for it,
-   * else what room there is, but at least `needed`. True: charged, `counter.held` has grown, and all of it now
-   * stands under `limit`. False: the store has no room for `needed`; nothing was charged.
+   * Charges budget to the shared counter, as one conditional write (DESIGN §4), so that `target` is held if there is
+   * room for it, else what there is room for, but at least `cost`. True: `cost` is held, and all that is held now
+   * stands under `limit`. False: the store has no room for `cost`; nothing was charged.
    * Afterwards `counter` knows the shared state. Rejects with `StoreUnavailableError`.
-   *
-   * @param needed what must be charged, 0 or more: 0 asks whether what is held may be spent under `limit`.
    */
-  readonly charge: (counter: Counter, limit: number, needed: number, wanted: number) => Promise<boolean>;
+  readonly charge: (counter: Counter, limit: number, cost: number, target: number) => Promise<boolean>;
   /** Reads the shared state into `counter` and returns the time at which it holds. */
   readonly refresh: (counter: Counter) => Promise<number>;
   /** Gives the held budget back, once: with an unknown outcome it is lost, never given twice. */
@@ -53,9 +51,13 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     await counters.refund(key, seq, held);
   };
 
-  /** Gives back what is left of a window that is over, so that it does not weigh on the next one. */
-  const settle = async (counter: Counter): Promise<void> => {
-    if (counter.held > 0 && counter.seq < windowAt(clock.now(), counter.duration)) await refund(counter);
+  /**
+   * Gives back what the held budget would falsify: what is left of a window that is over weighs on the next one, and
+   * what a higher limit allowed takes room from a lower one.
+   */
+  const settle = async (counter: Counter, limit = Number.POSITIVE_INFINITY): Promise<void> => {
+    const windowOver = counter.seq < windowAt(clock.now(), counter.duration);
+    if (counter.held > 0 && (windowOver || counter.heldLimit > limit)) await refund(counter);
   };
 
   /** Writes `amount` on top of what was read; false when the counter has changed meanwhile. */
@@ -84,10 +86,10 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
   };
 
   return {
-    charge: async (counter, limit, needed, wanted) => {
+    charge: async (counter, limit, cost, target) => {
       const { key, duration } = counter;
       // What is already known saves a read; only what the store itself said just now can be a refusal.
-      await settle(counter);
+      await settle(counter, limit);
       const known = counter.seq === windowAt(clock.now(), duration);
       let read: SharedCounter | null = known ? { ...counter } : await counters.read(key);
       let fresh = !known;
@@ -96,8 +98,10 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
         const state = asOf(read, windowAt(now, duration));
         if (counter.seq !== state.seq) counter.held = 0;
         const room = limit - state.current - weightedPrevious(state.previous, now, duration);
+        // Also when nothing is missing: what is held was charged under another limit, and is judged under this one.
+        const needed = Math.max(0, cost - counter.held);
         if (room >= needed) {
-          const amount = Math.max(needed, Math.min(wanted, room));
+          const amount = Math.max(needed, Math.min(target - counter.held, room));
           if (await write(counter, read, state, limit, amount, now)) {
             counter.held += amount;
             counter.heldLimit = limit;

@@ -41,6 +41,9 @@ export interface Decision {
 /** What to do beyond the held budget while the store is away: at most one further limit per node and window, or nothing. */
 export type StoreDownPolicy = "allow" | "deny";
 
+/** Budget or a remembered denial held in memory, the store, or the policy for a store that is away. */
+export type DecisionSource = "memory" | "store" | "store_down";
+
 export interface Limiter {
   /** Checks all limits as one all-or-nothing step (ratelimit §3, verify §5). Never rejects because of the store. */
   readonly check: (checks: readonly Check[], now: number) => Decision | Promise<Decision>;
@@ -54,8 +57,8 @@ export interface LimiterOptions {
   readonly clock: Clock;
   readonly counters: CountersRepository;
   readonly storeDown: StoreDownPolicy;
-  /** Called once per batch of calls that the store could not serve. */
-  readonly onStoreDown?: (error: StoreUnavailableError) => void;
+  /** Hears of every decision on one limit, and of who made it. */
+  readonly onDecision?: (passed: boolean, source: DecisionSource) => void;
 }
 
 /** Budget taken for one check, to be spent or given back together with that of the other checks. */
@@ -67,8 +70,7 @@ interface Grant {
   /** Time at which it was judged. */
   readonly now: number;
   readonly remaining: number;
-  /** Taken from the allowance for times without a store. */
-  readonly away: boolean;
+  readonly source: DecisionSource;
 }
 
 interface Waiter {
@@ -82,7 +84,7 @@ interface Waiter {
  * anything out of it, so nodes together never admit more than the limit. While it holds budget it decides without
  * the store; otherwise the calls of one counter wait in order of arrival behind one operation.
  */
-export const createLimiter = ({ clock, counters: repository, storeDown, onStoreDown }: LimiterOptions): Limiter => {
+export const createLimiter = ({ clock, counters: repository, storeDown, onDecision }: LimiterOptions): Limiter => {
   const exchange = createExchange(repository, clock);
   const counters = new Map<string, Counter>();
   const queues = new Map<Counter, Waiter[]>();
@@ -98,19 +100,19 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onStoreD
     return counter;
   };
 
-  const grant = (counter: Counter, granted: boolean, limit: number, now: number): Grant => ({
+  const grant = (counter: Counter, granted: boolean, limit: number, now: number, source: DecisionSource): Grant => ({
     counter,
     granted,
     seq: counter.seq,
     now,
     remaining: granted ? remainingAt(counter, limit, now) : 0,
-    away: false,
+    source,
   });
 
   /** Decides from memory, or not at all. */
   const decideLocally = (counter: Counter, { limit, cost }: Check, now: number): Grant | undefined => {
-    if (takeHeld(counter, windowAt(now, counter.duration), limit, cost)) return grant(counter, true, limit, now);
-    if (cost > limit || isDenied(counter, limit, cost, now)) return grant(counter, false, limit, now);
+    if (takeHeld(counter, windowAt(now, counter.duration), limit, cost)) return grant(counter, true, limit, now, "memory");
+    if (cost > limit || isDenied(counter, limit, cost, now)) return grant(counter, false, limit, now, "memory");
     return undefined;
   };
 
@@ -130,22 +132,19 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onStoreD
   const decideWithStore = async (counter: Counter, queue: readonly Waiter[], { limit, cost }: Check): Promise<Grant> => {
     if (cost === 0) {
       const now = await exchange.refresh(counter);
-      return { ...grant(counter, usedAt(counter, now) <= limit, limit, now) };
+      return grant(counter, usedAt(counter, now) <= limit, limit, now, "store");
     }
-    const held = counter.seq === windowAt(clock.now(), counter.duration) ? counter.held : 0;
     let sum = 0;
     for (const { check } of queue) {
       if (check.limit !== limit || check.cost === 0) break;
       sum += check.cost;
     }
-    const needed = Math.max(0, cost - held);
-    const wanted = chunkFor(counter, limit, Math.max(0, sum - held));
-    const charged = await exchange.charge(counter, limit, needed, wanted);
+    const charged = await exchange.charge(counter, limit, cost, chunkFor(counter, limit, sum));
     const now = Math.max(clock.now(), counter.seq * counter.duration);
     if (counter.held > 0) holders.add(counter);
-    if (charged && takeHeld(counter, counter.seq, limit, cost)) return grant(counter, true, limit, now);
+    if (charged && takeHeld(counter, counter.seq, limit, cost)) return grant(counter, true, limit, now, "store");
     if (!charged) rememberDenial(counter, limit, cost, now);
-    return grant(counter, false, limit, now);
+    return grant(counter, false, limit, now, "store");
   };
 
   const decideWithoutStore = (counter: Counter, { limit, cost }: Check): Grant => {
@@ -157,7 +156,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onStoreD
     }
     const granted = storeDown === "allow" && counter.awaySpent + cost <= limit;
     if (granted) counter.awaySpent += cost;
-    return { counter, granted, seq, now, remaining: granted ? limit - counter.awaySpent : 0, away: true };
+    return { counter, granted, seq, now, remaining: granted ? limit - counter.awaySpent : 0, source: "store_down" };
   };
 
   /** Serves the waiters in order of arrival; whoever comes meanwhile joins the queue. */
@@ -172,7 +171,6 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onStoreD
         // Everyone who waits now would only wait for the same answer.
         const waiters = queue.splice(0);
         if (error instanceof StoreUnavailableError) {
-          onStoreDown?.(error);
           for (const { check, resolve } of waiters) resolve(decideWithoutStore(counter, check));
         } else {
           for (const { reject } of waiters) reject(error);
@@ -214,9 +212,9 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onStoreD
     return (queues.has(counter) ? undefined : decideLocally(counter, check, now)) ?? enqueue(counter, check);
   };
 
-  const giveBack = ({ counter, granted, seq, away }: Grant, cost: number): void => {
+  const giveBack = ({ counter, granted, seq, source }: Grant, cost: number): void => {
     if (!granted) return;
-    if (away) {
+    if (source === "store_down") {
       if (counter.awaySeq === seq) counter.awaySpent -= cost;
     } else if (counter.seq === seq) {
       counter.held += cost;
@@ -231,9 +229,10 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onStoreD
     if (!passed) {
       for (const [i, each] of grants.entries()) giveBack(each, (checks[i] as Check).cost);
     }
-    const results = grants.map(({ counter, granted, remaining, now, away }, i): CheckResult => {
+    const results = grants.map(({ counter, granted, remaining, now, source }, i): CheckResult => {
       const { limit } = checks[i] as Check;
-      const left = passed || !granted ? remaining : away ? limit - counter.awaySpent : remainingAt(counter, limit, now);
+      onDecision?.(granted, source);
+      const left = passed || !granted ? remaining : source === "store_down" ? limit - counter.awaySpent : remainingAt(counter, limit, now);
       return { passed: granted, remaining: left, reset: windowEnd(now, counter.duration) };
     });
     return { passed, results };

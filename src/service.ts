@@ -1,0 +1,144 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { AnalyticsService } from "../gen/latchkey/v2/analytics_pb.ts";
+import { ApisService } from "../gen/latchkey/v2/apis_pb.ts";
+import { IdentitiesService } from "../gen/latchkey/v2/identities_pb.ts";
+import { KeysService } from "../gen/latchkey/v2/keys_pb.ts";
+import { PermissionsService } from "../gen/latchkey/v2/permissions_pb.ts";
+import { RatelimitService } from "../gen/latchkey/v2/ratelimit_pb.ts";
+import { RootKeysService } from "../gen/latchkey/v2/root_keys_pb.ts";
+import type { Config } from "./config.ts";
+import { type Clock, systemClock } from "./domain/clock.ts";
+import { createAdminServer } from "./rpc/admin.ts";
+import type { EdgeObserver } from "./rpc/edgeObserver.ts";
+import { createGateway } from "./rpc/gateway.ts";
+import { createListener, type Listener } from "./rpc/listener.ts";
+import { procedureName } from "./rpc/procedureName.ts";
+import { readCertificate } from "./rpc/tls.ts";
+import { assemble } from "./service/assemble.ts";
+import { prepareStore } from "./service/prepareStore.ts";
+import { guardStore } from "./storage/guarded.ts";
+import { openStore } from "./storage/openStore.ts";
+import type { Store } from "./storage/store.ts";
+import { createEvents } from "./telemetry/events.ts";
+import type { Log } from "./telemetry/log.ts";
+import { meterStore } from "./telemetry/meterStore.ts";
+import { createMetrics } from "./telemetry/metrics.ts";
+import { version } from "./version.ts";
+
+/** Everything that exists, on every edge (DESIGN §1). */
+export const services: readonly DescService[] = [
+  AnalyticsService,
+  ApisService,
+  IdentitiesService,
+  KeysService,
+  PermissionsService,
+  RatelimitService,
+  RootKeysService,
+];
+
+export interface Urls {
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
+/** One node. `await using service = await createService(config)` stops it at the end of the block. */
+export interface Service extends AsyncDisposable {
+  /** Usable once `start` has resolved. */
+  readonly store: Store;
+  /** Prepares the store, waiting for one that is away, then listens. Rejects when that is impossible. */
+  readonly start: () => Promise<Urls>;
+  /** Reads the TLS files again; a problem is logged and the old certificate stays. Does nothing without TLS. */
+  readonly reloadCertificate: () => Promise<void>;
+  /** Stops accepting, lets running calls end (30 s at most), gives back what is held, and closes the store. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface ServiceOverrides {
+  readonly clock?: Clock;
+  readonly log: Log;
+  /** Instead of the store that the configuration names. */
+  readonly store?: Store;
+}
+
+/** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
+export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
+  const { clock = systemClock, log } = overrides;
+  const events = createEvents(log);
+  const engine = overrides.store ?? openStore({ ...config, clock, mode: "server" });
+  const metrics = createMetrics({ version, engine: engine.engine });
+  const store = guardStore(meterStore(engine, { clock, metrics }), {
+    clock,
+    onStateChange: (state, { cause }) => {
+      metrics.storeState(state === "up");
+      if (state === "up") events.storeBack();
+      else events.storeAway(cause);
+    },
+  });
+  const { pipeline, limiter, feed, auditMover } = assemble({ config, clock, store, metrics, events });
+
+  const observer: EdgeObserver = {
+    refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
+    fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
+  };
+  const { errorsBaseUrl, maxBodyBytes, host, port, tls } = config;
+  const handler = createGateway({ services, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer });
+
+  let ready = false;
+  let listener: Listener | undefined;
+  const starting = new AbortController();
+  const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
+
+  const start = async (): Promise<Urls> => {
+    const certificate = tls && (await readCertificate(tls));
+    const adminUrl = await admin.start();
+    await prepareStore(store, events, starting.signal);
+    metrics.storeState(true);
+    listener = await createListener({
+      host,
+      port,
+      certificate,
+      handler,
+      errorsBaseUrl,
+      clock,
+      onFault: (error) => observer.fault("none", error),
+    });
+    limiter.start();
+    feed.start();
+    auditMover.start();
+    ready = true;
+    const shownHost = listener.address.host.includes(":") ? `[${listener.address.host}]` : listener.address.host;
+    return { url: `${tls ? "https" : "http"}://${shownHost}:${listener.address.port}`, adminUrl };
+  };
+
+  const release = async (): Promise<void> => {
+    ready = false;
+    starting.abort(new Error("the service was stopped while it started"));
+    await listener?.stop();
+    await limiter.stop();
+    await auditMover.stop();
+    await feed.stop();
+    await store.close();
+    await admin.stop();
+  };
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= release();
+    return stopping;
+  };
+
+  return {
+    store,
+    start,
+    stop,
+    reloadCertificate: async () => {
+      if (!tls || !listener) return;
+      try {
+        listener.setCertificate(await readCertificate(tls));
+        events.tlsReloaded();
+      } catch (error) {
+        events.tlsReloadFailed(error);
+      }
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+};

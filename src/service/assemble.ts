@@ -1,0 +1,106 @@
+import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
+import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
+import { createInvalidations } from "../cache/invalidations.ts";
+import type { Config } from "../config.ts";
+import type { Clock } from "../domain/clock.ts";
+import { createProcedures } from "../procedures/registry.ts";
+import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
+import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
+import { createAuthenticator } from "../rootKeys/authenticator.ts";
+import { createClientAddress } from "../rpc/clientAddress.ts";
+import type { Pipeline } from "../rpc/incomingCall.ts";
+import { createManagementLimit } from "../rpc/managementLimit.ts";
+import { createPipeline } from "../rpc/pipeline.ts";
+import { createApisRepository } from "../storage/apis.ts";
+import { createAuditLogRepository } from "../storage/auditLog.ts";
+import { createChangesRepository } from "../storage/changes.ts";
+import { createCountersRepository } from "../storage/counters.ts";
+import { createIdentitiesRepository } from "../storage/identities.ts";
+import { createKeysRepository } from "../storage/keys.ts";
+import { createLeasesRepository } from "../storage/leases.ts";
+import { createNamespacesRepository } from "../storage/namespaces.ts";
+import { createPermissionsRepository } from "../storage/permissions.ts";
+import { createRolesRepository } from "../storage/roles.ts";
+import { createRootKeysRepository } from "../storage/rootKeys.ts";
+import type { Store } from "../storage/store.ts";
+import type { Events } from "../telemetry/events.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { createCreditSpender } from "../verification/creditSpender.ts";
+import { createObjectCaches } from "../verification/objectCaches.ts";
+import { createVerificationCache } from "../verification/verificationCache.ts";
+
+export interface AssembleOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly metrics: Metrics;
+  readonly events: Events;
+}
+
+/** Everything behind the edges: the pipeline, and what runs beside it. */
+export interface Core {
+  readonly pipeline: Pipeline;
+  readonly limiter: Limiter;
+  readonly feed: ChangesFeed;
+  readonly auditMover: AuditMover;
+}
+
+/** Wires repositories, engines and procedures. Nothing runs yet. */
+export const assemble = ({ config, clock, store, metrics, events }: AssembleOptions): Core => {
+  const invalidations = createInvalidations(clock);
+  const feed = createChangesFeed({
+    clock,
+    invalidations,
+    changes: createChangesRepository(store),
+    onError: (error) => events.backgroundTaskFailed("changes feed", error),
+  });
+  const auditMover = createAuditMover({
+    clock,
+    auditLog: createAuditLogRepository(store),
+    leases: createLeasesRepository(store),
+    onError: (error) => events.backgroundTaskFailed("audit log", error),
+  });
+
+  const { announce } = feed;
+  const apis = createApisRepository(store, announce);
+  const keys = createKeysRepository(store, announce);
+  const identities = createIdentitiesRepository(store);
+  const permissions = createPermissionsRepository(store);
+  const roles = createRolesRepository(store);
+  const rootKeys = createRootKeysRepository(store, announce);
+  const namespaces = createNamespacesRepository(store, announce);
+
+  const limiter = createLimiter({
+    clock,
+    counters: createCountersRepository(store),
+    storeDown: config.ratelimitStoreDown,
+    onDecision: metrics.ratelimit,
+  });
+  const objects = createObjectCaches({ clock, invalidations, apis, identities, roles, permissions });
+  const verifications = createVerificationCache({ clock, invalidations, keys, objects, onAccess: metrics.cache("verification") });
+  const namespaceCache = createNamespaceCache({ clock, invalidations, namespaces, onAccess: metrics.cache("namespace") });
+
+  const pipeline = createPipeline({
+    clock,
+    authenticator: createAuthenticator({ clock, invalidations, rootKeys, onAccess: metrics.cache("root_key") }),
+    procedures: createProcedures({
+      apis,
+      keys,
+      identities,
+      permissions,
+      roles,
+      namespaces,
+      namespaceCache,
+      verifications,
+      limiter,
+      credits: createCreditSpender(keys),
+      onOutcome: metrics.verification,
+    }),
+    clientAddress: createClientAddress(config.trustedProxies),
+    managementLimit: config.managementRateLimit === undefined ? undefined : createManagementLimit(limiter, config.managementRateLimit),
+    recorder: metrics.calls,
+    onFailure: events.callFailed,
+    onEnd: events.callEnded,
+  });
+  return { pipeline, limiter, feed, auditMover };
+};

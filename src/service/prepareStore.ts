@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreUnavailableError } from "../storage/errors.ts";
+import type { Store } from "../storage/store.ts";
+import type { Events } from "../telemetry/events.ts";
+
+const RETRY_AFTER_MS = 1_000;
+
+/**
+ * Prepares the store, again and again while it cannot be reached: in a cluster the database may come up later than
+ * its service. Anything else (a newer schema, a directory in use) fails at once. `signal` ends the waiting.
+ */
+export const prepareStore = async (store: Store, events: Pick<Events, "storeAway">, signal: AbortSignal): Promise<void> => {
+  for (;;) {
+    try {
+      await store.prepare(signal);
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      events.storeAway(error);
+    }
+    await sleep(RETRY_AFTER_MS, undefined, { signal });
+  }
+};

@@ -1,0 +1,49 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { earliestPass, weightedPrevious, windowAt, windowEnd } from "../../src/domain/slidingWindow.ts";
+
+const D = 10_000;
+
+test.each([
+  [9, 0, 0, 1, 10, true],
+  [10, 0, 0, 0, 10, true],
+  [10, 0, 0, 1, 10, false],
+  [5, 10, 0.5, 1, 10, false],
+  [5, 10, 0.99, 1, 10, true],
+  [0, 0, 0, 100, 10, false],
+])(
+  "[ratelimit §3] current %i, previous %i, elapsed %d, cost %i of limit %i: passes is %s",
+  (current, previous, elapsed, cost, limit, passes) => {
+    const now = 5 * D + elapsed * D;
+    expect(current + weightedPrevious(previous, now, D) + cost <= limit).toBe(passes);
+  },
+);
+
+test("[ratelimit §3] windows are aligned to the Unix epoch and end at a multiple of the duration", () => {
+  expect(windowAt(0, D)).toBe(0);
+  expect(windowAt(D - 1, D)).toBe(0);
+  expect(windowAt(D, D)).toBe(1);
+  expect(windowEnd(D, D)).toBe(2 * D);
+  expect(windowEnd(2 * D - 1, D)).toBe(2 * D);
+});
+
+test("[design §4] before the earliest pass nothing of this cost passes, and from it on it does", () => {
+  fc.assert(
+    fc.property(
+      fc.nat(50),
+      fc.nat(200),
+      fc.integer({ min: 1, max: 60 }),
+      fc.integer({ min: 1, max: 60 }),
+      fc.nat(999),
+      (current, previous, cost, limit, offset) => {
+        const duration = 1_000;
+        const now = 7 * duration + offset;
+        const passes = (at: number): boolean => current + weightedPrevious(previous, at, duration) + cost <= limit;
+        const earliest = earliestPass({ current, previous }, { limit, duration, cost }, now);
+        for (let at = now; at < earliest; at++) expect(passes(at)).toBe(false);
+        // A millisecond early costs one question to the store, never a wrong answer.
+        if (earliest + 1 < windowEnd(now, duration)) expect(passes(earliest + 1)).toBe(true);
+      },
+    ),
+  );
+});

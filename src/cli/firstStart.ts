@@ -54,6 +54,9 @@ export const createFirstRootKey = async (store: Store, dataDir: string, clock: C
 /** Quoted for a POSIX shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** The addresses that stand for all of a machine's are none to connect to. */
+const reachable = (url: string): string => url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+
 /** A command line that creates an API with the root key in `file`; works in any directory. */
 export const createApiCommand = (url: string, file: string): string =>
-  `curl -sS ${url}/v2/apis.createApi -H "Authorization: Bearer $(cat ${quote(file)})" -H 'Content-Type: application/json' -d '{"name":"my-first-api"}'`;
+  `curl -sS ${reachable(url)}/v2/apis.createApi -H "Authorization: Bearer $(cat ${quote(file)})" -H 'Content-Type: application/json' -d '{"name":"my-first-api"}'`;

@@ -1,0 +1,68 @@
+import type { Config } from "../config.ts";
+import { createService, type Service, type Urls } from "../service.ts";
+import { createRootKeysRepository } from "../storage/rootKeys.ts";
+import { createEvents, type Events } from "../telemetry/events.ts";
+import { version } from "../version.ts";
+import { readArguments } from "./arguments.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { describeStore } from "./configuredStore.ts";
+import { createApiCommand, createFirstRootKey } from "./firstStart.ts";
+import { readConfig } from "./readConfig.ts";
+
+/** What a person can do next, when there is something to say. */
+const nextSteps = async (service: Service, config: Config, url: string, events: Events, context: CommandContext): Promise<string[]> => {
+  if (config.mongodbUrl === undefined) {
+    const first = await createFirstRootKey(service.store, config.dataDir, context.clock);
+    if (first === undefined) return [];
+    events.firstRootKeyCreated(first);
+    return [`\nThis is the first start: a root key is in ${first.file}. Create an API with it:\n`, createApiCommand(url, first.file)];
+  }
+  const rootKeys = await createRootKeysRepository(service.store, () => undefined).list();
+  return rootKeys.length === 0 ? ["\nThere is no root key yet. Make one: latchkey root-key create --name admin"] : [];
+};
+
+const announce = async (
+  service: Service,
+  { url, adminUrl }: Urls,
+  config: Config,
+  events: Events,
+  context: CommandContext,
+): Promise<void> => {
+  const store = describeStore(config);
+  const steps = await nextSteps(service, config, url, events, context);
+  events.serviceStarted({ url, adminUrl, store, version });
+  context.print(`Latchkey ${version} serves ${url}, metrics and health are on ${adminUrl} (${store})`);
+  for (const step of steps) context.print(step);
+};
+
+/** Runs the service until it is told to stop, be it during the start. */
+export const serve: Command = {
+  name: "serve",
+  usage: "",
+  summary: "Run the service.",
+  run: async (args, context) => {
+    readArguments(args, {});
+    const config = readConfig(context.env);
+    const log = context.openLog(config.logLevel);
+    const events = createEvents(log);
+    const service = await createService(config, { clock: context.clock, log });
+    let isStopping = false;
+    const stopped = context.untilStopped().then(async (reason) => {
+      isStopping = true;
+      events.serviceStopping(reason);
+      await service.stop();
+      events.serviceStopped();
+    });
+    context.onReload(() => void service.reloadCertificate());
+    try {
+      await announce(service, await service.start(), config, events, context);
+    } catch (error) {
+      if (!isStopping) {
+        await service.stop();
+        throw error;
+      }
+    }
+    await stopped;
+    return 0;
+  },
+};

@@ -1,0 +1,73 @@
+#!/usr/bin/env node
+import type { CommandContext } from "./cli/command.ts";
+import { runCommandLine } from "./cli/runCommandLine.ts";
+import { systemClock } from "./domain/clock.ts";
+import { createEvents, type Events } from "./telemetry/events.ts";
+import { createLog, standardError } from "./telemetry/log.ts";
+
+/** The command line: the only file that touches the process itself. */
+
+/** After an unhandled error, running calls get this long to end. Milliseconds. */
+const CRASH_GRACE_MS = 10_000;
+
+const logDestination = standardError();
+let events: Events | undefined;
+let crashed = false;
+
+/** Ends the process with everything logged. */
+const exit = (code: number): never => {
+  try {
+    logDestination.flushSync();
+  } catch {
+    // Nobody reads standard error any more.
+  }
+  process.exit(code);
+};
+
+const stop = Promise.withResolvers<string>();
+
+const context: CommandContext = {
+  env: process.env,
+  print: (line) => process.stdout.write(`${line}\n`),
+  complain: (line) => process.stderr.write(`${line}\n`),
+  clock: systemClock,
+  nodeVersion: process.version,
+  openLog: (level) => {
+    const log = createLog(level, logDestination);
+    events = createEvents(log);
+    return log;
+  },
+  untilStopped: () => {
+    let asked = false;
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.on(signal, () => {
+        if (asked) exit(1);
+        asked = true;
+        stop.resolve(signal);
+      });
+    }
+    return stop.promise;
+  },
+  onReload: (listener) => {
+    process.on("SIGHUP", listener);
+  },
+};
+
+const onUnhandled = (error: unknown): void => {
+  if (events === undefined) {
+    console.error(error);
+    exit(1);
+  }
+  events?.crashed(error);
+  if (crashed) return;
+  crashed = true;
+  stop.resolve("unhandled error");
+  setTimeout(() => exit(1), CRASH_GRACE_MS).unref();
+};
+process.on("uncaughtException", onUnhandled);
+process.on("unhandledRejection", onUnhandled);
+// The reader of a pipe may leave; that is no reason to stop serving.
+process.stdout.on("error", () => undefined);
+
+const code = await runCommandLine(process.argv.slice(2), context);
+exit(crashed ? 1 : code);

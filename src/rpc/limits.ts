@@ -30,6 +30,8 @@ export const lingerTimeout = 2_000;
 /** Rest of a request body that is swallowed after an early answer, so that the client gets to read that answer. */
 export const maxDrainBytes: number = 64 * 1024 * 1024;
 export const drainTimeout = 10_000;
+/** A declared HTTP/1.1 body up to this size does not cost the connection when it is answered unread. */
+export const keptRemainder: number = 64 * 1024;
 
 /** Calls at the same time on one HTTP/2 connection. */
 export const maxConcurrentStreams = 256;

@@ -1,0 +1,129 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { create, type DescMethod, type DescMethodUnary, type DescService, toBinary, toJsonString } from "@bufbuild/protobuf";
+import type { Clock } from "../domain/clock.ts";
+import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
+import { createId } from "../domain/ids.ts";
+import { type Codec, compileCodec } from "./codec/compileCodec.ts";
+import { answerCall } from "./connect/answerCall.ts";
+import { toConnectError } from "./connect/connectError.ts";
+import { decodeMessage } from "./connect/decodeMessage.ts";
+import { readMessage } from "./connect/readMessage.ts";
+import { servedContentTypes, timeoutOf, type Wire, wireOf } from "./connect/wire.ts";
+import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
+import { createErrorType } from "./errorBody.ts";
+import { HttpCall } from "./httpCall.ts";
+import type { Pipeline } from "./incomingCall.ts";
+import type { RequestHandler } from "./listener.ts";
+
+export interface ConnectOptions {
+  /** What exists; the paths are derived from it. */
+  readonly services: readonly DescService[];
+  readonly pipeline: Pipeline;
+  readonly clock: Clock;
+  readonly errorsBaseUrl: string;
+  /** Largest request message, before and after decompression (grpc §3). */
+  readonly maxBodyBytes: number;
+  readonly observer: EdgeObserver;
+}
+
+interface Route {
+  readonly method: DescMethodUnary;
+  readonly codec: Codec;
+}
+
+const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary";
+
+const compileRoutes = (services: readonly DescService[]): ReadonlyMap<string, Route> => {
+  const methods = services.flatMap((service) => service.methods).filter(isUnary);
+  return new Map(methods.map((method) => [`/${method.parent.typeName}/${method.name}`, { method, codec: compileCodec(method.input) }]));
+};
+
+/** What the pipeline added to the answer. */
+const headersOf = ({ headers = [] }: HttpCall): OutgoingHttpHeaders => {
+  const object: OutgoingHttpHeaders = {};
+  for (let i = 0; i < headers.length; i += 2) object[headers[i] as string] = headers[i + 1];
+  return object;
+};
+
+const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
+
+/**
+ * The RPC edge (grpc §1): gRPC, gRPC-Web and Connect, unary, on `/<package>.<Service>/<Procedure>`, over the same
+ * pipeline as `/v2`. Answers every request it is given; an address that does not exist is `unimplemented` in the
+ * manner of the request's protocol. The order of checks is that of protocol §2.
+ */
+export const createConnectHandler = (options: ConnectOptions): RequestHandler => {
+  const { pipeline, clock, maxBodyBytes, observer } = options;
+  const routes = compileRoutes(options.services);
+  const errorType = createErrorType(options.errorsBaseUrl);
+
+  const fail = (
+    res: ServerResponse,
+    wire: Wire,
+    requestId: string,
+    error: ServiceError,
+    extra?: OutgoingHttpHeaders,
+    httpStatus?: number,
+  ) => {
+    const outcome = { error: toConnectError(error, requestId, errorType, wire.protocol.name === "grpc"), httpStatus };
+    return answerCall(res, wire, outcome, { ...extra, "x-request-id": requestId });
+  };
+
+  /** Answers what reached no procedure, in Connect's manner unless the content type tells another. */
+  const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, httpStatus: number, extra?: OutgoingHttpHeaders) => {
+    observer.refused(undefined, error.reason);
+    const wire = wireOf(req.headers["content-type"]) ?? wireOf("application/json");
+    return wire && fail(res, wire, createId("req", clock.now()), error, extra, httpStatus);
+  };
+
+  /** Steps 2 to 10 of protocol §2; the bytes of the response. */
+  const run = async (call: HttpCall, { method, codec }: Route, wire: Wire, badTimeout: Violation | undefined): Promise<Uint8Array> => {
+    const caller = await pipeline.authenticate(call);
+    const read = await readMessage(call.req, call.res, wire, maxBodyBytes);
+    const decoded = "bytes" in read ? decodeMessage(method.input, read.bytes, wire.binary) : { message: create(method.input), ...read };
+    const unreadable = [badTimeout, decoded.violation].filter((violation) => violation !== undefined);
+    const violations = unreadable.length > 0 ? unreadable : codec.validate(decoded.message);
+    if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
+    const response = create(method.output, await pipeline.invoke(call, caller, decoded.message, violations));
+    return wire.binary ? toBinary(method.output, response) : Buffer.from(toJsonString(method.output, response));
+  };
+
+  const serve = async (req: IncomingMessage, res: ServerResponse, route: Route, wire: Wire): Promise<void> => {
+    const timeout = timeoutOf(wire, req.headers);
+    const badTimeout = typeof timeout === "object" ? timeout : undefined;
+    const call = new HttpCall(route.method, req, res, clock, typeof timeout === "number" ? timeout : undefined);
+    const extra = () => ({ ...headersOf(call), "x-request-id": call.requestId });
+    try {
+      const bytes = await run(call, route, wire, badTimeout);
+      call.release();
+      await answerCall(res, wire, { bytes }, extra());
+    } catch (cause) {
+      call.release();
+      await fail(res, wire, call.requestId, asServiceError(cause, call.requestId, observer), extra());
+    }
+  };
+
+  const handle = (req: IncomingMessage, res: ServerResponse): Promise<void> | undefined => {
+    const route = routes.get(pathOf(req.url ?? ""));
+    if (route === undefined)
+      return refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."), 404);
+    if (req.method !== "POST") {
+      const error = new ServiceError("method_not_allowed", `Procedures accept POST only, not ${req.method}.`);
+      return refuse(req, res, error, 405, { allow: "POST" });
+    }
+    const wire = wireOf(req.headers["content-type"]);
+    if (wire !== undefined) return serve(req, res, route, wire);
+    const violation = { location: "header.Content-Type", message: `want one of ${servedContentTypes}` };
+    return refuse(req, res, invalidInput("The content type is none of those served.", [violation]), 415, {
+      "accept-post": servedContentTypes,
+    });
+  };
+
+  return (req, res) => {
+    handle(req, res)?.catch((error: unknown) => {
+      // The answer itself could not be written, typically because the client is gone.
+      if (!res.destroyed && !res.closed) observer.fault("", error);
+      res.destroy();
+    });
+  };
+};

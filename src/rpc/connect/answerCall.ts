@@ -1,0 +1,68 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { ConnectError } from "@connectrpc/connect";
+import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { endEarly, hasRemainder } from "../drain.ts";
+import { acceptsGzip, type Wire } from "./wire.ts";
+
+/** What a call came to: the bytes of its response message, or an error. */
+export type Outcome = { readonly bytes: Uint8Array } | { readonly error: ConnectError; readonly httpStatus?: number | undefined };
+
+/** Smaller messages are not worth compressing. */
+const minCompressed = 1024;
+const compressedFlag = 1;
+const gzipAsync = promisify(gzip);
+
+/** A message behind its flags and length. */
+const frame = (flags: number, bytes: Uint8Array): Buffer => {
+  const framed = Buffer.allocUnsafe(5 + bytes.length);
+  framed.writeUInt8(flags, 0);
+  framed.writeUInt32BE(bytes.length, 1);
+  framed.set(bytes, 5);
+  return framed;
+};
+
+/** Sends everything, also while the request's body is still coming. */
+const send = (res: ServerResponse, status: number, headers: OutgoingHttpHeaders, body: Uint8Array, trailers?: Headers): void => {
+  const early = hasRemainder(res.req);
+  // HTTP/2 knows no such header; node leaves it out there.
+  res.writeHead(status, early ? { ...headers, connection: "close" } : headers);
+  if (trailers) res.addTrailers(Object.fromEntries(trailers));
+  if (early) endEarly(res.req, res, body);
+  else res.end(body);
+};
+
+/**
+ * Writes the outcome of a unary call as its protocol wants it: Connect with an HTTP status and, for errors, JSON; gRPC
+ * with trailers; gRPC-Web with the trailers as a last frame.
+ */
+export const answerCall = async (res: ServerResponse, wire: Wire, outcome: Outcome, extra: OutgoingHttpHeaders): Promise<void> => {
+  const { protocol } = wire;
+  const headers: OutgoingHttpHeaders = { "content-type": wire.contentType, ...extra };
+  let bytes = "bytes" in outcome ? outcome.bytes : undefined;
+  let flags = 0;
+  if (bytes !== undefined && bytes.length >= minCompressed && acceptsGzip(wire, res.req.headers)) {
+    bytes = await gzipAsync(bytes);
+    flags = compressedFlag;
+    headers[protocol.encodingHeader] = "gzip";
+  }
+  const error = "error" in outcome ? outcome.error : undefined;
+  if (protocol.name === "connect") {
+    const body = error ? errorToJsonBytes(error, undefined) : (bytes ?? new Uint8Array());
+    if (error) headers["content-type"] = "application/json";
+    headers["content-length"] = body.length;
+    const status = "error" in outcome ? (outcome.httpStatus ?? codeToHttpStatus(outcome.error.code)) : 200;
+    send(res, status, headers, body);
+    return;
+  }
+  const status = setTrailerStatus(new Headers(), error);
+  const message = bytes === undefined ? Buffer.alloc(0) : frame(flags, bytes);
+  if (protocol.name === "grpc") send(res, 200, headers, message, status);
+  else {
+    const body = Buffer.concat([message, frame(trailerFlag, trailerSerialize(status))]);
+    send(res, 200, { ...headers, "content-length": body.length }, body);
+  }
+};

@@ -1,0 +1,36 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { codeFromString } from "@connectrpc/connect/protocol-connect";
+import { type ErrorDetail, ErrorDetailSchema } from "../../../gen/latchkey/v2/errors_pb.ts";
+import { appearances, type ServiceError } from "../../domain/errors.ts";
+import type { ErrorType } from "../errorBody.ts";
+
+/** gRPC carries errors in trailers, of which some clients accept 8 KiB in all; base64 adds a third. */
+const maxDetailBytes = 3_072;
+const maxMessageLength = 512;
+
+const detailOf = (error: ServiceError, requestId: string, errorType: ErrorType): ErrorDetail => {
+  const { status, title } = appearances[error.reason];
+  const violations = error.violations.map(({ location, message, fix = "" }) => ({ location, message, fix }));
+  return create(ErrorDetailSchema, { type: errorType(error.reason), title, httpStatus: status, requestId, violations });
+};
+
+/** Leaves violations out, from the end, until the detail is at most `maxDetailBytes` long. */
+const trim = (detail: ErrorDetail): void => {
+  const { violations } = detail;
+  while (violations.length > 0 && toBinary(ErrorDetailSchema, detail).length > maxDetailBytes) violations.length >>= 1;
+};
+
+/**
+ * The same failure as gRPC and Connect tell it (grpc §3): code, detail as message, one `latchkey.v2.ErrorDetail`. With
+ * `inTrailers` it is kept short: the first violations, and the beginning of the message.
+ */
+export const toConnectError = (error: ServiceError, requestId: string, errorType: ErrorType, inTrailers: boolean): ConnectError => {
+  const code = codeFromString(appearances[error.reason].code) ?? Code.Internal;
+  // A message may quote text of the caller: half a surrogate pair cannot be written in a trailer.
+  const message = error.message.toWellFormed();
+  const detail = detailOf(error, requestId, errorType);
+  if (inTrailers) trim(detail);
+  const text = inTrailers ? message.slice(0, maxMessageLength).toWellFormed() : message;
+  return new ConnectError(text, code, undefined, [{ desc: ErrorDetailSchema, value: detail }]);
+};

@@ -1,0 +1,125 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { create, type DescMessage, type DescService } from "@bufbuild/protobuf";
+import type { Caller } from "../domain/authorization.ts";
+import type { Clock } from "../domain/clock.ts";
+import { ServiceError } from "../domain/errors.ts";
+import { createId } from "../domain/ids.ts";
+import type { Decoded } from "./codec/compileCodec.ts";
+import { parseBody } from "./codec/parseBody.ts";
+import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
+import { createErrorBody } from "./errorBody.ts";
+import { answer, createAnswerFailure } from "./gateway/answer.ts";
+import { checkContentHeaders } from "./gateway/requestHeaders.ts";
+import { compileRoutes, type Route } from "./gateway/routes.ts";
+import { HttpCall } from "./httpCall.ts";
+import type { Pipeline, Response } from "./incomingCall.ts";
+import type { RequestHandler } from "./listener.ts";
+import { readBody } from "./readBody.ts";
+
+export interface GatewayOptions {
+  /** What exists; the paths are derived from it. */
+  readonly services: readonly DescService[];
+  readonly pipeline: Pipeline;
+  readonly clock: Clock;
+  readonly errorsBaseUrl: string;
+  /** Largest request body that is accepted (protocol §3). */
+  readonly maxBodyBytes: number;
+  readonly observer: EdgeObserver;
+}
+
+const livenessPath = "/v2/liveness";
+const livenessHeaders = ["Content-Type", "application/json"];
+
+/** The path alone: without the query, which is ignored, and without the origin of an absolute-form target. */
+const targetPath = (url: string): string => {
+  const origin = url.startsWith("/") ? undefined : /^https?:\/\/[^/?]*/i.exec(url)?.[0];
+  const target = origin === undefined ? url : url.slice(origin.length);
+  const query = target.indexOf("?");
+  return query === -1 ? target : target.slice(0, query);
+};
+
+/** The request message and all that is wrong with it; what cannot be read at all is one violation. */
+const decode = (route: Route, headers: IncomingHttpHeaders, body: Buffer): Decoded<DescMessage> => {
+  const violation = checkContentHeaders(headers);
+  const parsed = violation ? { violation } : parseBody(body);
+  return "json" in parsed ? route.request.decode(parsed.json) : { message: create(route.method.input), violations: [parsed.violation] };
+};
+
+/**
+ * The `/v2` edge: `POST /v2/<service>.<procedure>` with JSON bodies (protocol §§1–6), and `GET /v2/liveness`. Works for
+ * HTTP/1.1 and HTTP/2. Any other path is answered with a 404 envelope, so it can be the last handler. Checks in the
+ * order of protocol §2: path, method, credentials from the headers, size of the body, then the pipeline.
+ */
+export const createGateway = (options: GatewayOptions): RequestHandler => {
+  const { pipeline, clock, maxBodyBytes, observer } = options;
+  const routes = compileRoutes(options.services);
+  const answerFailure = createAnswerFailure(createErrorBody(options.errorsBaseUrl));
+
+  /** Answers what reached no procedure. */
+  const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, headers?: readonly string[]): void => {
+    observer.refused(undefined, error.reason);
+    answerFailure(req, res, { requestId: createId("req", clock.now()), error, headers });
+  };
+
+  const refuseMethod = (req: IncomingMessage, res: ServerResponse, allowed: string): void =>
+    refuse(req, res, new ServiceError("method_not_allowed", `This address accepts ${allowed} only, not ${req.method}.`), [
+      "Allow",
+      allowed,
+    ]);
+
+  const answerLiveness = (req: IncomingMessage, res: ServerResponse): void => {
+    if (req.method !== "GET") refuseMethod(req, res, "GET");
+    else answer(res, 200, livenessHeaders, `{"meta":{"requestId":"${createId("req", clock.now())}"},"data":{"message":"OK"}}`);
+  };
+
+  const fail = (call: HttpCall, route: Route, cause: unknown): void => {
+    call.release();
+    const { req, res, requestId, headers } = call;
+    const error = asServiceError(cause, requestId, observer);
+    answerFailure(req, res, { requestId, error, procedure: route, headers });
+  };
+
+  const succeed = (call: HttpCall, route: Route, response: Response): void => {
+    const text = route.response.encode(response);
+    call.release();
+    answer(call.res, 200, call.headers === undefined ? route.successHeaders : [...route.successHeaders, ...call.headers], text);
+  };
+
+  /** Decodes what can be decoded, and lets the pipeline do the rest. */
+  const invoke = (call: HttpCall, route: Route, caller: Caller, body: Buffer): void => {
+    const { message, violations } = decode(route, call.req.headers, body);
+    pipeline
+      .invoke(call, caller, message, violations)
+      .then((response) => succeed(call, route, response))
+      .catch((cause: unknown) => fail(call, route, cause));
+  };
+
+  const read = (call: HttpCall, route: Route, caller: Caller): void =>
+    readBody(call.req, call.res, maxBodyBytes, (body) => {
+      if (body instanceof ServiceError) {
+        observer.refused(route.method, body.reason);
+        fail(call, route, body);
+      } else invoke(call, route, caller, body);
+    });
+
+  const serve = (req: IncomingMessage, res: ServerResponse, route: Route): void => {
+    const call = new HttpCall(route.method, req, res, clock);
+    try {
+      const caller = pipeline.authenticate(call);
+      if (caller instanceof Promise) caller.then((known) => read(call, route, known)).catch((cause: unknown) => fail(call, route, cause));
+      else read(call, route, caller);
+    } catch (cause) {
+      fail(call, route, cause);
+    }
+  };
+
+  return (req, res) => {
+    const url = req.url ?? "";
+    const route = routes.get(url) ?? routes.get(targetPath(url));
+    if (route === undefined) {
+      if (targetPath(url) === livenessPath) answerLiveness(req, res);
+      else refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."));
+    } else if (req.method === "POST") serve(req, res, route);
+    else refuseMethod(req, res, "POST");
+  };
+};

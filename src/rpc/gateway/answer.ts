@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { appearances, type ServiceError } from "../../domain/errors.ts";
+import { endEarly, hasRemainder } from "../drain.ts";
+import type { ErrorBody } from "../errorBody.ts";
+import { type ErrorMediaTypes, errorMediaType } from "./mediaType.ts";
+
+/** Writes an answer in one piece. `headers` are names and values in turns, without a Content-Length. */
+export const answer = (res: ServerResponse, status: number, headers: readonly string[], body: string): void => {
+  const length = Buffer.byteLength(body);
+  res.writeHead(status, [...headers, "Content-Length", `${length}`]);
+  // Text of ASCII characters only is the same in latin1, which node writes faster.
+  res.end(body, length === body.length ? "latin1" : "utf8");
+};
+
+export interface Failure {
+  readonly requestId: string;
+  readonly error: ServiceError;
+  /** Set when the path named a procedure. */
+  readonly procedure?: ErrorMediaTypes | undefined;
+  /** Further names and values in turns. */
+  readonly headers?: readonly string[] | undefined;
+}
+
+/** Writes the envelope of a failure (protocol §5), also when the request's body has not been read. */
+export type AnswerFailure = (req: IncomingMessage, res: ServerResponse, failure: Failure) => void;
+
+export const createAnswerFailure =
+  (errorBody: ErrorBody): AnswerFailure =>
+  (req, res, { requestId, error, procedure, headers = [] }) => {
+    const { status } = appearances[error.reason];
+    const body = errorBody(error, requestId);
+    const head = ["Content-Type", errorMediaType(error.reason, req.headers.accept, procedure), ...headers];
+    if (status === 401) head.push("WWW-Authenticate", "Bearer");
+    if (req.method === "HEAD") {
+      res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`]);
+      res.end();
+    } else if (hasRemainder(req)) {
+      // HTTP/2 knows no such header; node leaves it out there.
+      res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`, "Connection", "close"]);
+      endEarly(req, res, body);
+    } else answer(res, status, head, body);
+  };

@@ -1,0 +1,31 @@
+import { type DescMethod, type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
+import { no_store, problem_json, rate_limited_json } from "../../../gen/latchkey/v2/options_pb.ts";
+import { type Codec, compileCodec } from "../codec/compileCodec.ts";
+import { procedureName } from "../procedureName.ts";
+import type { ErrorMediaTypes } from "./mediaType.ts";
+
+/** Everything that serving a procedure on `/v2` needs, worked out once. */
+export interface Route extends ErrorMediaTypes {
+  readonly method: DescMethodUnary;
+  readonly request: Codec;
+  readonly response: Codec;
+  /** Headers of every success, names and values in turns. */
+  readonly successHeaders: readonly string[];
+}
+
+const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary";
+
+const compileRoute = (method: DescMethodUnary): Route => ({
+  method,
+  request: compileCodec(method.input),
+  response: compileCodec(method.output),
+  successHeaders: ["Content-Type", "application/json", ...(getOption(method, no_store) ? ["Cache-Control", "no-store"] : [])],
+  problemJson: getOption(method, problem_json),
+  rateLimitedJson: getOption(method, rate_limited_json),
+});
+
+/** Routes of every unary procedure by its exact path, `/v2/<namespace>.<procedure>`. */
+export const compileRoutes = (services: readonly DescService[]): ReadonlyMap<string, Route> => {
+  const methods = services.flatMap((service) => service.methods).filter(isUnary);
+  return new Map(methods.map((method) => [`/v2/${procedureName(method)}`, compileRoute(method)]));
+};

@@ -1,0 +1,49 @@
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { Violation } from "../../domain/errors.ts";
+import { messageShape } from "./compileShape.ts";
+import { decoder } from "./decoder.ts";
+import { encoder } from "./encoder.ts";
+import { type Finding, prefixFindings } from "./findings.ts";
+import { validator } from "./validator.ts";
+
+/** A message and what is wrong with it; the message means something only when nothing is. */
+export interface Decoded<D extends DescMessage> {
+  readonly message: MessageShape<D>;
+  readonly violations: readonly Violation[];
+}
+
+/** One message type on /v2. Nothing in it fails on input from outside. */
+export interface Codec<D extends DescMessage = DescMessage> {
+  /** Reads parsed JSON; reports every violation at once, at its place: `body.ratelimits[1].limit` (protocol §§3, 4, 6). */
+  decode(json: unknown): Decoded<D>;
+  /** Judges a message that came over gRPC or Connect by the same rules, with the same places and texts (grpc §§2, 3). */
+  validate(message: MessageShape<D>): readonly Violation[];
+  /** Writes the JSON text; int64 may be given as number or bigint. Throws a TypeError for what a field cannot hold. */
+  encode(init: MessageInitShape<D>): string;
+}
+
+/**
+ * Compiles the /v2 codec of a message type from its descriptor, once at start. Throws when the type has an
+ * annotation, option or kind of field that the codec does not implement.
+ */
+export const compileCodec = <D extends DescMessage>(desc: D): Codec<D> => {
+  const shape = messageShape(desc);
+  const decode = decoder(shape);
+  const validate = validator(shape);
+  const encode = encoder(shape);
+  return {
+    decode: (json) => {
+      const violations: Finding[] = [];
+      const message = decode(json, violations) as MessageShape<D>;
+      if (violations.length > 0) prefixFindings(violations, 0, "body");
+      return { message, violations };
+    },
+    validate: (message) => {
+      const violations: Finding[] = [];
+      validate(message, violations);
+      if (violations.length > 0) prefixFindings(violations, 0, "body");
+      return violations;
+    },
+    encode: (init) => JSON.stringify(encode(init)),
+  };
+};

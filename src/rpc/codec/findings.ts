@@ -1,0 +1,50 @@
+/**
+ * A violation on its way up: `location` is relative to the value that is being looked at, and every level that it
+ * passes puts its own segment in front. So a valid body never builds a path.
+ */
+export interface Finding {
+  location: string;
+  readonly message: string;
+  readonly fix?: string;
+}
+
+/** Looks at one value and adds what is wrong with it. */
+export type Check<T> = (value: T, findings: Finding[]) => void;
+
+/** More than this many findings are not reported, so that a body of nonsense cannot make a far larger answer. */
+const mostFindings = 1000;
+
+/** Adds a finding about the value itself, or about what `location` (`.name`, `[1].limit`) leads to. */
+export const report = (findings: Finding[], message: string, fix?: string, location = ""): void => {
+  if (findings.length < mostFindings) findings.push(fix === undefined ? { location, message } : { location, message, fix });
+};
+
+/** Puts a segment (`.name`, `[3]`, `body`) in front of every finding from `from` on. */
+export const prefixFindings = (findings: Finding[], from: number, segment: string): void => {
+  for (const finding of findings.slice(from)) finding.location = segment + finding.location;
+};
+
+const articles: Readonly<Record<string, string>> = { integer: "an integer, without quotes", array: "an array", object: "an object" };
+
+/** What JSON calls the type of a value. */
+const typeName = (json: unknown): string => (json === null ? "null" : Array.isArray(json) ? "array" : typeof json);
+
+/** `got string, want boolean`. */
+export const reportType = (findings: Finding[], got: unknown, want: string): void =>
+  report(
+    findings,
+    `got ${typeName(got)}, want ${want}`,
+    got === null ? "leave it out or send a value" : `send ${articles[want] ?? `a ${want}`}`,
+  );
+
+/** A required field that is not there. */
+export const reportMissing = (findings: Finding[], name: string): void =>
+  report(findings, `missing property '${name}'`, undefined, `.${name}`);
+
+const longestName = 100;
+
+/** A field that the message does not have. */
+export const reportUnknown = (findings: Finding[], name: string): void => {
+  const shown = name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+  report(findings, `additional property '${shown}'`, "remove it", `.${shown}`);
+};

@@ -1,0 +1,80 @@
+import { pino } from "pino";
+import { expect } from "vitest";
+import { systemSource } from "../../src/audit/auditEvent.ts";
+import { type Config, loadConfig } from "../../src/config.ts";
+import { type Clock, systemClock } from "../../src/domain/clock.ts";
+import { createRootKey, type NewRootKey } from "../../src/rootKeys/rootKeys.ts";
+import { createService, type Service } from "../../src/service.ts";
+import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { type Answer, type Edge, openEdges } from "./edges.ts";
+import type { Engine } from "./stores.ts";
+
+/** A configuration for tests: free ports on the loopback interface. */
+export const testConfig = (env: Record<string, string> = {}): Config => {
+  const result = loadConfig({ PORT: "0", ADMIN_PORT: "0", ...env });
+  if ("problems" in result) throw new Error(result.problems.join("; "));
+  return result.ok;
+};
+
+/** A running service on a store of its own. */
+export interface Api {
+  readonly service: Service;
+  readonly store: Store;
+  readonly url: string;
+  readonly adminUrl: string;
+  readonly edges: readonly Edge[];
+  /** A root key that holds every permission. */
+  readonly rootKey: string;
+  readonly createRootKey: (options?: NewRootKey) => Promise<string>;
+  readonly close: () => Promise<void>;
+}
+
+export interface StartOptions {
+  readonly clock?: Clock;
+  readonly env?: Record<string, string>;
+  /** Instead of a fresh one. */
+  readonly store?: Store;
+}
+
+export const startApi = async (engine: Engine, { clock = systemClock, env, store: given }: StartOptions = {}): Promise<Api> => {
+  const store = given ?? (await engine.open());
+  const service = await createService(testConfig(env), { clock, store, log: pino({ level: "silent" }) });
+  const { url, adminUrl } = await service.start();
+  const rootKeys = createRootKeysRepository(service.store, () => undefined);
+  const makeRootKey = async (options: NewRootKey = {}): Promise<string> =>
+    (await createRootKey(rootKeys, options, systemSource(clock))).key.reveal();
+  const edges = openEdges(url);
+  return {
+    service,
+    store: service.store,
+    url,
+    adminUrl,
+    edges,
+    rootKey: await makeRootKey({ name: "test" }),
+    createRootKey: makeRootKey,
+    close: async () => {
+      for (const edge of edges) edge.close();
+      await service.stop();
+    },
+  };
+};
+
+/** The `data` of a success; fails the test otherwise, showing the error. */
+export const dataOf = (answer: Answer): Record<string, unknown> => {
+  expect(answer.body.error, JSON.stringify(answer.body.error)).toBeUndefined();
+  expect(answer.status).toBe(200);
+  expect(answer.body.meta.requestId).toMatch(/^req_[A-Za-z0-9_-]{8,}$/);
+  return answer.body.data as Record<string, unknown>;
+};
+
+/** Asserts an error by its status and the end of its type; returns it for further looks. */
+export const expectError = (answer: Answer, status: number, type: string): NonNullable<Answer["body"]["error"]> => {
+  const { error } = answer.body;
+  if (!error) expect.unreachable(`expected ${status} ${type}, got ${answer.status} ${JSON.stringify(answer.body)}`);
+  expect({ status: answer.status, type: error.type.split("/errors/").at(-1) }).toEqual({ status, type: expect.stringMatching(`${type}$`) });
+  expect(error.status).toBe(status);
+  expect(error.detail).not.toBe("");
+  expect(answer.body.meta.requestId).toMatch(/^req_[A-Za-z0-9_-]{8,}$/);
+  return error;
+};

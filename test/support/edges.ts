@@ -1,0 +1,183 @@
+import type { DescMethod, DescMethodUnary, DescService, MessageShape } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import * as grpc from "@grpc/grpc-js";
+import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
+import { type Codec, compileCodec } from "../../src/rpc/codec/compileCodec.ts";
+import { procedureName } from "../../src/rpc/procedureName.ts";
+import { services } from "../../src/service.ts";
+
+/** An answer in the words of `/v2`, whatever the edge it came over. */
+export interface Answer {
+  readonly status: number;
+  readonly body: {
+    readonly meta: { readonly requestId: string };
+    readonly data?: unknown;
+    readonly pagination?: { readonly hasMore: boolean; readonly cursor?: string };
+    readonly error?: {
+      readonly title: string;
+      readonly detail: string;
+      readonly status: number;
+      readonly type: string;
+      readonly errors?: readonly { readonly location: string; readonly message: string; readonly fix?: string }[];
+    };
+  };
+}
+
+/** One way to call the service. Requests and answers are those of `/v2`; other edges translate. */
+export interface Edge {
+  readonly name: "v2" | "connect" | "grpc" | "grpc-web" | "grpc-js";
+  /** @param rootKey undefined = no credentials. */
+  readonly call: (procedure: string, body: unknown, rootKey: string | undefined) => Promise<Answer>;
+  readonly close: () => void;
+}
+
+interface Method {
+  readonly desc: DescMethodUnary;
+  readonly service: DescService;
+  readonly request: Codec;
+  readonly response: Codec;
+}
+
+const methods = new Map<string, Method>(
+  services.flatMap((service) =>
+    service.methods.map((desc: DescMethod) => [
+      procedureName(desc),
+      { desc: desc as DescMethodUnary, service, request: compileCodec(desc.input), response: compileCodec(desc.output) },
+    ]),
+  ),
+);
+
+export const procedureNames: readonly string[] = [...methods.keys()];
+
+const methodOf = (procedure: string): Method => {
+  const method = methods.get(procedure);
+  if (!method) throw new Error(`there is no procedure ${procedure}`);
+  return method;
+};
+
+const authorization = (rootKey: string | undefined): Record<string, string> =>
+  rootKey === undefined ? {} : { authorization: `Bearer ${rootKey}` };
+
+const succeed = (method: Method, message: MessageShape<DescMethodUnary["output"]>): Answer => ({
+  status: 200,
+  body: JSON.parse(method.response.encode(message)) as Answer["body"],
+});
+
+const fail = (detail: MessageShape<typeof ErrorDetailSchema> | undefined, message: string, code: string): Answer => {
+  if (!detail) throw new Error(`${code} without an ErrorDetail: ${message}`);
+  const errors = detail.violations.map(({ location, message: text, fix }) => ({ location, message: text, ...(fix ? { fix } : {}) }));
+  return {
+    status: detail.httpStatus,
+    body: {
+      meta: { requestId: detail.requestId },
+      error: { title: detail.title, detail: message, status: detail.httpStatus, type: detail.type, errors },
+    },
+  };
+};
+
+export const v2Edge = (url: string): Edge => ({
+  name: "v2",
+  call: async (procedure, body, rootKey) => {
+    const response = await fetch(`${url}/v2/${procedure}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...authorization(rootKey) },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: (await response.json()) as Answer["body"] };
+  },
+  close: () => undefined,
+});
+
+const connectEdge = (name: Edge["name"], transport: Transport): Edge => ({
+  name,
+  call: async (procedure, body, rootKey) => {
+    const method = methodOf(procedure);
+    const client = createClient(method.service, transport) as Record<
+      string,
+      (request: unknown, options: object) => Promise<MessageShape<DescMethodUnary["output"]>>
+    >;
+    try {
+      const call = client[method.desc.localName];
+      if (!call) throw new Error(`${procedure} is no method of its service`);
+      return succeed(method, await call(method.request.decode(body).message, { headers: authorization(rootKey) }));
+    } catch (error) {
+      if (!(error instanceof ConnectError)) throw error;
+      return fail(error.findDetails(ErrorDetailSchema)[0], error.rawMessage, Code[error.code]);
+    }
+  },
+  close: () => undefined,
+});
+
+const DETAILS_KEY = "grpc-status-details-bin";
+
+/** The first detail of a `google.rpc.Status`: field 3 of it is a `google.protobuf.Any`, whose field 2 is the message. */
+const detailOfStatus = (status: Uint8Array): MessageShape<typeof ErrorDetailSchema> | undefined => {
+  const fieldOf = (bytes: Uint8Array, wanted: number): Uint8Array | undefined => {
+    const varint = (at: number): [number, number] => {
+      let value = 0;
+      for (let shift = 0; ; shift += 7) {
+        const byte = bytes[at++] ?? 0;
+        value += (byte & 0x7f) * 2 ** shift;
+        if (byte < 0x80) return [value, at];
+      }
+    };
+    for (let at = 0; at < bytes.length; ) {
+      const [tag, afterTag] = varint(at);
+      const [size, afterSize] = varint(afterTag);
+      if ((tag & 7) === 0) {
+        at = afterSize;
+        continue;
+      }
+      if (tag >> 3 === wanted) return bytes.subarray(afterSize, afterSize + size);
+      at = afterSize + size;
+    }
+    return undefined;
+  };
+  const any = fieldOf(status, 3);
+  const value = any && fieldOf(any, 2);
+  return value && fromBinary(ErrorDetailSchema, value);
+};
+
+const grpcJsEdge = (url: string): Edge => {
+  const client = new grpc.Client(new URL(url).host, grpc.credentials.createInsecure());
+  return {
+    name: "grpc-js",
+    call: (procedure, body, rootKey) => {
+      const method = methodOf(procedure);
+      const metadata = new grpc.Metadata();
+      for (const [name, value] of Object.entries(authorization(rootKey))) metadata.set(name, value);
+      return new Promise((resolve, reject) => {
+        client.makeUnaryRequest(
+          `/${method.service.typeName}/${method.desc.name}`,
+          (message: MessageShape<DescMethodUnary["input"]>) => Buffer.from(toBinary(method.desc.input, message)),
+          (bytes: Buffer) => fromBinary(method.desc.output, bytes),
+          create(method.desc.input, method.request.decode(body).message),
+          metadata,
+          (error, message) => {
+            try {
+              if (message) resolve(succeed(method, message));
+              else {
+                const status = error?.metadata.get(DETAILS_KEY)[0];
+                resolve(fail(status instanceof Buffer ? detailOfStatus(status) : undefined, error?.details ?? "", String(error?.code)));
+              }
+            } catch (failure) {
+              reject(failure);
+            }
+          },
+        );
+      });
+    },
+    close: () => client.close(),
+  };
+};
+
+/** Every edge of a service at `url`. */
+export const openEdges = (url: string): readonly Edge[] => [
+  v2Edge(url),
+  connectEdge("connect", createConnectTransport({ baseUrl: url, httpVersion: "1.1", useBinaryFormat: false })),
+  connectEdge("grpc", createGrpcTransport({ baseUrl: url })),
+  connectEdge("grpc-web", createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1" })),
+  grpcJsEdge(url),
+];

@@ -64,7 +64,7 @@ export interface ServiceOverrides {
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
   const { clock = systemClock, log } = overrides;
   const events = createEvents(log);
-  const engine = overrides.store ?? openStore({ ...config, clock, mode: "server" });
+  const engine = overrides.store ?? (await openStore({ ...config, clock, mode: "server" }));
   const metrics = createMetrics({ version, engine: engine.engine });
   const store = guardStore(meterStore(engine, { clock, metrics }), {
     clock,

@@ -10,7 +10,7 @@ export const describeStore = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl"
 
 /** Opens the configured store for the time of `use`, also while a server uses it. */
 export const withStore = async <T>(config: Config, clock: Clock, use: (store: Store) => Promise<T>): Promise<T> => {
-  const store = openStore({ ...config, clock, mode: "tool" });
+  const store = await openStore({ ...config, clock, mode: "tool" });
   try {
     await store.prepare();
     return await use(store);

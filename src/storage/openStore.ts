@@ -1,7 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import { openEmbeddedStore } from "./embedded/openEmbeddedStore.ts";
 import type { StoreLog } from "./log.ts";
-import { openMongoStore } from "./mongo.ts";
 import type { Store } from "./store.ts";
 
 export interface OpenStoreOptions {
@@ -14,8 +12,15 @@ export interface OpenStoreOptions {
   readonly log?: StoreLog;
 }
 
-/** The engine that the configuration names. Nothing is opened or connected before `prepare`. */
-export const openStore = ({ mongodbUrl, dataDir, clock, mode, log }: OpenStoreOptions): Store =>
-  mongodbUrl === undefined
-    ? openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) })
-    : openMongoStore({ url: mongodbUrl, ...(log && { log }) });
+/**
+ * The engine that the configuration names; the other one is not even loaded, it would cost memory and start-up time.
+ * Nothing is opened or connected before `prepare`.
+ */
+export const openStore = async ({ mongodbUrl, dataDir, clock, mode, log }: OpenStoreOptions): Promise<Store> => {
+  if (mongodbUrl === undefined) {
+    const { openEmbeddedStore } = await import("./embedded/openEmbeddedStore.ts");
+    return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
+  }
+  const { openMongoStore } = await import("./mongo.ts");
+  return openMongoStore({ url: mongodbUrl, ...(log && { log }) });
+};

@@ -1,4 +1,5 @@
 import {
+  MongoBulkWriteError,
   MongoClientClosedError,
   MongoDriverError,
   MongoError,
@@ -65,6 +66,8 @@ const unavailableKinds = [
 const isUnavailability = (error: MongoError): boolean =>
   unavailableKinds.some((kind) => error instanceof kind) ||
   unavailableCodes.has(error.code) ||
+  // Stands for whatever befell the connection, and keeps nothing of it but the message.
+  (error instanceof MongoBulkWriteError && error.code === undefined) ||
   // The pool's queue; its error has no exported class.
   (error instanceof MongoDriverError && error.name === "MongoWaitQueueTimeoutError");
 

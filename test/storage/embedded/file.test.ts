@@ -1,0 +1,168 @@
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Clock, systemClock } from "../../../src/domain/clock.ts";
+import { type EmbeddedStoreOptions, openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
+import { schemaSql } from "../../../src/storage/embedded/schema.ts";
+import { createWriteQueue } from "../../../src/storage/embedded/writeQueue.ts";
+import { StoreUnavailableError } from "../../../src/storage/errors.ts";
+import type { Store } from "../../../src/storage/store.ts";
+import { sampleCounter, sampleKey, sampleNamespace, unique } from "../contract/samples.ts";
+
+describe("the embedded store's file", () => {
+  let parent: string;
+  let directory: string;
+  const stores: Store[] = [];
+  beforeEach(async () => {
+    parent = await mkdtemp(join(tmpdir(), "latchkey-file-"));
+    directory = join(parent, "some", "data");
+  });
+  afterEach(async () => {
+    await Promise.all(stores.splice(0).map((store) => store.close()));
+    await rm(parent, { recursive: true });
+  });
+
+  const open = (options: Partial<EmbeddedStoreOptions> = {}): Store => {
+    const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server", ...options });
+    stores.push(store);
+    return store;
+  };
+
+  test("is made for its owner only, with its directory", async () => {
+    await open().prepare();
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+    for (const file of await readdir(directory)) expect((await stat(join(directory, file))).mode & 0o777).toBe(0o600);
+  });
+
+  test("is one file once the store is closed, and opens again with all documents", async () => {
+    const first = open();
+    await first.prepare();
+    const key = sampleKey();
+    await first.collection("keys").insertOne(key);
+    await first.close();
+    expect((await readdir(directory)).sort()).toEqual(["latchkey.lock", "latchkey.sqlite"]);
+    const second = open();
+    await second.prepare();
+    expect(await second.collection("keys").findOne({ _id: key._id })).toEqual(key);
+  });
+
+  test("serves one server at a time; a second one says which directory is taken", async () => {
+    const first = open();
+    await first.prepare();
+    await expect(open().prepare()).rejects.toThrow(`another server uses the data directory ${directory}`);
+    await first.collection("keys").insertOne(sampleKey());
+    await first.close();
+    await open().prepare();
+  });
+
+  test("can be opened by a tool before, beside and after a server", async () => {
+    const before = open({ mode: "tool" });
+    await before.prepare();
+    const server = open();
+    await server.prepare();
+    const beside = open({ mode: "tool" });
+    await beside.prepare();
+    const namespace = sampleNamespace();
+    await beside.collection("namespaces").insertOne(namespace);
+    expect(await server.collection("namespaces").findOne({ _id: namespace._id })).toEqual(namespace);
+    expect(await before.collection("namespaces").findOne({ _id: namespace._id })).toEqual(namespace);
+  });
+
+  test("is not open before it is prepared", async () => {
+    await expect(open().collection("keys").findOne({})).rejects.toThrow(StoreUnavailableError);
+  });
+
+  test("that is something else fails the preparation", async () => {
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, "latchkey.sqlite"), "something else".repeat(1000));
+    await expect(open().prepare()).rejects.toThrow("not a database");
+  });
+
+  test("loses documents whose expiry has passed, by the server's clock", async () => {
+    let now = 5_000;
+    const clock: Clock = { ...systemClock, now: () => now };
+    const server = open({ clock, sweepInterval: 5 });
+    await server.prepare();
+    const counters = server.collection("counters");
+    const [early, late] = [sampleCounter({ expireAt: new Date(6_000) }), sampleCounter({ expireAt: new Date(6_001) })];
+    const many = Array.from({ length: 1500 }, () => sampleCounter({ expireAt: new Date(5_999) }));
+    await counters.insertMany([early, late, ...many]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await counters.find({}).toArray()).toHaveLength(1502);
+    now = 6_000;
+    await vi.waitFor(async () => expect(await counters.find({}).toArray()).toEqual([late]));
+  });
+
+  describe("the write queue", () => {
+    const queueOn = (file: string, patience = 50) => createWriteQueue({ file, patience });
+    const insert = (id: string) => ({ kind: "insert", collection: "keys", id, text: JSON.stringify({ _id: id }) }) as const;
+
+    test("of the writes that share a commit, one that fails fails alone", async () => {
+      const store = open();
+      await store.prepare();
+      const keys = store.collection("keys");
+      const [first, second] = [sampleKey(), sampleKey()];
+      const outcomes = await Promise.allSettled([
+        keys.insertOne(first),
+        keys.insertOne(sampleKey({ hash: first.hash as string })),
+        keys.updateOne({ _id: first._id }, { $inc: { start: 1 } as object }),
+        keys.insertOne(second),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+      expect(await keys.find({}, { sort: { _id: 1 } }).toArray()).toEqual([first, second]);
+    });
+
+    test("fails while another process keeps the file, with a known outcome, and works afterwards", async () => {
+      const file = join(parent, "held.sqlite");
+      const queue = queueOn(file);
+      await queue.write({ kind: "define", statements: schemaSql("keys") });
+      const holder = new DatabaseSync(file);
+      holder.exec("BEGIN IMMEDIATE");
+      const failed = await Promise.allSettled([queue.write(insert("a")), queue.write(insert("b"))]);
+      for (const outcome of failed) {
+        expect(outcome).toMatchObject({ status: "rejected", reason: { name: "StoreUnavailableError", outcomeUnknown: false } });
+      }
+      holder.exec("COMMIT");
+      holder.close();
+      await queue.write(insert("a"));
+      await queue.close();
+    });
+
+    test("a writer that cannot open its file fails what waits; the next write starts another", async () => {
+      const file = join(parent, "missing", "a.sqlite");
+      const queue = queueOn(file);
+      await expect(queue.write({ kind: "touch" })).rejects.toThrow(StoreUnavailableError);
+      await mkdir(join(parent, "missing"));
+      await queue.write({ kind: "touch" });
+      await queue.close();
+    });
+
+    test("a write that waits is dropped when its signal is aborted", async () => {
+      const queue = queueOn(join(parent, "dropped.sqlite"));
+      await queue.write({ kind: "define", statements: schemaSql("keys") });
+      const controller = new AbortController();
+      const reason = new Error("gone");
+      const id = unique("key");
+      const dropped = queue.write(insert(id), controller.signal);
+      controller.abort(reason);
+      await expect(dropped).rejects.toBe(reason);
+      await queue.write(insert(id));
+      await queue.close();
+    });
+
+    test("what waits when it is closed is still written, and nothing after that", async () => {
+      const file = join(parent, "closed.sqlite");
+      const queue = queueOn(file);
+      await queue.write({ kind: "define", statements: schemaSql("keys") });
+      const writes = Promise.all(Array.from({ length: 3000 }, () => queue.write(insert(unique("key")))));
+      await queue.close();
+      await writes;
+      await expect(queue.write({ kind: "touch" })).rejects.toThrow(StoreUnavailableError);
+      const reader = new DatabaseSync(file);
+      expect(reader.prepare('SELECT count(*) AS n FROM "keys"').get()).toEqual({ n: 3000 });
+      reader.close();
+    });
+  });
+});

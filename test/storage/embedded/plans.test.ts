@@ -1,0 +1,75 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import type { Filter, FindOptions } from "../../../src/storage/collection.ts";
+import { type CollectionName, type Documents, WORKSPACE_ID } from "../../../src/storage/documents.ts";
+import { filterToSql, type Sort } from "../../../src/storage/embedded/filterToSql.ts";
+import { collectionNames, schemaSql } from "../../../src/storage/embedded/schema.ts";
+import { indexes } from "../../../src/storage/indexes.ts";
+
+const database = new DatabaseSync(":memory:");
+for (const statement of collectionNames.flatMap(schemaSql)) database.exec(statement);
+
+const plan = <N extends CollectionName>(
+  name: N,
+  filter: Filter<Documents[N]>,
+  sort: FindOptions<Documents[N]>["sort"] = {},
+  limit?: number,
+): string => {
+  const { text, parameters } = filterToSql(name, filter as Record<string, unknown>, sort as Sort, limit);
+  const steps = database.prepare(`EXPLAIN QUERY PLAN SELECT doc FROM "${name}"${text}`).all(...parameters);
+  return steps.map(({ detail }) => detail).join("; ");
+};
+
+const workspaceId = WORKSPACE_ID;
+
+test("a declared index serves the equality of its fields", () => {
+  for (const { collection, name, fields: declared } of indexes) {
+    const fields: readonly string[] = declared;
+    const filter = Object.fromEntries(fields.map((field) => [field, field === "expireAt" ? new Date(0) : field === "sequence" ? 1 : "x"]));
+    const chosen = plan(collection, filter as Filter<Documents[typeof collection]>);
+    // The id alone finds the document.
+    expect(chosen).toContain(fields.includes("_id") ? "PRIMARY KEY (id=?)" : `INDEX ${collection}.${name} (`);
+  }
+});
+
+test("a page of a list is read in the order of an index, without sorting", () => {
+  const page = { sort: { _id: 1 }, limit: 101 } as const;
+  const after = { _id: { $gt: "x" } };
+  const pages = [
+    ["keys.api", plan("keys", { workspaceId, apiId: "a", ...after }, page.sort, page.limit)],
+    ["keys.api", plan("keys", { workspaceId, apiId: "a", deletedAt: { $exists: false }, ...after }, page.sort, page.limit)],
+    ["keys.identity", plan("keys", { workspaceId, identityId: "i", ...after }, page.sort, page.limit)],
+    ["keys.identity", plan("keys", { workspaceId, apiId: "a", identityId: "i", ...after }, page.sort, page.limit)],
+    ["PRIMARY KEY", plan("keys", { workspaceId, ...after }, page.sort, page.limit)],
+    ["PRIMARY KEY", plan("identities", { workspaceId, deletedAt: { $exists: false }, ...after }, page.sort, page.limit)],
+    ["PRIMARY KEY", plan("changes", after, page.sort, page.limit)],
+  ] as const;
+  for (const [expected, chosen] of pages) {
+    expect(chosen).toContain(expected);
+    expect(chosen).not.toMatch(/TEMP B-TREE|SCAN/);
+  }
+});
+
+test("the newest entry of the audit log, and those after another, come from its index", () => {
+  for (const chosen of [
+    plan("audit", { workspaceId }, { sequence: -1 }, 1),
+    plan("audit", { workspaceId, sequence: { $gt: 5 } }, { sequence: 1 }, 100),
+  ]) {
+    expect(chosen).toContain("INDEX audit.sequence");
+    expect(chosen).not.toMatch(/TEMP B-TREE|SCAN/);
+  }
+});
+
+test("documents with pending events are found by their mark", () => {
+  expect(plan("keys", { pendingMark: { $exists: true } }, {}, 100)).toContain("INDEX keys.pending");
+  expect(plan("keys", { workspaceId, pendingMark: { $exists: true } }, {}, 100)).toContain("INDEX keys.pending");
+});
+
+test("several values are looked up one by one", () => {
+  expect(plan("keys", { _id: { $in: ["a", "b"] } })).toContain("PRIMARY KEY (id=?)");
+  expect(plan("identities", { workspaceId, externalId: { $in: ["a", "b"] } })).toContain("INDEX identities.externalId");
+});
+
+test("what has expired is found by its index", () => {
+  expect(plan("counters", { expireAt: { $lte: new Date(0) } }, {}, 500)).toContain("INDEX counters.expiry");
+});

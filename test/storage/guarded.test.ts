@@ -1,0 +1,163 @@
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { systemClock } from "../../src/domain/clock.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
+import { type GuardedStore, guardStore, type StoreState } from "../../src/storage/guarded.ts";
+import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
+import { engines } from "../support/stores.ts";
+import { sampleKey } from "./contract/samples.ts";
+
+const embedded = engines.filter(({ name }) => name === "embedded");
+
+describe.each(embedded)("a guarded store ($name)", (engine) => {
+  let faulty: FaultyStore;
+  let guarded: GuardedStore;
+  let changes: [StoreState, { cause?: StoreUnavailableError; awayFor?: number }][];
+  const keys = () => guarded.collection("keys");
+
+  beforeEach(async () => {
+    faulty = faultyStore(await engine.open());
+    changes = [];
+    guarded = guardStore(faulty, {
+      clock: systemClock,
+      operationTimeout: 200,
+      pingInterval: 10,
+      pingTimeout: 50,
+      onStateChange: (...change) => changes.push(change),
+    });
+  });
+  afterAll(() => engine.close());
+
+  const failure = (operation: Promise<unknown>): Promise<unknown> =>
+    operation.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  const goAway = async (): Promise<void> => {
+    faulty.behave("fails");
+    await failure(keys().findOne({}));
+  };
+  const comeBack = async (): Promise<void> => {
+    faulty.behave("well");
+    await vi.waitFor(() => expect(guarded.state()).toBe("up"));
+  };
+
+  test("does what the store does", async () => {
+    const key = sampleKey();
+    await keys().insertOne(key);
+    await keys().insertMany([sampleKey()]);
+    await keys().bulkWrite([{ insertOne: { document: sampleKey() } }]);
+    expect(await keys().updateOne({ _id: key._id }, { $set: { name: "a" } })).toMatchObject({ modifiedCount: 1 });
+    expect(await keys().findOneAndUpdate({ _id: key._id }, { $set: { name: "b" } }, { returnDocument: "before" })).toMatchObject({
+      name: "a",
+    });
+    expect(
+      await keys()
+        .find({}, { sort: { _id: 1 }, limit: 2 })
+        .toArray(),
+    ).toHaveLength(2);
+    expect(await keys().deleteOne({ _id: key._id })).toMatchObject({ deletedCount: 1 });
+    expect(await keys().deleteMany({})).toMatchObject({ deletedCount: 2 });
+    await guarded.prepare();
+    await guarded.ping();
+    expect(guarded.engine).toBe(engine.name);
+    expect(guarded.state()).toBe("up");
+  });
+
+  test("starts nothing for a signal that is aborted, and rejects with its reason", async () => {
+    const reason = new Error("gone");
+    const before = faulty.calls();
+    expect(await failure(keys().insertOne(sampleKey(), { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(
+      await failure(
+        keys()
+          .find({}, { signal: AbortSignal.abort(reason) })
+          .toArray(),
+      ),
+    ).toBe(reason);
+    expect(faulty.calls()).toBe(before);
+    expect(guarded.state()).toBe("up");
+  });
+
+  test("is not tripped by duplicates and refusals", async () => {
+    const key = sampleKey();
+    await keys().insertOne(key);
+    expect(await failure(keys().insertOne(key))).toBeInstanceOf(DuplicateKeyError);
+    expect(await failure(keys().findOne({ $or: [] }))).toBeInstanceOf(TypeError);
+    expect(guarded.state()).toBe("up");
+  });
+
+  test("gives up an operation that hangs; only a write's outcome is unknown then", async () => {
+    faulty.behave("hangs");
+    const [read, write] = await Promise.all([failure(keys().findOne({})), failure(keys().insertOne(sampleKey()))]);
+    expect(read).toBeInstanceOf(StoreUnavailableError);
+    expect(read).toMatchObject({ outcomeUnknown: false });
+    expect(write).toBeInstanceOf(StoreUnavailableError);
+    expect(write).toMatchObject({ outcomeUnknown: true });
+    expect(guarded.state()).toBe("away");
+    await comeBack();
+  });
+
+  test("fails at once while the store is away: nothing is sent, so the outcome is known", async () => {
+    faulty.behave("hangs");
+    await failure(keys().findOne({}));
+    const refused = await Promise.all([
+      failure(keys().insertOne(sampleKey())),
+      failure(keys().insertMany([sampleKey()])),
+      failure(keys().bulkWrite([])),
+      failure(keys().updateOne({}, { $set: { name: "x" } })),
+      failure(keys().findOneAndUpdate({}, { $set: { name: "x" } }, { returnDocument: "after" })),
+      failure(keys().deleteOne({})),
+      failure(keys().deleteMany({})),
+      failure(keys().findOne({})),
+      failure(keys().find({}).toArray()),
+      failure(guarded.ping()),
+    ]);
+    for (const error of refused) expect(error).toMatchObject({ name: "StoreUnavailableError", outcomeUnknown: false });
+    await comeBack();
+    expect(await keys().find({}).toArray()).toEqual([]);
+  });
+
+  test("works again, by itself, once the store answers a ping", async () => {
+    await goAway();
+    expect(guarded.state()).toBe("away");
+    await comeBack();
+    await keys().insertOne(sampleKey());
+    expect(await keys().find({}).toArray()).toHaveLength(1);
+  });
+
+  test("one failure of a store that is well otherwise does not keep it away", async () => {
+    faulty.behave("fails");
+    const failed = failure(keys().findOne({}));
+    faulty.behave("well");
+    expect(await failed).toBeInstanceOf(StoreUnavailableError);
+    await vi.waitFor(() => expect(guarded.state()).toBe("up"));
+  });
+
+  test("tells of each change once, with its cause and how long it lasted", async () => {
+    faulty.behave("fails");
+    await Promise.all([failure(keys().findOne({})), failure(keys().findOne({})), failure(keys().insertOne(sampleKey()))]);
+    await comeBack();
+    await goAway();
+    await comeBack();
+    expect(changes.map(([state]) => state)).toEqual(["away", "up", "away", "up"]);
+    expect(changes[0]?.[1].cause).toBeInstanceOf(StoreUnavailableError);
+    expect(changes[1]?.[1].awayFor).toBeGreaterThan(0);
+  });
+
+  test("an answer that comes too late disturbs nothing", async () => {
+    faulty.behave("hangs");
+    const key = sampleKey();
+    expect(await failure(keys().insertOne(key))).toMatchObject({ outcomeUnknown: true });
+    await comeBack();
+    await vi.waitFor(async () => expect(await keys().findOne({ _id: key._id })).toEqual(key));
+  });
+
+  test("pings no more once it is closed", async () => {
+    await goAway();
+    await guarded.close();
+    const before = faulty.calls();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(faulty.calls() - before).toBeLessThanOrEqual(1);
+    expect(changes.map(([state]) => state)).toEqual(["away"]);
+  });
+});

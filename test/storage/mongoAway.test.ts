@@ -1,0 +1,86 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { systemClock } from "../../src/domain/clock.ts";
+import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { guardStore } from "../../src/storage/guarded.ts";
+import { openMongoStore } from "../../src/storage/mongo.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { type NetworkProxy, openProxy } from "../support/proxy.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+import { sampleKey } from "./contract/samples.ts";
+
+const server = process.env.MONGODB_URL;
+
+describe.skipIf(server === undefined)("a MongoDB server that goes away", () => {
+  const direct = freshMongoUrl(server ?? "mongodb://127.0.0.1/");
+  let proxy: NetworkProxy;
+  let store: Store;
+  const keys = () => store.collection("keys");
+
+  beforeAll(async () => {
+    const url = new URL(direct);
+    proxy = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
+    url.host = `127.0.0.1:${proxy.port}`;
+    // Else the driver would find the server itself.
+    url.searchParams.set("directConnection", "true");
+    store = openMongoStore({ url: url.href });
+    await store.prepare();
+  });
+  afterEach(async () => {
+    proxy.resume();
+    await vi.waitFor(() => store.ping(), { timeout: 30_000, interval: 100 });
+  });
+  afterAll(async () => {
+    await store.close();
+    await proxy.close();
+    await dropMongoDatabase(direct);
+  });
+
+  const failure = (operation: Promise<unknown>): Promise<unknown> =>
+    operation.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  test("an operation on a connection that breaks is unavailable; of a write the outcome is unknown", async () => {
+    const beforehand = sampleKey();
+    await keys().insertOne(beforehand);
+    proxy.cut();
+    const [read, write] = await Promise.all([failure(keys().findOne({})), failure(keys().insertOne(sampleKey()))]);
+    expect(read).toBeInstanceOf(StoreUnavailableError);
+    expect(read).toMatchObject({ outcomeUnknown: false });
+    expect(write).toBeInstanceOf(StoreUnavailableError);
+    expect(write).toMatchObject({ outcomeUnknown: true });
+    expect(await failure(store.ping())).toBeInstanceOf(StoreUnavailableError);
+    expect(await failure(keys().insertMany([sampleKey()]))).toBeInstanceOf(StoreUnavailableError);
+    expect(await failure(keys().bulkWrite([{ insertOne: { document: sampleKey() } }]))).toBeInstanceOf(StoreUnavailableError);
+
+    proxy.resume();
+    await vi.waitFor(async () => expect(await keys().findOne({ _id: beforehand._id })).toEqual(beforehand), { timeout: 30_000 });
+  });
+
+  test("an operation whose answer never comes is unavailable in the end", async () => {
+    proxy.hang();
+    const write = await failure(keys().insertOne(sampleKey()));
+    expect(write).toBeInstanceOf(StoreUnavailableError);
+    expect(write).toMatchObject({ outcomeUnknown: true });
+  });
+
+  test("behind the guard a server that hangs is noticed, and so is its return", async () => {
+    const guarded = guardStore(store, { clock: systemClock, operationTimeout: 200, pingTimeout: 100, pingInterval: 20 });
+    const guardedKeys = guarded.collection("keys");
+    proxy.hang();
+    expect(await failure(guardedKeys.findOne({}))).toBeInstanceOf(StoreUnavailableError);
+    expect(guarded.state()).toBe("away");
+    expect(await failure(guardedKeys.insertOne(sampleKey()))).toMatchObject({ message: "the store is away", outcomeUnknown: false });
+    proxy.resume();
+    await vi.waitFor(() => expect(guarded.state()).toBe("up"), { timeout: 30_000 });
+    await guardedKeys.insertOne(sampleKey());
+  });
+
+  test("a server that cannot be reached fails the preparation", async () => {
+    proxy.cut();
+    const late = openMongoStore({ url: `mongodb://127.0.0.1:${proxy.port}/?directConnection=true` });
+    expect(await failure(late.prepare())).toBeInstanceOf(StoreUnavailableError);
+    await late.close();
+  });
+});

@@ -1,0 +1,49 @@
+import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import type { Store } from "../../src/storage/store.ts";
+
+export interface FaultyStore extends Store {
+  /** `fails`: every operation rejects as unavailable, `hangs`: none answers before the store is well again. */
+  behave(mode: "well" | "fails" | "hangs"): void;
+  /** How many operations and pings have reached the store so far. */
+  readonly calls: () => number;
+}
+
+/** A store that a test can make unavailable: a decorator of a real one. */
+export const faultyStore = (store: Store): FaultyStore => {
+  let mode: "well" | "fails" | "hangs" = "well";
+  let calls = 0;
+  let well = Promise.withResolvers<void>();
+
+  const disturbed = async <T>(operation: () => Promise<T>): Promise<T> => {
+    calls++;
+    if (mode === "fails") throw new StoreUnavailableError("the store was told to fail", { outcomeUnknown: true });
+    if (mode === "hangs") await well.promise;
+    return operation();
+  };
+
+  return {
+    ...store,
+    collection: (name) => {
+      const inner = store.collection(name);
+      return {
+        findOne: (filter, options) => disturbed(() => inner.findOne(filter, options)),
+        find: (filter, options) => ({ toArray: () => disturbed(() => inner.find(filter, options).toArray()) }),
+        insertOne: (document, options) => disturbed(() => inner.insertOne(document, options)),
+        insertMany: (documents, options) => disturbed(() => inner.insertMany(documents, options)),
+        updateOne: (filter, update, options) => disturbed(() => inner.updateOne(filter, update, options)),
+        findOneAndUpdate: (filter, update, options) => disturbed(() => inner.findOneAndUpdate(filter, update, options)),
+        deleteOne: (filter, options) => disturbed(() => inner.deleteOne(filter, options)),
+        deleteMany: (filter, options) => disturbed(() => inner.deleteMany(filter, options)),
+        bulkWrite: (operations, options) => disturbed(() => inner.bulkWrite(operations, options)),
+      };
+    },
+    ping: (signal) => disturbed(() => store.ping(signal)),
+    behave: (next) => {
+      mode = next;
+      if (next === "hangs") return;
+      well.resolve();
+      well = Promise.withResolvers();
+    },
+    calls: () => calls,
+  };
+};

@@ -10,7 +10,7 @@ import {
 import type { SetRolePermissionsRequest } from "../../../gen/latchkey/v2/permissions_pb.ts";
 
 /** What is wrong, and where, relative to the message: `.refillDay`. */
-export interface CrossFinding {
+interface CrossFinding {
   readonly at: string;
   readonly message: string;
 }

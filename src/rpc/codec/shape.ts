@@ -16,12 +16,12 @@ export type Shape =
   | NullableShape
   | ObjectShape;
 
-export interface TextShape {
+interface TextShape {
   readonly kind: "text";
   readonly check: Check<string>;
 }
 
-export interface BooleanShape {
+interface BooleanShape {
   readonly kind: "boolean";
 }
 
@@ -41,7 +41,7 @@ export interface EnumShape {
 }
 
 /** `google.protobuf.Struct`, which messages hold as a plain JSON object. */
-export interface StructShape {
+interface StructShape {
   readonly kind: "struct";
   readonly check: Check<object>;
 }

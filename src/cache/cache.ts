@@ -28,6 +28,8 @@ interface Entry<V> {
 export interface Cache<V> {
   /** The cached value and how old its oldest read is, or what the store answers now. */
   readonly get: (key: string) => Cached<V> | Promise<Cached<V>>;
+  /** True when a value is cached, be it still good or not. */
+  readonly has: (key: string) => boolean;
   readonly size: () => number;
 }
 
@@ -114,5 +116,5 @@ export const createCache = <V>({ clock, invalidations, capacity, load, onAccess 
     return start(key);
   };
 
-  return { get, size: () => entries.size };
+  return { get, has: (key) => entries.has(key), size: () => entries.size };
 };

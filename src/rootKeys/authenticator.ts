@@ -83,9 +83,10 @@ export const createAuthenticator = ({ clock, invalidations, rootKeys, onAccess }
   return {
     authenticate: (authorization, now) => {
       const token = bearerToken(authorization);
+      const hash = hashKey(token);
       // An ordinary key, or a mistyped root key: no look-up needed.
-      if (!looksLikeRootKey(token)) throw keyNotFound();
-      const found = cache.get(hashKey(token));
+      if (!cache.has(hash) && !looksLikeRootKey(token)) throw keyNotFound();
+      const found = cache.get(hash);
       return found instanceof Promise ? found.then(({ value }) => judge(value, now)) : judge(found.value, now);
     },
   };

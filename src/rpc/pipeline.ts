@@ -23,7 +23,8 @@ export interface PipelineOptions {
   readonly recorder: (procedure: string) => (outcome: CallOutcome, milliseconds: number) => void;
   /** Hears of every 5xx, with the cause that the caller is not told. */
   readonly onFailure: (facts: { requestId: string; procedure: string; reason: string; error: unknown }) => void;
-  readonly onEnd: (facts: { requestId: string; procedure: string; outcome: CallOutcome; milliseconds: number }) => void;
+  /** Hears of every call's end; left out where nobody would listen. */
+  readonly onEnd: ((facts: { requestId: string; procedure: string; outcome: CallOutcome; milliseconds: number }) => void) | undefined;
 }
 
 const describeViolations = (procedure: string, violations: readonly Violation[]): string => {
@@ -32,23 +33,36 @@ const describeViolations = (procedure: string, violations: readonly Violation[])
   return `The request of ${procedure} failed validation: ${first?.location ?? "body"}: ${first?.message ?? "invalid"}${more}.`;
 };
 
-const createCall = (incoming: IncomingCall, caller: Caller, remoteIp: string | undefined): Call => {
-  let correlationId: string | undefined;
-  return {
-    requestId: incoming.requestId,
-    caller,
-    receivedAt: incoming.receivedAt,
-    get signal() {
-      return incoming.signal;
-    },
-    get correlationId() {
-      correlationId ??= createId("cor", incoming.receivedAt);
-      return correlationId;
-    },
-    remoteIp,
-    userAgent: incoming.userAgent,
-  };
-};
+/** One is made per call, on the way of every verification, hence a class: its getters are shared. */
+class PipelineCall implements Call {
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly receivedAt: number;
+  readonly remoteIp: string | undefined;
+  readonly #incoming: IncomingCall;
+  #correlationId: string | undefined;
+
+  constructor(incoming: IncomingCall, caller: Caller, remoteIp: string | undefined) {
+    this.requestId = incoming.requestId;
+    this.caller = caller;
+    this.receivedAt = incoming.receivedAt;
+    this.remoteIp = remoteIp;
+    this.#incoming = incoming;
+  }
+
+  get signal(): AbortSignal {
+    return this.#incoming.signal;
+  }
+
+  get userAgent(): string | undefined {
+    return this.#incoming.userAgent;
+  }
+
+  get correlationId(): string {
+    this.#correlationId ??= createId("cor", this.receivedAt);
+    return this.#correlationId;
+  }
+}
 
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
@@ -69,27 +83,18 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const { name, record } = bind(call.method);
     const milliseconds = clock.monotonic() - call.startedAt;
     record(outcome, milliseconds);
-    onEnd({ requestId: call.requestId, procedure: name, outcome, milliseconds });
+    onEnd?.({ requestId: call.requestId, procedure: name, outcome, milliseconds });
   };
 
   /** Maps the error, counts the call, and logs what the caller is not told. */
   const fail = (call: IncomingCall, thrown: unknown): ServiceError => {
     const error = toServiceError(thrown);
-    if (appearances[error.reason].status >= 500) {
+    if (appearances[error.reason].status >= 500 && error.reason !== "not_implemented") {
       const cause = error.cause ?? error;
       onFailure({ requestId: call.requestId, procedure: bind(call.method).name, reason: error.reason, error: cause });
     }
     end(call, error.reason);
     return error;
-  };
-
-  const run = async (call: IncomingCall, caller: Caller, message: Message, violations: readonly Violation[]): Promise<Response> => {
-    if (managementLimit) await managementLimit(call);
-    if (violations.length > 0) throw invalidInput(describeViolations(bind(call.method).name, violations), violations);
-    const procedure = procedures.get(call.method);
-    if (procedure === undefined) throw new ServiceError("not_implemented", `${bind(call.method).name} is not implemented yet.`);
-    const answer = await procedure(message, createCall(call, caller, clientAddress(call)));
-    return { ...answer, meta: { requestId: call.requestId } };
   };
 
   return {
@@ -106,9 +111,13 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     },
     invoke: async (call, caller, message, violations) => {
       try {
-        const response = await run(call, caller, message, violations);
+        if (managementLimit) await managementLimit(call);
+        const procedure = procedures.get(call.method);
+        if (procedure === undefined) throw new ServiceError("not_implemented", `${bind(call.method).name} is not implemented yet.`);
+        if (violations.length > 0) throw invalidInput(describeViolations(bind(call.method).name, violations), violations);
+        const answer = await procedure(message, new PipelineCall(call, caller, clientAddress(call)));
         end(call, "ok");
-        return response;
+        return { ...answer, meta: { requestId: call.requestId } };
       } catch (error) {
         throw fail(call, error);
       }

@@ -100,7 +100,7 @@ export const assemble = ({ config, clock, store, metrics, events }: AssembleOpti
     managementLimit: config.managementRateLimit === undefined ? undefined : createManagementLimit(limiter, config.managementRateLimit),
     recorder: metrics.calls,
     onFailure: events.callFailed,
-    onEnd: events.callEnded,
+    onEnd: events.tellsCalls ? events.callEnded : undefined,
   });
   return { pipeline, limiter, feed, auditMover };
 };

@@ -29,6 +29,8 @@ export interface Events {
     readonly reason: string;
     readonly error: unknown;
   }) => void;
+  /** Whether `callEnded` writes anything at the configured level. */
+  readonly tellsCalls: boolean;
   readonly callEnded: (facts: {
     readonly requestId: string;
     readonly procedure: string;
@@ -51,6 +53,7 @@ export const createEvents = (log: Log): Events => ({
   tlsReloaded: () => log.info("TLS certificate reloaded"),
   tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
   callFailed: ({ error, ...facts }) => log.error({ ...facts, err: error }, "call failed"),
+  tellsCalls: log.isLevelEnabled("debug"),
   callEnded: (facts) => log.debug(facts, "call ended"),
   crashed: (error) => log.fatal({ err: error }, "unhandled error"),
 });

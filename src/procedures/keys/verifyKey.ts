@@ -102,9 +102,8 @@ export const verifyKey = ({
   credits,
   onOutcome,
 }: VerifyKeyDeps): Procedure<typeof VerifyKeyRequestSchema, typeof VerifyKeyResponseSchema> => {
-  const find = async (request: VerifyKeyRequest, call: Call): Promise<VerificationEntry | undefined> => {
-    const cached = verifications.get(hashKey(request.key));
-    const { value: entry } = cached instanceof Promise ? await cached : cached;
+  /** The entry that the caller may verify; undefined is NOT_FOUND. */
+  const visible = (entry: VerificationEntry | null, request: VerifyKeyRequest, call: Call): VerificationEntry | undefined => {
     if (entry === null || !allows(call.caller, "api.verify_key", entry.apiId)) return undefined;
     if (request.keyspaces !== undefined && !request.keyspaces.values.includes(entry.apiId)) return undefined;
     return entry;
@@ -113,7 +112,9 @@ export const verifyKey = ({
   const decide = async (request: VerifyKeyRequest, call: Call): Promise<Data> => {
     const query = request.permissions === undefined ? undefined : parsePermissionQuery(request.permissions);
     if (!allowsAny(call.caller, "api.verify_key")) throw insufficientPermissions([["api.verify_key", "*"]]);
-    const entry = await find(request, call);
+    const found = verifications.get(hashKey(request.key));
+    const { value } = found instanceof Promise ? await found : found;
+    const entry = visible(value, request, call);
     if (entry === undefined) return NOT_FOUND;
 
     const refused = refusal(entry, query, call.receivedAt);

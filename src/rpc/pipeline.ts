@@ -1,4 +1,4 @@
-import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
+import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
 import { appearances, invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
@@ -9,7 +9,7 @@ import { toServiceError } from "../procedures/toServiceError.ts";
 import type { Authenticator } from "../rootKeys/authenticator.ts";
 import type { CallOutcome } from "../telemetry/metrics.ts";
 import type { ClientAddress } from "./clientAddress.ts";
-import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
+import type { IncomingCall, Pipeline } from "./incomingCall.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
 import { procedureName } from "./procedureName.ts";
 

@@ -30,7 +30,9 @@ const layerOf = (file: string): string | undefined => {
   return folder in allowed ? folder : undefined;
 };
 
-const sources = new Map(globSync("src/**/*.ts", { cwd: root }).map((file) => [file, readFileSync(join(root, file), "utf8")]));
+const sources = new Map(
+  globSync("src/**/*.ts", { cwd: root, exclude: ["**/*.d.ts"] }).map((file) => [file, readFileSync(join(root, file), "utf8")]),
+);
 const files = [...sources.keys()];
 
 interface Import {

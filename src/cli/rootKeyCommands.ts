@@ -1,7 +1,7 @@
 import { systemSource } from "../audit/auditEvent.ts";
 import { createChangesFeed } from "../cache/changesFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
-import { createRootKey, listRootKeys, type RootKeyUpdate, revokeRootKey, updateRootKey } from "../rootKeys/rootKeys.ts";
+import { createRootKey, listRootKeys, type RootKeyUpdate, readPermissions, revokeRootKey, updateRootKey } from "../rootKeys/rootKeys.ts";
 import { createChangesRepository } from "../storage/changes.ts";
 import type { RootKeyDocument } from "../storage/documents.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../storage/rootKeys.ts";
@@ -45,9 +45,10 @@ const create: Command = {
     const name = checkName(values.name);
     if (name === undefined) throw new UsageError("--name is missing");
     const expires = values.expires === undefined ? undefined : parseExpiry(values.expires, context.clock.now());
+    const permissions = values.permission && readPermissions(values.permission);
     return withRootKeys(context, async (rootKeys) => {
       const source = systemSource(context.clock);
-      const { rootKeyId, key } = await createRootKey(rootKeys, { name, permissions: values.permission, expires }, source);
+      const { rootKeyId, key } = await createRootKey(rootKeys, { name, permissions, expires }, source);
       context.complain(`Created ${rootKeyId}. The root key is shown only now:`);
       context.print(key.reveal());
     });
@@ -106,9 +107,10 @@ const readUpdate = (args: readonly string[], now: number): { readonly rootKeyId:
     "ID",
   );
   const expires = either(["--expires", values.expires], ["--no-expiry", flag(values["no-expiry"], null)]);
+  const permissions = either(["--permission", values.permission], ["--all-permissions", flag(values["all-permissions"], null)]);
   const update: RootKeyUpdate = {
     name: checkName(values.name),
-    permissions: either(["--permission", values.permission], ["--all-permissions", flag(values["all-permissions"], null)]),
+    permissions: permissions && readPermissions(permissions),
     enabled: either(["--enable", flag(values.enable, true)], ["--disable", flag(values.disable, false)]),
     expires: typeof expires === "string" ? parseExpiry(expires, now) : expires,
   };

@@ -1,0 +1,159 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { runLatchkey, type ServiceProcess, startService } from "../support/process.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+
+const temporaryDirectory = async (): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-serve-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+};
+
+const createApi = (service: ServiceProcess, rootKey: string): Promise<Response> =>
+  fetch(`${service.url}/v2/apis.createApi`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
+    body: '{"name":"payments"}',
+  });
+
+test("the first start writes a root key for its owner only and prints a curl that works as it is", async () => {
+  await using service = await startService();
+  const file = join(service.dataDir, "root-key");
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const curl = service.output.stdout.split("\n").find((line) => line.startsWith("curl ")) ?? "";
+  const { stdout } = await promisify(execFile)("sh", ["-c", curl], { cwd: "/" });
+  expect(JSON.parse(stdout)).toMatchObject({ data: { apiId: expect.stringMatching(/^api_/) } });
+});
+
+test("the root key is written to its file only", async () => {
+  await using service = await startService({ env: { LOG_LEVEL: "trace" } });
+  const rootKey = await service.rootKey();
+  expect((await createApi(service, rootKey)).status).toBe(200);
+  expect(await service.stop()).toBe(0);
+  expect(service.output.stdout + service.output.stderr).not.toContain(rootKey.slice(0, 12));
+});
+
+test("later starts make no root key, also when the first one and its file are gone", async () => {
+  const dataDir = await temporaryDirectory();
+  await using first = await startService({ dataDir });
+  const rootKey = await first.rootKey();
+  expect(await first.stop()).toBe(0);
+
+  await using second = await startService({ dataDir });
+  expect(second.output.stdout).not.toContain("curl");
+  expect((await createApi(second, rootKey)).status).toBe(200);
+  const { stdout } = await runLatchkey(["root-key", "list"], { DATA_DIR: dataDir });
+  expect((await runLatchkey(["root-key", "revoke", /rk_\w+/.exec(stdout)?.[0] ?? ""], { DATA_DIR: dataDir })).code).toBe(0);
+  expect(await second.stop()).toBe(0);
+  await rm(join(dataDir, "root-key"));
+
+  await using third = await startService({ dataDir });
+  expect(third.output.stdout).not.toContain("curl");
+  expect(await readdir(dataDir)).not.toContain("root-key");
+});
+
+test("[protocol §7] a running service hears of root keys that the command line makes and revokes", async () => {
+  await using service = await startService();
+  const env = { DATA_DIR: service.dataDir };
+  const { stdout, stderr } = await runLatchkey(["root-key", "create", "--name", "beside"], env);
+  const rootKey = stdout.trim().split("\n").at(-1) ?? "";
+  expect((await createApi(service, rootKey)).status).toBe(200);
+  expect((await runLatchkey(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
+  await expect.poll(async () => (await createApi(service, rootKey)).status, { timeout: 30_000, interval: 100 }).toBe(401);
+});
+
+test("a wrong configuration lists every problem, ends with 2 and starts nothing", async () => {
+  const dataDir = await temporaryDirectory();
+  const { code, stdout, stderr } = await runLatchkey(["serve"], {
+    DATA_DIR: dataDir,
+    PORT: "http",
+    TLS_KEY: "key.pem",
+    RATELIMIT_STORE_DOWN: "no",
+  });
+  expect(code).toBe(2);
+  expect(stdout).toBe("");
+  for (const name of ["PORT:", "TLS_CERT and TLS_KEY:", "RATELIMIT_STORE_DOWN:"]) expect(stderr).toContain(`  ${name}`);
+  expect(await readdir(dataDir)).toEqual([]);
+});
+
+test.each(["SIGTERM", "SIGINT"] as const)("%s ends the process with 0", async (signal) => {
+  await using service = await startService();
+  service.kill(signal);
+  expect(await service.exited).toBe(0);
+  expect(service.output.stderr).toContain('"msg":"service stopped"');
+});
+
+test("a second signal ends a stop that waits for a call at once, with 1", async () => {
+  await using service = await startService();
+  const rootKey = await service.rootKey();
+  // A request whose body never ends keeps the stop waiting.
+  const { port } = new URL(service.url);
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => undefined);
+  socket.write(
+    `POST /v2/apis.createApi HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${rootKey}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+  );
+  await once(socket, "connect");
+  service.kill("SIGTERM");
+  await expect.poll(() => service.output.stderr).toContain('"msg":"service stopping"');
+  service.kill("SIGTERM");
+  expect(await service.exited).toBe(1);
+  socket.destroy();
+});
+
+test("SIGHUP without TLS changes nothing", async () => {
+  await using service = await startService();
+  service.kill("SIGHUP");
+  expect((await createApi(service, await service.rootKey())).status).toBe(200);
+});
+
+test("[design §8] liveness, readiness and metrics are on the admin port", async () => {
+  await using service = await startService();
+  await createApi(service, await service.rootKey());
+  for (const path of ["/livez", "/readyz"]) expect((await fetch(service.adminUrl + path)).status).toBe(200);
+  const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+  expect(metrics).toContain('latchkey_call_duration_seconds_count{procedure="apis.createApi",outcome="ok"} 1');
+  expect(metrics).toContain('latchkey_store_up{engine="embedded"} 1');
+  expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
+});
+
+test("a port that is taken ends the start with 1 and says so", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  onTestFinished(() => {
+    taken.close();
+  });
+  const { code, stderr } = await runLatchkey(["serve"], {
+    DATA_DIR: await temporaryDirectory(),
+    PORT: String((taken.address() as AddressInfo).port),
+    ADMIN_PORT: "0",
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain("EADDRINUSE");
+});
+
+test("[design §3] a second service on the same directory ends with 1 and says why", async () => {
+  await using service = await startService();
+  const { code, stderr } = await runLatchkey(["serve"], { DATA_DIR: service.dataDir, PORT: "0", ADMIN_PORT: "0" });
+  expect(code).toBe(1);
+  expect(stderr).toContain(`another server uses the data directory ${service.dataDir}`);
+});
+
+const server = process.env.MONGODB_URL;
+if (server !== undefined) {
+  test("with MongoDB no root key is made, and the start says how to make one", async () => {
+    const env = { MONGODB_URL: freshMongoUrl(server) };
+    onTestFinished(() => dropMongoDatabase(env.MONGODB_URL));
+    await using service = await startService({ env });
+    expect(service.output.stdout).toContain("latchkey root-key create --name admin");
+    expect(await readdir(service.dataDir)).toEqual([]);
+    const { stdout } = await runLatchkey(["root-key", "create", "--name", "admin"], env);
+    expect((await createApi(service, stdout.trim())).status).toBe(200);
+  });
+}

@@ -3,6 +3,7 @@ import type { Fields } from "../applyUpdate.ts";
 import type { BulkOperation, Collection, Filter, FindOptions, Identified, Update, UpdateOptions } from "../collection.ts";
 import type { CollectionName } from "../documents.ts";
 import { StoreUnavailableError } from "../errors.ts";
+import { columnValues } from "./columns.ts";
 import { textDecoder, toText } from "./documentText.ts";
 import { filterToSql, type Sort } from "./filterToSql.ts";
 import type { WriteOperation } from "./messages.ts";
@@ -34,12 +35,10 @@ export const embeddedCollection = <D extends Identified>(
     }
   };
 
-  const insertion = (document: D): WriteOperation => ({
-    kind: "insert",
-    collection,
-    id: document._id,
-    text: toText(document as unknown as Fields),
-  });
+  const insertion = (document: D): WriteOperation => {
+    const fields = document as unknown as Fields;
+    return { kind: "insert", collection, id: document._id, text: toText(fields), columns: columnValues(collection, fields) };
+  };
   const modification = (filter: Filter<D>, update: Update<D>, upsert = false): WriteOperation => ({
     kind: "update",
     collection,
@@ -67,8 +66,8 @@ export const embeddedCollection = <D extends Identified>(
     insertOne: async (document, { signal } = {}) => {
       await write(insertion(document), signal);
     },
-    insertMany: (documents, { signal } = {}) => bulk(documents.map(insertion), signal),
-    bulkWrite: (operations, { signal } = {}) => bulk(operations.map(bulkMember), signal),
+    insertMany: async (documents, { signal } = {}) => bulk(documents.map(insertion), signal),
+    bulkWrite: async (operations, { signal } = {}) => bulk(operations.map(bulkMember), signal),
     updateOne: async (filter, update, { upsert, signal }: UpdateOptions = {}) => {
       const { matched, modified, upserted } = await write(modification(filter, update, upsert), signal);
       return { matchedCount: matched, modifiedCount: modified, upsertedCount: upserted };

@@ -1,9 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
+import type { CollectionName } from "../documents.ts";
 import { DuplicateKeyError } from "../errors.ts";
+import { columnsOf, columnValues } from "./columns.ts";
 import { toText } from "./documentText.ts";
 import { filterToSql } from "./filterToSql.ts";
 import type { WriteOperation, WriteResult } from "./messages.ts";
+import { createMissing } from "./schema.ts";
 import { duplicateIn, isUnavailability } from "./sqliteErrors.ts";
 import { statementCache } from "./statements.ts";
 
@@ -12,6 +15,9 @@ interface Row {
   readonly id: string;
   readonly doc: string;
 }
+
+const target = (collection: CollectionName): string =>
+  `"${collection}" (${["id", "doc", ...columnsOf(collection).map((field) => `"${field}"`)].join(", ")})`;
 
 const nothing: WriteResult = { matched: 0, modified: 0, upserted: 0, deleted: 0 };
 
@@ -24,30 +30,43 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
   const statement = statementCache(database);
 
   /** Of several indexes that refuse a document the id is named, as MongoDB does. */
-  const insert = ({ collection, id, text }: Omit<Of<"insert">, "kind">): void => {
-    const insertion = statement(`INSERT INTO "${collection}" (id, doc) VALUES (?, ?)`);
+  const insert = ({ collection, id, text, columns }: Omit<Of<"insert">, "kind">): void => {
+    const insertion = statement(`INSERT INTO ${target(collection)} VALUES (?, ?${", ?".repeat(columns.length)})`);
     try {
-      insertion.run(id, text);
+      insertion.run(id, text, ...columns);
     } catch (error) {
       if (duplicateIn(error) === undefined || statement(`SELECT 1 FROM "${collection}" WHERE id=?`).get(id) === undefined) throw error;
       throw new DuplicateKeyError("_id");
     }
   };
 
+  /** Names only the columns that change: the indexes on all others stay as they are. */
+  const replace = (collection: CollectionName, id: string, before: Fields, after: Fields, text: string): void => {
+    const old = columnValues(collection, before);
+    const now = columnValues(collection, after);
+    const changed = columnsOf(collection).flatMap((field, position) =>
+      now[position] === old[position] ? [] : [{ field, value: now[position] ?? null }],
+    );
+    const assignments = changed.map(({ field }) => `, "${field}"=?`).join("");
+    statement(`UPDATE "${collection}" SET doc=?${assignments} WHERE id=?`).run(text, ...changed.map(({ value }) => value), id);
+  };
+
   const update = ({ collection, filter, update: changes, upsert }: Of<"update">): WriteResult => {
     const where = filterToSql(collection, filter, {}, 1);
     const found = statement(`SELECT id, doc FROM "${collection}"${where.text}`).get(...where.parameters) as unknown as Row | undefined;
     if (found !== undefined) {
-      const after = toText(applyUpdate(JSON.parse(found.doc) as Fields, changes, false));
+      const before = JSON.parse(found.doc) as Fields;
+      const document = applyUpdate(before, changes, false);
+      const after = toText(document);
       const modified = after === found.doc ? 0 : 1;
-      if (modified === 1) statement(`UPDATE "${collection}" SET doc=? WHERE id=?`).run(after, found.id);
+      if (modified === 1) replace(collection, found.id, before, document, after);
       return { ...nothing, matched: 1, modified, before: found.doc, after };
     }
     if (!upsert) return nothing;
     const document = applyUpdate(fieldsOfFilter(filter), changes, true);
     if (typeof document._id !== "string") throw new TypeError("an upsert needs an _id");
     const after = toText(document);
-    insert({ collection, id: document._id, text: after });
+    insert({ collection, id: document._id, text: after, columns: columnValues(collection, document) });
     return { ...nothing, upserted: 1, after };
   };
 
@@ -79,7 +98,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       case "bulk":
         return bulk(operation.operations);
       case "define":
-        for (const text of operation.statements) database.exec(text);
+        for (const collection of operation.collections) createMissing(database, collection);
         return nothing;
       case "touch":
         database.exec("PRAGMA user_version=1");

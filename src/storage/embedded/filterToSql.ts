@@ -1,8 +1,12 @@
 import type { Fields } from "../applyUpdate.ts";
+import type { CollectionName } from "../documents.ts";
 import { indexes } from "../indexes.ts";
+import { columnsOf } from "./columns.ts";
 import { toStored } from "./documentText.ts";
 
 type Parameter = string | number;
+type Value = string | number | boolean;
+type ValueType = "string" | "number" | "boolean";
 
 export interface Sql {
   readonly text: string;
@@ -11,97 +15,117 @@ export interface Sql {
 
 export type Sort = Readonly<Record<string, 1 | -1>>;
 
+/** A field in SQL. */
+interface Operand {
+  readonly field: string;
+  readonly sql: string;
+  /**
+   * Whether the field's value is of a type. SQLite reads true as 1 and a list as its text, and sorts every number
+   * before every text: a comparison alone would find too much.
+   */
+  readonly is: Readonly<Record<ValueType, string>>;
+  /** Lists and objects may stand there, as their JSON text. */
+  readonly mixed: boolean;
+}
+
 const fieldName = /^[A-Za-z]\w*$/;
 
-/** The expression that stands for a field; declared indexes are on the same one. */
-export const fieldSql = (field: string): string => {
-  if (field === "_id") return "id";
+const operandOf = (collection: CollectionName, field: string): Operand => {
+  if (field === "_id") return { field, sql: "id", is: { string: "1", number: "0", boolean: "0" }, mixed: false };
   if (!fieldName.test(field)) throw new TypeError(`not a top-level field: ${field}`);
-  return `json_extract(doc,'$.${field}')`;
+  if (columnsOf(collection).includes(field)) {
+    const type = `typeof("${field}")`;
+    return {
+      field,
+      sql: `"${field}"`,
+      is: { string: `${type}='text'`, number: `${type} IN ('integer','real')`, boolean: "0" },
+      mixed: false,
+    };
+  }
+  const type = `json_type(doc,'$.${field}')`;
+  return {
+    field,
+    sql: `json_extract(doc,'$.${field}')`,
+    is: { string: `${type}='text'`, number: `${type} IN ('integer','real')`, boolean: `${type} IN ('true','false')` },
+    mixed: true,
+  };
 };
 
 const ranges: Readonly<Record<string, string>> = { $gt: ">", $gte: ">=", $lt: "<", $lte: "<=" };
-const jsonTypes = { string: "'text'", number: "'integer','real'", boolean: "'true','false'" } as const;
 
-/** SQLite reads true as 1, a list as its text, and sorts every number before every text: the type tells them apart. */
-const hasType = (field: string, type: keyof typeof jsonTypes): string =>
-  field === "_id" ? (type === "string" ? "1" : "0") : `json_type(doc,'$.${field}') IN (${jsonTypes[type]})`;
-
-const comparable = (field: string, value: unknown): string | number | boolean => {
+const comparable = ({ field }: Operand, value: unknown): Value => {
   const stored = toStored(value);
   if (typeof stored === "string") return stored.toWellFormed();
   if (typeof stored === "boolean" || (typeof stored === "number" && !Number.isNaN(stored))) return stored;
   throw new TypeError(`cannot compare ${field} with ${value === null ? "null" : typeof value}`);
 };
 
-const parameter = (value: string | number | boolean): Parameter => (typeof value === "boolean" ? Number(value) : value);
-const typeOf = (value: string | number | boolean): keyof typeof jsonTypes => typeof value as keyof typeof jsonTypes;
-const looksLikeJson = (value: unknown): boolean => typeof value === "string" && (value.startsWith("[") || value.startsWith("{"));
+const parameter = (value: Value): Parameter => (typeof value === "boolean" ? Number(value) : value);
 
-const oneOf = (field: string, list: unknown, parameters: Parameter[]): string => {
+/** Whether equality with the value finds nothing of another type: only text that looks like a list or an object could. */
+const tellsItsType = ({ mixed }: Operand, value: Value): boolean =>
+  typeof value === "string" && !(mixed && (value.startsWith("[") || value.startsWith("{")));
+
+const oneOf = (operand: Operand, list: unknown, parameters: Parameter[]): string => {
   if (!Array.isArray(list)) throw new TypeError("$in needs a list");
-  const values = list.map((value) => comparable(field, value));
+  const values = list.map((value) => comparable(operand, value));
   const parts = (["string", "number", "boolean"] as const).flatMap((type) => {
-    const members = values.filter((value) => typeof value === type).map(parameter);
+    const members = values.filter((value) => typeof value === type);
     if (members.length === 0) return [];
-    parameters.push(JSON.stringify(members));
-    const among = `${fieldSql(field)} IN (SELECT value FROM json_each(?))`;
-    return [type === "string" && !members.some(looksLikeJson) ? among : `${among} AND ${hasType(field, type)}`];
+    parameters.push(JSON.stringify(members.map(parameter)));
+    const among = `${operand.sql} IN (SELECT value FROM json_each(?))`;
+    return [members.every((value) => tellsItsType(operand, value)) ? among : `${among} AND ${operand.is[type]}`];
   });
   return parts.length === 0 ? "0" : `(${parts.join(" OR ")})`;
 };
 
-const equals = (field: string, value: unknown, parameters: Parameter[]): string => {
-  const operand = comparable(field, value);
-  parameters.push(parameter(operand));
-  const same = `${fieldSql(field)}=?`;
-  // Text equals nothing but text, and lists and objects, whose text starts with a bracket.
-  return typeof operand === "string" && (field === "_id" || !looksLikeJson(operand))
-    ? same
-    : `${same} AND ${hasType(field, typeOf(operand))}`;
+const equals = (operand: Operand, wanted: unknown, parameters: Parameter[]): string => {
+  const value = comparable(operand, wanted);
+  parameters.push(parameter(value));
+  return tellsItsType(operand, value) ? `${operand.sql}=?` : `${operand.sql}=? AND ${operand.is[typeof value as ValueType]}`;
 };
 
 /** The inverse of `containsText`. */
 const literalOf = (escaped: string): string => escaped.replace(/\\(x00|.)/gs, (_, kept: string) => (kept === "x00" ? "\0" : kept));
 
-const operator = (field: string, name: string, operand: unknown, parameters: Parameter[]): string => {
-  if (name === "$in") return oneOf(field, operand, parameters);
-  if (name === "$exists") return `${fieldSql(field)} IS ${operand === true ? "NOT " : ""}NULL`;
-  if (name === "$regex" && typeof operand === "string") {
-    parameters.push(literalOf(operand).toWellFormed());
-    return `${hasType(field, "string")} AND instr(${fieldSql(field)},?)>0`;
+const compared = (operand: Operand, operator: string, wanted: unknown, parameters: Parameter[]): string => {
+  if (operator === "$in") return oneOf(operand, wanted, parameters);
+  if (operator === "$exists") return `${operand.sql} IS ${wanted === true ? "NOT " : ""}NULL`;
+  if (operator === "$regex" && typeof wanted === "string") {
+    parameters.push(literalOf(wanted).toWellFormed());
+    return `${operand.is.string} AND instr(${operand.sql},?)>0`;
   }
-  const comparison = ranges[name];
-  if (comparison === undefined) throw new TypeError(`unknown operator ${name}`);
-  const value = comparable(field, operand);
+  const comparison = ranges[operator];
+  if (comparison === undefined) throw new TypeError(`unknown operator ${operator}`);
+  const value = comparable(operand, wanted);
   parameters.push(parameter(value));
-  return `${fieldSql(field)}${comparison}? AND ${hasType(field, typeOf(value))}`;
+  return `${operand.sql}${comparison}? AND ${operand.is[typeof value as ValueType]}`;
 };
 
 const isOperators = (condition: unknown): condition is Fields =>
   typeof condition === "object" && condition !== null && !(condition instanceof Date) && !Array.isArray(condition);
 
-const condition = (field: string, wanted: unknown, parameters: Parameter[]): string[] =>
+const conditions = (operand: Operand, wanted: unknown, parameters: Parameter[]): string[] =>
   isOperators(wanted)
-    ? Object.entries(wanted).map(([name, operand]) => operator(field, name, operand, parameters))
-    : [equals(field, wanted, parameters)];
+    ? Object.entries(wanted).map(([operator, value]) => compared(operand, operator, value, parameters))
+    : [equals(operand, wanted, parameters)];
 
 /**
  * The workspace is the same in every document, so an index that can use nothing else is worse than none. SQLite does
  * not know that; a unary plus keeps it from trying.
  */
-const workspaceSelects = (collection: string, used: readonly string[]): boolean =>
+const workspaceSelects = (collection: CollectionName, used: readonly string[]): boolean =>
   indexes.some(
     ({ collection: owner, fields: [first, second] }) =>
       owner === collection && first === "workspaceId" && second !== undefined && second !== "_id" && used.includes(second),
   );
 
-const conjunction = (collection: string, filter: Fields, sorted: readonly string[], parameters: Parameter[]): string => {
+const conjunction = (collection: CollectionName, filter: Fields, sorted: readonly string[], parameters: Parameter[]): string => {
   const used = [...Object.keys(filter), ...sorted];
   const parts = Object.entries(filter).flatMap(([field, wanted]) => {
     if (field !== "$or") {
-      const conditions = condition(field, wanted, parameters);
-      return field === "workspaceId" && !workspaceSelects(collection, used) ? conditions.map((text) => `+${text}`) : conditions;
+      const texts = conditions(operandOf(collection, field), wanted, parameters);
+      return field === "workspaceId" && !workspaceSelects(collection, used) ? texts.map((text) => `+${text}`) : texts;
     }
     if (!Array.isArray(wanted) || wanted.length === 0) throw new TypeError("$or needs at least one member");
     return [`(${wanted.map((member: Fields) => `(${conjunction(collection, member, sorted, parameters)})`).join(" OR ")})`];
@@ -113,11 +137,13 @@ const conjunction = (collection: string, filter: Fields, sorted: readonly string
  * `WHERE … [ORDER BY …] [LIMIT ?]` for a filter of the port, judged as MongoDB would. Throws a `TypeError` for what
  * the port does not know, and for a comparison with undefined, which must not widen a filter.
  */
-export const filterToSql = (collection: string, filter: Fields, sort: Sort = {}, limit?: number): Sql => {
+export const filterToSql = (collection: CollectionName, filter: Fields, sort: Sort = {}, limit?: number): Sql => {
   const parameters: Parameter[] = [];
   const sorted = Object.keys(sort);
   let text = ` WHERE ${conjunction(collection, filter, sorted, parameters)}`;
-  if (sorted.length > 0) text += ` ORDER BY ${sorted.map((field) => fieldSql(field) + (sort[field] === -1 ? " DESC" : "")).join(",")}`;
+  if (sorted.length > 0) {
+    text += ` ORDER BY ${sorted.map((field) => operandOf(collection, field).sql + (sort[field] === -1 ? " DESC" : "")).join(",")}`;
+  }
   if (limit !== undefined && limit > 0) {
     text += " LIMIT ?";
     parameters.push(limit);

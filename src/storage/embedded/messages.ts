@@ -1,9 +1,16 @@
 import type { Fields } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
+import type { ColumnValue } from "./columns.ts";
 
 /** What the main thread asks of the writer. Each touches one document at a time, all or nothing. */
 export type WriteOperation =
-  | { readonly kind: "insert"; readonly collection: CollectionName; readonly id: string; readonly text: string }
+  | {
+      readonly kind: "insert";
+      readonly collection: CollectionName;
+      readonly id: string;
+      readonly text: string;
+      readonly columns: readonly ColumnValue[];
+    }
   | {
       readonly kind: "update";
       readonly collection: CollectionName;
@@ -14,8 +21,8 @@ export type WriteOperation =
   | { readonly kind: "delete"; readonly collection: CollectionName; readonly filter: Fields; readonly limit: number }
   /** In order; the first that fails ends it, and those before it stay. */
   | { readonly kind: "bulk"; readonly operations: readonly WriteOperation[] }
-  /** Statements that create what is missing. */
-  | { readonly kind: "define"; readonly statements: readonly string[] }
+  /** Creates what is missing of these collections. */
+  | { readonly kind: "define"; readonly collections: readonly CollectionName[] }
   /** Proves that the file can be written to. */
   | { readonly kind: "touch" };
 

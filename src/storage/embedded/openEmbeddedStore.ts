@@ -10,7 +10,7 @@ import { claimSchemaVersion } from "../schemaVersion.ts";
 import type { Store } from "../store.ts";
 import { expiryField } from "./documentText.ts";
 import { embeddedCollection, type ReadTexts } from "./embeddedCollection.ts";
-import { collectionNames, schemaSql } from "./schema.ts";
+import { collectionNames } from "./schema.ts";
 import { takeServerLock } from "./serverLock.ts";
 import { statementCache } from "./statements.ts";
 import { createWriteQueue } from "./writeQueue.ts";
@@ -85,10 +85,10 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
       }
-      await queue.write({ kind: "define", statements: schemaSql("system") }, signal);
+      await queue.write({ kind: "define", collections: ["system"] }, signal);
       openReader();
       await claimSchemaVersion(collection("system"), signal);
-      await queue.write({ kind: "define", statements: collectionNames.flatMap(schemaSql) }, signal);
+      await queue.write({ kind: "define", collections: collectionNames }, signal);
       if (mode === "server") {
         sweeping ??= setInterval(() => {
           sweep().catch((error: unknown) => log?.warn({ err: error }, "expired documents could not be removed"));

@@ -1,6 +1,7 @@
+import type { DatabaseSync } from "node:sqlite";
 import type { CollectionName } from "../documents.ts";
-import { indexes } from "../indexes.ts";
-import { fieldSql } from "./filterToSql.ts";
+import { type IndexDeclaration, indexes } from "../indexes.ts";
+import { columnsOf } from "./columns.ts";
 
 const collections: Readonly<Record<CollectionName, true>> = {
   apis: true,
@@ -20,13 +21,29 @@ const collections: Readonly<Record<CollectionName, true>> = {
 
 export const collectionNames: readonly CollectionName[] = Object.keys(collections) as CollectionName[];
 
-/** Creates what is missing of one collection: its table and its declared indexes. */
-export const schemaSql = (collection: CollectionName): readonly string[] => [
-  `CREATE TABLE IF NOT EXISTS "${collection}" (id TEXT PRIMARY KEY, doc TEXT NOT NULL) WITHOUT ROWID`,
-  ...indexes
-    .filter((index) => index.collection === collection)
-    .map(({ name, fields, unique, onlyWith }) => {
-      const where = onlyWith === undefined ? "" : ` WHERE ${fieldSql(onlyWith)} IS NOT NULL`;
-      return `CREATE ${unique ? "UNIQUE " : ""}INDEX IF NOT EXISTS "${collection}.${name}" ON "${collection}" (${fields.map(fieldSql).join(", ")})${where}`;
-    }),
-];
+const columnName = (field: string): string => (field === "_id" ? "id" : `"${field}"`);
+
+const indexSql = ({ collection, name, fields, unique, onlyWith }: IndexDeclaration): string => {
+  const where = onlyWith === undefined ? "" : ` WHERE ${columnName(onlyWith)} IS NOT NULL`;
+  return `CREATE ${unique ? "UNIQUE " : ""}INDEX IF NOT EXISTS "${collection}.${name}" ON "${collection}" (${fields.map(columnName).join(", ")})${where}`;
+};
+
+/** Creates what is missing of one collection: its table, the columns of indexes that are new, and the indexes. */
+export const createMissing = (database: DatabaseSync, collection: CollectionName): void => {
+  const wanted = columnsOf(collection);
+  // The text comes last: what stands before it is read without the pages that a long one overflows to.
+  const columns = ["id TEXT PRIMARY KEY", ...wanted.map(columnName), "doc TEXT NOT NULL"];
+  database.exec(`CREATE TABLE IF NOT EXISTS "${collection}" (${columns.join(", ")}) WITHOUT ROWID`);
+  const present = new Set(
+    database
+      .prepare("SELECT name FROM pragma_table_info(?)")
+      .all(collection)
+      .map(({ name }) => name),
+  );
+  for (const field of wanted) {
+    if (present.has(field)) continue;
+    database.exec(`ALTER TABLE "${collection}" ADD COLUMN ${columnName(field)}`);
+    database.exec(`UPDATE "${collection}" SET ${columnName(field)}=json_extract(doc,'$.${field}')`);
+  }
+  for (const index of indexes) if (index.collection === collection) database.exec(indexSql(index));
+};

@@ -1,3 +1,5 @@
+import { indexes } from "../indexes.ts";
+
 /** Result codes by which SQLite says that the file or the machine is at fault, not the statement. */
 const unavailable = new Set([
   5, // BUSY
@@ -26,5 +28,7 @@ export const duplicateIn = (error: unknown): string | undefined => {
   const code = codeOf(error);
   if (code === CONSTRAINT_PRIMARYKEY) return "_id";
   if (code !== CONSTRAINT_UNIQUE || !(error instanceof Error)) return undefined;
-  return /index '\w+\.(\w+)'/.exec(error.message)?.[1];
+  // "UNIQUE constraint failed: keys.workspaceId, keys.hash"
+  const columns = Array.from(error.message.matchAll(/(\w+)\.(\w+)/g), ([, collection, field]) => `${collection}.${field}`).join();
+  return indexes.find(({ collection, fields }) => fields.map((field) => `${collection}.${field}`).join() === columns)?.name;
 };

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
+import { columnValues } from "../../../src/storage/embedded/columns.ts";
 import { type EmbeddedStoreOptions, openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import { schemaSql } from "../../../src/storage/embedded/schema.ts";
 import { createWriteQueue } from "../../../src/storage/embedded/writeQueue.ts";
 import { StoreUnavailableError } from "../../../src/storage/errors.ts";
 import type { Store } from "../../../src/storage/store.ts";
@@ -46,6 +46,19 @@ describe("the embedded store's file", () => {
     const second = open();
     await second.prepare();
     expect(await second.collection("keys").findOne({ _id: key._id })).toEqual(key);
+  });
+
+  test("gets the columns of indexes that came later, with the values of the documents that were there", async () => {
+    await mkdir(directory, { recursive: true });
+    const key = sampleKey();
+    const old = new DatabaseSync(join(directory, "latchkey.sqlite"));
+    old.exec('CREATE TABLE "keys" (id TEXT PRIMARY KEY, doc TEXT NOT NULL, "workspaceId") WITHOUT ROWID');
+    old.prepare('INSERT INTO "keys" VALUES (?, ?, ?)').run(key._id, JSON.stringify(key), key.workspaceId);
+    old.close();
+    const store = open();
+    await store.prepare();
+    expect(await store.collection("keys").findOne({ workspaceId: key.workspaceId, hash: key.hash as string })).toEqual(key);
+    await expect(store.collection("keys").insertOne(sampleKey({ hash: key.hash as string }))).rejects.toThrow("hash");
   });
 
   test("serves one server at a time; a second one says which directory is taken", async () => {
@@ -97,7 +110,8 @@ describe("the embedded store's file", () => {
 
   describe("the write queue", () => {
     const queueOn = (file: string, patience = 50) => createWriteQueue({ file, patience });
-    const insert = (id: string) => ({ kind: "insert", collection: "keys", id, text: JSON.stringify({ _id: id }) }) as const;
+    const insert = (id: string) =>
+      ({ kind: "insert", collection: "keys", id, text: JSON.stringify({ _id: id }), columns: columnValues("keys", {}) }) as const;
 
     test("of the writes that share a commit, one that fails fails alone", async () => {
       const store = open();
@@ -117,7 +131,7 @@ describe("the embedded store's file", () => {
     test("fails while another process keeps the file, with a known outcome, and works afterwards", async () => {
       const file = join(parent, "held.sqlite");
       const queue = queueOn(file);
-      await queue.write({ kind: "define", statements: schemaSql("keys") });
+      await queue.write({ kind: "define", collections: ["keys"] });
       const holder = new DatabaseSync(file);
       holder.exec("BEGIN IMMEDIATE");
       const failed = await Promise.allSettled([queue.write(insert("a")), queue.write(insert("b"))]);
@@ -141,7 +155,7 @@ describe("the embedded store's file", () => {
 
     test("a write that waits is dropped when its signal is aborted", async () => {
       const queue = queueOn(join(parent, "dropped.sqlite"));
-      await queue.write({ kind: "define", statements: schemaSql("keys") });
+      await queue.write({ kind: "define", collections: ["keys"] });
       const controller = new AbortController();
       const reason = new Error("gone");
       const id = unique("key");
@@ -155,7 +169,7 @@ describe("the embedded store's file", () => {
     test("what waits when it is closed is still written, and nothing after that", async () => {
       const file = join(parent, "closed.sqlite");
       const queue = queueOn(file);
-      await queue.write({ kind: "define", statements: schemaSql("keys") });
+      await queue.write({ kind: "define", collections: ["keys"] });
       const writes = Promise.all(Array.from({ length: 3000 }, () => queue.write(insert(unique("key")))));
       await queue.close();
       await writes;

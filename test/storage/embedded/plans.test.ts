@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import type { Filter, FindOptions } from "../../../src/storage/collection.ts";
 import { type CollectionName, type Documents, WORKSPACE_ID } from "../../../src/storage/documents.ts";
 import { filterToSql, type Sort } from "../../../src/storage/embedded/filterToSql.ts";
-import { collectionNames, schemaSql } from "../../../src/storage/embedded/schema.ts";
+import { collectionNames, createMissing } from "../../../src/storage/embedded/schema.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
 
 const database = new DatabaseSync(":memory:");
-for (const statement of collectionNames.flatMap(schemaSql)) database.exec(statement);
+for (const name of collectionNames) createMissing(database, name);
 
 const plan = <N extends CollectionName>(
   name: N,

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { ServiceError } from "../domain/errors.ts";
+import { isGone } from "./http2Stream.ts";
 
 /** An abort signal and what it takes to let go of it. */
 export interface CallSignal {
@@ -18,7 +19,7 @@ export const createCallSignal = (res: ServerResponse, milliseconds: number): Cal
   const late = () => controller.abort(new ServiceError("request_timeout", "The request was not done before its deadline."));
   // HTTP/2 tells the end of one request by the end of its stream; its socket serves others.
   const socket = res.req.httpVersionMajor === 1 ? res.req.socket : undefined;
-  if (res.closed || res.destroyed || socket?.readableEnded) gone();
+  if (isGone(res) || socket?.readableEnded) gone();
   else if (milliseconds <= 0) late();
   if (controller.signal.aborted) return { signal: controller.signal, release: () => undefined };
 

@@ -8,9 +8,12 @@ import { answerCall } from "./connect/answerCall.ts";
 import { toConnectError } from "./connect/connectError.ts";
 import { decodeMessage } from "./connect/decodeMessage.ts";
 import { readMessage } from "./connect/readMessage.ts";
+import { createStandardServices } from "./connect/standardServices.ts";
 import { servedContentTypes, timeoutOf, type Wire, wireOf } from "./connect/wire.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
 import { createErrorType } from "./errorBody.ts";
+import type { HealthService } from "./health.ts";
+import { isGone } from "./http2Stream.ts";
 import { HttpCall } from "./httpCall.ts";
 import type { Pipeline } from "./incomingCall.ts";
 import type { RequestHandler } from "./listener.ts";
@@ -24,6 +27,14 @@ export interface ConnectOptions {
   /** Largest request message, before and after decompression (grpc §3). */
   readonly maxBodyBytes: number;
   readonly observer: EdgeObserver;
+  readonly health: HealthService;
+}
+
+/** The RPC edge beside `/v2`, on the same port. */
+export interface ConnectEdge {
+  /** Whether a request is to be answered in the manner of RPC: by its address, or else by how it is written. */
+  readonly accepts: (req: IncomingMessage) => boolean;
+  readonly handle: RequestHandler;
 }
 
 interface Route {
@@ -47,14 +58,18 @@ const headersOf = ({ headers = [] }: HttpCall): OutgoingHttpHeaders => {
 
 const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
 
+const rpcContentType = /^application\/(grpc|connect\+|proto$)/i;
+
 /**
  * The RPC edge (grpc §1): gRPC, gRPC-Web and Connect, unary, on `/<package>.<Service>/<Procedure>`, over the same
  * pipeline as `/v2`. Answers every request it is given; an address that does not exist is `unimplemented` in the
  * manner of the request's protocol. The order of checks is that of protocol §2.
  */
-export const createConnectHandler = (options: ConnectOptions): RequestHandler => {
-  const { pipeline, clock, maxBodyBytes, observer } = options;
-  const routes = compileRoutes(options.services);
+export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
+  const { services, pipeline, clock, maxBodyBytes, observer } = options;
+  const routes = compileRoutes(services);
+  const standard = createStandardServices(services, options.health);
+  const prefixes = [...new Set(services.map((service) => `/${service.file.proto.package}.`))];
   const errorType = createErrorType(options.errorsBaseUrl);
 
   const fail = (
@@ -103,8 +118,11 @@ export const createConnectHandler = (options: ConnectOptions): RequestHandler =>
     }
   };
 
-  const handle = (req: IncomingMessage, res: ServerResponse): Promise<void> | undefined => {
-    const route = routes.get(pathOf(req.url ?? ""));
+  const answer = (req: IncomingMessage, res: ServerResponse): Promise<void> | undefined => {
+    const path = pathOf(req.url ?? "");
+    const open = standard.get(path);
+    if (open !== undefined) return open(req, res);
+    const route = routes.get(path);
     if (route === undefined)
       return refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."), 404);
     if (req.method !== "POST") {
@@ -119,11 +137,18 @@ export const createConnectHandler = (options: ConnectOptions): RequestHandler =>
     });
   };
 
-  return (req, res) => {
-    handle(req, res)?.catch((error: unknown) => {
-      // The answer itself could not be written, typically because the client is gone.
-      if (!res.destroyed && !res.closed) observer.fault("", error);
-      res.destroy();
-    });
+  return {
+    accepts: ({ url = "", headers }) =>
+      prefixes.some((prefix) => url.startsWith(prefix)) ||
+      standard.has(pathOf(url)) ||
+      rpcContentType.test(headers["content-type"] ?? "") ||
+      headers["connect-protocol-version"] !== undefined,
+    handle: (req, res) => {
+      answer(req, res)?.catch((error: unknown) => {
+        // The answer itself could not be written, mostly because the client is gone.
+        if (!isGone(res)) observer.fault("none", error);
+        res.destroy();
+      });
+    },
   };
 };

@@ -1,9 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
 import { constants } from "node:http2";
+import { http2Stream } from "./http2Stream.ts";
 import { drainTimeout, keptRemainder, maxDrainBytes } from "./limits.ts";
-
-const http2Stream = (req: IncomingMessage) => (req as Partial<Pick<Http2ServerRequest, "stream">>).stream;
 
 /** True when the request has a body of which much, or an unknown amount, may still come. */
 export const hasRemainder = (req: IncomingMessage): boolean => {
@@ -14,33 +12,40 @@ export const hasRemainder = (req: IncomingMessage): boolean => {
   return declared === undefined ? req.headers["transfer-encoding"] !== undefined : Number(declared) > keptRemainder;
 };
 
-/** Swallows the rest of a request body: all of it, or 64 MiB, or what comes in 10 s. */
-const swallow = (req: IncomingMessage, done: () => void): void => {
+/** Swallows the rest of a request body: all of it, or 64 MiB, or what comes in 10 s. Then says whether it was all. */
+const swallow = (req: IncomingMessage, done: (all: boolean) => void): void => {
   let size = 0;
-  const stop = () => {
+  const stop = (all: boolean) => {
     clearTimeout(timer);
-    req.off("data", count).off("end", stop).off("close", stop);
-    done();
+    req.off("data", count).off("end", end).off("close", end);
+    done(all);
   };
+  const end = () => stop(true);
   const count = (chunk: Buffer) => {
     size += chunk.length;
-    if (size > maxDrainBytes) stop();
+    if (size > maxDrainBytes) stop(false);
   };
-  const timer = setTimeout(stop, drainTimeout).unref();
-  req.on("data", count).on("end", stop).on("close", stop);
+  const timer = setTimeout(stop, drainTimeout, false).unref();
+  req.on("data", count).on("end", end).on("close", end);
   req.resume();
 };
+
+/** Headers that tell the client not to send another request behind the body that is being swallowed. */
+export const earlyHeaders = (req: IncomingMessage): readonly string[] => (req.httpVersionMajor === 1 ? ["Connection", "close"] : []);
 
 /**
  * Ends an answer whose head was written with a Content-Length while the request's body is still coming. The client
  * gets the whole answer at once; its connection is not reset under it, because the rest of the body is swallowed
- * within bounds first. To be used when `hasRemainder`; an HTTP/1.1 answer must say `Connection: close`.
+ * within bounds first. To be used when `hasRemainder`,
+ * with `earlyHeaders` in the head.
  */
 export const endEarly = (req: IncomingMessage, res: ServerResponse, body: string | Uint8Array): void => {
   const stream = http2Stream(req);
   if (stream) {
     res.end(body);
-    swallow(req, () => stream.close(constants.NGHTTP2_NO_ERROR));
+    swallow(req, (all) => {
+      if (!all) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
   } else {
     // The client has all that Content-Length promised; ending the response would close the connection.
     res.write(body);

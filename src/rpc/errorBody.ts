@@ -24,8 +24,13 @@ export const createErrorBody = (errorsBaseUrl: string): ErrorBody => {
     const { title, status } = appearances[error.reason];
     return JSON.stringify({
       meta: { requestId },
-      error: { title, detail: error.message, status, type: errorType(error.reason) },
-      ...(statusesWithErrors.has(status) && { errors: error.violations.map(entry) }),
+      error: {
+        title,
+        detail: error.message,
+        status,
+        type: errorType(error.reason),
+        ...(statusesWithErrors.has(status) && { errors: error.violations.map(entry) }),
+      },
     });
   };
 };

@@ -5,7 +5,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
-import { endEarly, hasRemainder } from "../drain.ts";
+import { earlyHeaders, endEarly, hasRemainder } from "../drain.ts";
 import { acceptsGzip, type Wire } from "./wire.ts";
 
 /** What a call came to: the bytes of its response message, or an error. */
@@ -28,8 +28,8 @@ const frame = (flags: number, bytes: Uint8Array): Buffer => {
 /** Sends everything, also while the request's body is still coming. */
 const send = (res: ServerResponse, status: number, headers: OutgoingHttpHeaders, body: Uint8Array, trailers?: Headers): void => {
   const early = hasRemainder(res.req);
-  // HTTP/2 knows no such header; node leaves it out there.
-  res.writeHead(status, early ? { ...headers, connection: "close" } : headers);
+  const [name, value] = early ? earlyHeaders(res.req) : [];
+  res.writeHead(status, name === undefined ? headers : { ...headers, [name]: value });
   if (trailers) res.addTrailers(Object.fromEntries(trailers));
   if (early) endEarly(res.req, res, body);
   else res.end(body);

@@ -7,8 +7,9 @@ const recursionLimit = 2_100;
 
 /** What failed, without the library's text: that quotes values, which may be secrets. */
 const explain = (desc: DescMessage, error: unknown): Violation => {
-  if (isFieldError(error)) {
-    const field = error.field();
+  const cause = error instanceof Error ? (error.cause ?? error) : undefined;
+  if (isFieldError(cause)) {
+    const field = cause.field();
     if (field.kind === "oneof") return { location: "body", message: `more than one member of '${field.name}' is set` };
     const location = field.parent === desc ? `body.${field.jsonName}` : "body";
     return { location, message: `the value of '${field.jsonName}' does not fit its type` };

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { appearances, type ServiceError } from "../../domain/errors.ts";
-import { endEarly, hasRemainder } from "../drain.ts";
+import { earlyHeaders, endEarly, hasRemainder } from "../drain.ts";
 import type { ErrorBody } from "../errorBody.ts";
 import { type ErrorMediaTypes, errorMediaType } from "./mediaType.ts";
 
@@ -35,8 +35,7 @@ export const createAnswerFailure =
       res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`]);
       res.end();
     } else if (hasRemainder(req)) {
-      // HTTP/2 knows no such header; node leaves it out there.
-      res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`, "Connection", "close"]);
+      res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`, ...earlyHeaders(req)]);
       endEarly(req, res, body);
     } else answer(res, status, head, body);
   };

@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_proces
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -26,9 +27,10 @@ export interface ServerProcess {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a Node program on the server's core. */
+/** Starts a Node program on the server's core, in the root of the checkout. */
 export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess => {
   const child: ChildProcess = spawn(...pinned(SERVER_CORE, process.execPath, args), {
+    cwd: join(import.meta.dirname, ".."),
     env: { PATH: process.env.PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

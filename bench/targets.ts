@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { VerifyKeyRequestSchema } from "../gen/latchkey/v2/keys_pb.ts";
+import packageJson from "../package.json" with { type: "json" };
 import type { LoadRequest } from "./load.ts";
 import { type ServerProcess, startServer } from "./processes.ts";
 
@@ -17,7 +18,8 @@ export interface Target {
   readonly call: Pick<LoadRequest, "url" | "protocol" | "headers" | "body">;
 }
 
-const main = join(import.meta.dirname, "../src/main.ts");
+/** The arguments of Node with which `npm start` runs the service. */
+const startArguments = packageJson.scripts.start.split(" ").slice(1);
 
 export interface BenchService {
   readonly server: ServerProcess;
@@ -31,7 +33,7 @@ export interface BenchService {
 /** Starts the service on an empty embedded store. @param nodeFlags flags of Node, such as those of the profiler. */
 export const startBenchService = async (nodeFlags: readonly string[] = []): Promise<BenchService> => {
   const dataDir = mkdtempSync(join(tmpdir(), "latchkey-bench-data-"));
-  const server = startServer([...nodeFlags, main, "serve"], { PORT: "0", ADMIN_PORT: "0", DATA_DIR: dataDir, LOG_LEVEL: "info" });
+  const server = startServer([...nodeFlags, ...startArguments], { PORT: "0", ADMIN_PORT: "0", DATA_DIR: dataDir, LOG_LEVEL: "info" });
   const [, url = ""] = await server.waitFor(/"url":"([^"]+)"/);
   await server.waitFor(/apis\.createApi/);
   const rootKey = readFileSync(join(dataDir, "root-key"), "utf8").trim();

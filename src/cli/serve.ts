@@ -30,9 +30,9 @@ const announce = async (
 ): Promise<void> => {
   const store = describeStore(config);
   const steps = await nextSteps(service, config, url, events, context);
+  const greeting = `Latchkey ${version} serves ${url}, metrics and health are on ${adminUrl} (${store})`;
+  context.print([greeting, ...steps].join("\n"));
   events.serviceStarted({ url, adminUrl, store, version });
-  context.print(`Latchkey ${version} serves ${url}, metrics and health are on ${adminUrl} (${store})`);
-  for (const step of steps) context.print(step);
 };
 
 /** Runs the service until it is told to stop, be it during the start. */

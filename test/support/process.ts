@@ -66,8 +66,9 @@ interface Started {
   readonly adminUrl: string;
 }
 
-/** What the log line of the start says, once it is there. */
-const startedIn = (stderr: string): Started | undefined => {
+/** What the log line of the start says, once it and the greeting are there. */
+const startedIn = ({ stdout, stderr }: { stdout: string; stderr: string }): Started | undefined => {
+  if (!stdout.includes(" serves ")) return undefined;
   const line = stderr.split("\n").find((candidate) => candidate.endsWith('"msg":"service started"}'));
   return line === undefined ? undefined : (JSON.parse(line) as Started);
 };
@@ -83,10 +84,12 @@ export const startService = async ({ env = {}, dataDir }: StartOptions = {}): Pr
   const output = collect(child);
   const exited = once(child, "close").then(([code]) => code as number | null);
   const started = await new Promise<Started>((resolve, reject) => {
-    child.stderr?.on("data", () => {
-      const found = startedIn(output.stderr);
+    const look = (): void => {
+      const found = startedIn(output);
       if (found) resolve(found);
-    });
+    };
+    child.stdout?.on("data", look);
+    child.stderr?.on("data", look);
     exited.then((code) => reject(new Error(`the service ended with ${code}:\n${output.stderr}`)), reject);
   });
   const stop = (): Promise<number | null> => {

@@ -1,0 +1,113 @@
+import { execFile, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { configVariables } from "../../src/config.ts";
+import { type ServiceProcess, startService } from "../support/process.ts";
+
+const root = join(import.meta.dirname, "../..");
+const readme = readFileSync(join(root, "README.md"), "utf8");
+
+/** The text under a heading, up to the next one of the same or a higher level. */
+const section = (heading: string): string => {
+  const level = /^#+/.exec(heading)?.[0].length ?? 1;
+  const start = readme.indexOf(`\n${heading}\n`);
+  if (start < 0) throw new Error(`README has no ${heading}`);
+  const rest = readme.slice(start + heading.length + 2);
+  const end = rest.search(new RegExp(`^#{1,${level}} `, "m"));
+  return end < 0 ? rest : rest.slice(0, end);
+};
+
+interface Example {
+  readonly commands: string;
+  /** The answer that README shows under the commands. */
+  readonly answer: unknown;
+}
+
+const examplesIn = (text: string): Example[] => {
+  const examples: Example[] = [];
+  for (const [, language, body = ""] of text.matchAll(/^```(\w+)\n(.*?)^```$/gms)) {
+    if (language === "sh") examples.push({ commands: body, answer: undefined });
+    const last = examples.pop();
+    if (last) examples.push(language === "json" ? { ...last, answer: JSON.parse(body) } : last);
+  }
+  return examples;
+};
+
+/** README's values as expectations: `api_…` stands for any text that begins so, a time for any time. */
+const expectation = (shown: unknown, name = ""): unknown => {
+  if (name === "reset") return typeof shown === "string" ? expect.stringMatching(/^\d{13}$/) : expect.any(Number);
+  if (typeof shown === "string") return shown.endsWith("…") ? expect.stringMatching(new RegExp(`^${shown.slice(0, -1)}\\w+$`)) : shown;
+  if (Array.isArray(shown)) return shown.map((item) => expectation(item));
+  if (typeof shown !== "object" || shown === null) return shown;
+  return Object.fromEntries(Object.entries(shown).map(([key, value]) => [key, expectation(value, key)]));
+};
+
+const SEPARATOR = "--- end of an example ---";
+
+/** Runs the commands of all examples in one shell, as someone would who pastes them one after the other. */
+const run = async (examples: readonly Example[], service: ServiceProcess): Promise<string[]> => {
+  const script = ["set -eu", ...examples.flatMap(({ commands }) => [commands, `echo; echo '${SEPARATOR}'`])]
+    .join("\n")
+    .replaceAll("localhost:3000", new URL(service.url).host)
+    .replaceAll("data/root-key", join(service.dataDir, "root-key"));
+  const { stdout } = await promisify(execFile)("sh", ["-c", script], { cwd: root, env: { ...process.env, DATA_DIR: service.dataDir } });
+  return stdout.split(SEPARATOR).map((output) => output.trim());
+};
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const setUp = examplesIn(section("## Use").split("\n### ", 1)[0] ?? "");
+// A newcomer may not have grpcurl; where the whole suite must pass, it is there.
+const hasGrpcurl = process.env.CI !== undefined || spawnSync("grpcurl", ["-version"]).status === 0;
+
+describe.each(["### With curl", ...(hasGrpcurl ? ["### With gRPC"] : [])])("%s", (heading) => {
+  test("the commands give the answers shown", async () => {
+    const examples = examplesIn(section(heading));
+    const outputs = (await run([...setUp, ...examples], service)).slice(setUp.length);
+    const shown = examples.flatMap(({ answer, commands }, i) =>
+      answer === undefined ? [] : [{ answer, commands, output: outputs[i] ?? "" }],
+    );
+    expect(shown.length).toBeGreaterThan(3);
+    for (const { answer, commands, output } of shown)
+      expect({ commands, answer: JSON.parse(output) }).toEqual({ commands, answer: expectation(answer) });
+  });
+});
+
+test("the commands for root keys make one and list it", async () => {
+  const [output = ""] = await run(examplesIn(section("### Root keys")), service);
+  expect(output).toMatch(/^lkr_\w+\n/);
+  expect(output).toMatch(/^rk_\w+ +checkout .* api\.\*\.verify_key$/m);
+});
+
+test("the two commands of a newcomer are scripts of package.json", () => {
+  expect(examplesIn(section("## Run")).map(({ commands }) => commands.trim())).toEqual(["npm ci && npm start", "npm ci && npm test"]);
+  expect(Object.keys(packageJson.scripts)).toEqual(expect.arrayContaining(["start", "test"]));
+});
+
+test("the table of settings is the one of the code", () => {
+  const rows = section("## Configure")
+    .split("\n")
+    .filter((line) => line.startsWith("| `"));
+  const wanted = configVariables.map(
+    ({ name, byDefault, description }) => `| \`${name}\` | ${byDefault === undefined ? "" : `\`${byDefault}\``} | ${description} |`,
+  );
+  expect(rows).toEqual(wanted);
+});
+
+test("every script, file and folder that the documents name is there", () => {
+  for (const document of ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+    const text = readFileSync(join(root, document), "utf8");
+    for (const [, script = ""] of text.matchAll(/npm run (?:--silent )?([\w:]+)/g))
+      expect(packageJson.scripts, document).toHaveProperty([script]);
+    for (const [, path = ""] of text.matchAll(/`((?:src|test|proto|gen|deploy|bench|\.ci)\/[^`*<…]*)`/g)) {
+      expect(() => readFileSync(join(root, path)), `${path} in ${document}`).not.toThrow(/ENOENT/);
+    }
+  }
+});

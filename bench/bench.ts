@@ -6,7 +6,7 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
-import { applyLoad, clientOf, type LoadResult } from "./load.ts";
+import { applyLoad, callOnce, clientOf, type LoadResult } from "./load.ts";
 import { isPinned } from "./processes.ts";
 import { serviceTargets, startBenchService, startEcho, type Target } from "./targets.ts";
 
@@ -51,6 +51,8 @@ if (verify === undefined || limit === undefined || grpcVerify === undefined) thr
 const httpEcho = await startEcho("http-echo", "bare node:http, JSON echo", verify);
 const http2Echo = await startEcho("http2-echo", "bare node:http2, gRPC-shaped echo", grpcVerify);
 const targets = [httpEcho, verify, limit, http2Echo, grpcVerify];
+
+for (const target of targets) await callOnce(target.call);
 
 const measured = new Map<Target, Measurement[]>(targets.map((target) => [target, []]));
 for (let round = 1; round <= rounds; round++) {

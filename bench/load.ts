@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isInstalled, runClient } from "./processes.ts";
@@ -75,6 +77,38 @@ const runH2load = async (load: LoadRequest, directory: string): Promise<LoadResu
     p99: at(0.99),
     errors: rows.filter(([, status]) => status !== 200).length,
   };
+};
+
+/** Makes one call and throws unless it succeeds: load clients see the status of HTTP, and not the one of gRPC. */
+export const callOnce = async ({
+  url,
+  protocol,
+  headers,
+  body,
+}: Pick<LoadRequest, "url" | "protocol" | "headers" | "body">): Promise<void> => {
+  const payload = Buffer.from(body, "base64");
+  if (protocol === "http1") {
+    const response = await fetch(url, { method: "POST", headers, body: payload });
+    if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+    return;
+  }
+  const { origin, pathname } = new URL(url);
+  const session = connect(origin);
+  try {
+    const stream = session.request({ ":method": "POST", ":path": pathname, ...headers });
+    let status: unknown;
+    for (const event of ["response", "trailers"] as const) {
+      stream.on(event, (fields) => {
+        status = fields["grpc-status"] ?? status;
+      });
+    }
+    stream.end(payload);
+    stream.resume();
+    await once(stream, "close");
+    if (status !== "0") throw new Error(`${url}: grpc-status ${status}`);
+  } finally {
+    session.close();
+  }
 };
 
 /** Loads a server for `seconds` with as many calls at a time as connections × streams. */

@@ -35,6 +35,7 @@ export const startServer = (args: readonly string[], env: Readonly<Record<string
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "exit");
+  process.on("exit", () => child.kill());
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (chunk: string) => {

@@ -1,6 +1,6 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/announce.ts"],
@@ -13,3 +13,5 @@ export default defineConfig({
     retry: 0,
   },
 });
+
+export default config;

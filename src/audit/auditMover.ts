@@ -111,7 +111,9 @@ export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMove
   const schedule = (): void => {
     if (stopped) return;
     timer = setTimeout(() => {
-      run().catch((error: unknown) => onError?.(error)).finally(schedule);
+      run()
+        .catch((error: unknown) => onError?.(error))
+        .finally(schedule);
     }, RUN_EVERY_MS);
     timer.unref();
   };

@@ -1,4 +1,4 @@
-import { type AuditLogDocument, type AuditedDocument, WORKSPACE_ID } from "./documents.ts";
+import { type AuditedDocument, type AuditLogDocument, WORKSPACE_ID } from "./documents.ts";
 import type { Store } from "./store.ts";
 
 /** Collections whose documents have an outbox. */
@@ -26,7 +26,10 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
       await audit.insertMany(entries);
     },
     findPending: (collection, limit) =>
-      store.collection(collection as "apis").find({ pendingMark: { $exists: true } }, { limit }).toArray(),
+      store
+        .collection(collection as "apis")
+        .find({ pendingMark: { $exists: true } }, { limit })
+        .toArray(),
     settle: async (collection, { _id, pendingMark, erased, outbox }) => {
       if (pendingMark === undefined) return;
       const documents = store.collection(collection as "apis");

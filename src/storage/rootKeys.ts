@@ -13,7 +13,12 @@ export interface RootKeysRepository {
   readonly list: (options?: OperationOptions) => Promise<RootKeyDocument[]>;
   readonly insert: (rootKey: RootKeyDocument) => Promise<void>;
   /** False when it does not exist or is deleted. */
-  readonly update: (rootKeyId: string, update: Update<RootKeyDocument>, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly update: (
+    rootKeyId: string,
+    update: Update<RootKeyDocument>,
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<boolean>;
 }
 
 /** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */

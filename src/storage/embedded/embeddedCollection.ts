@@ -39,12 +39,13 @@ export const embeddedCollection = <D extends Identified>(
     const fields = document as unknown as Fields;
     return { kind: "insert", collection, id: document._id, text: toText(fields), columns: columnValues(collection, fields) };
   };
-  const modification = (filter: Filter<D>, update: Update<D>, upsert = false): WriteOperation => ({
+  const modification = (filter: Filter<D>, update: Update<D>, upsert = false, returns?: "before" | "after"): WriteOperation => ({
     kind: "update",
     collection,
     filter: filter as Fields,
     update: update as Fields,
     upsert,
+    ...(returns && { returns }),
   });
   const deletion = (filter: Filter<D>, limit: number): WriteOperation => ({ kind: "delete", collection, filter: filter as Fields, limit });
 
@@ -73,7 +74,7 @@ export const embeddedCollection = <D extends Identified>(
       return { matchedCount: matched, modifiedCount: modified, upsertedCount: upserted };
     },
     findOneAndUpdate: async (filter, update, { upsert, returnDocument, signal }) =>
-      decodeOptional((await write(modification(filter, update, upsert), signal))[returnDocument]),
+      decodeOptional((await write(modification(filter, update, upsert, returnDocument), signal)).text),
     deleteOne: async (filter, { signal } = {}) => {
       const { deleted } = await write(deletion(filter, 1), signal);
       return { deletedCount: deleted };

@@ -51,7 +51,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
     statement(`UPDATE "${collection}" SET doc=?${assignments} WHERE id=?`).run(text, ...changed.map(({ value }) => value), id);
   };
 
-  const update = ({ collection, filter, update: changes, upsert }: Of<"update">): WriteResult => {
+  const update = ({ collection, filter, update: changes, upsert, returns }: Of<"update">): WriteResult => {
     const where = filterToSql(collection, filter, {}, 1);
     const found = statement(`SELECT id, doc FROM "${collection}"${where.text}`).get(...where.parameters) as unknown as Row | undefined;
     if (found !== undefined) {
@@ -60,14 +60,14 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       const after = toText(document);
       const modified = after === found.doc ? 0 : 1;
       if (modified === 1) replace(collection, found.id, before, document, after);
-      return { ...nothing, matched: 1, modified, before: found.doc, after };
+      return { ...nothing, matched: 1, modified, ...(returns && { text: returns === "before" ? found.doc : after }) };
     }
     if (!upsert) return nothing;
     const document = applyUpdate(fieldsOfFilter(filter), changes, true);
     if (typeof document._id !== "string") throw new TypeError("an upsert needs an _id");
     const after = toText(document);
     insert({ collection, id: document._id, text: after, columns: columnValues(collection, document) });
-    return { ...nothing, upserted: 1, after };
+    return { ...nothing, upserted: 1, ...(returns === "after" && { text: after }) };
   };
 
   const remove = ({ collection, filter, limit }: Of<"delete">): WriteResult => {

@@ -17,6 +17,7 @@ export type WriteOperation =
       readonly filter: Fields;
       readonly update: Fields;
       readonly upsert: boolean;
+      readonly returns?: "before" | "after";
     }
   | { readonly kind: "delete"; readonly collection: CollectionName; readonly filter: Fields; readonly limit: number }
   /** In order; the first that fails ends it, and those before it stay. */
@@ -34,9 +35,8 @@ export interface WriteResult {
   readonly modified: number;
   readonly upserted: number;
   readonly deleted: number;
-  /** The document's text before and after an update; absent where there was or is none. */
-  readonly before?: string;
-  readonly after?: string;
+  /** The document's text as the update was told to return it; absent where there was none. */
+  readonly text?: string;
   readonly failure?: WriteFailure;
 }
 

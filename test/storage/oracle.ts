@@ -1,26 +1,13 @@
-import { createRequire } from "node:module";
+import { Query } from "mingo";
+import { type Modifier, updateOne } from "mingo/updater";
 import type { BulkOperation, Collection, Filter, FindOptions, Update, UpdateResult } from "../../src/storage/collection.ts";
 import type { KeyDocument } from "../../src/storage/documents.ts";
 import { DuplicateKeyError } from "../../src/storage/errors.ts";
 
 type Plain = Record<string, unknown> & { _id: string };
 
-interface Cursor {
-  all(): Plain[];
-  sort(order: object): Cursor;
-  limit(count: number): Cursor;
-}
-interface Mingo {
-  readonly Query: new (filter: object) => { find(documents: Plain[]): Cursor };
-  readonly updateOne: (documents: Plain[], filter: object, update: object, options: { cloneMode: "deep" }) => { modifiedCount: number };
-}
-
-// Required, because mingo's own declarations do not compile under this project's strictness.
-const require = createRequire(import.meta.url);
-const { Query, updateOne } = require("mingo") as Mingo;
-
 /** Nothing but what the update itself says: mingo has no `$setOnInsert`. */
-const modifierOf = ({ $setOnInsert: _, ...update }: Update<KeyDocument>): object => update;
+const modifierOf = ({ $setOnInsert: _, ...update }: Update<KeyDocument>): Modifier<Plain> => update as unknown as Modifier<Plain>;
 
 const equalitiesOf = (filter: Filter<KeyDocument>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(filter).filter(([field, value]) => field !== "$or" && typeof value !== "object"));
@@ -45,7 +32,7 @@ export const createOracle = (): Collection<KeyDocument> => {
   };
 
   const matching = (filter: Filter<KeyDocument>, { sort, limit }: FindOptions<KeyDocument> = {}): Plain[] => {
-    const cursor = new Query(filter).find(structuredClone(documents));
+    const cursor = new Query(filter as never).find<Plain>(structuredClone(documents));
     if (sort) cursor.sort(sort as Record<string, 1 | -1>);
     if (limit) cursor.limit(limit);
     return cursor.all();

@@ -28,7 +28,7 @@ export type WriteOperation =
   | { readonly kind: "touch" };
 
 /** Why one operation failed although the store is well. */
-export type WriteFailure = { readonly duplicateIn: string } | { readonly refused: string };
+type WriteFailure = { readonly duplicateIn: string } | { readonly refused: string };
 
 export interface WriteResult {
   readonly matched: number;

@@ -41,7 +41,7 @@ export const sampleNamespace = (fields: Partial<NamespaceDocument> = {}): Namesp
 });
 
 /** Holds all callers until `size` of them have arrived. */
-export const arrivalGate = (size: number): (() => Promise<void>) => {
+const arrivalGate = (size: number): (() => Promise<void>) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let arrived = 0;
   return () => {

@@ -5,7 +5,7 @@ import { TLSSocket } from "node:tls";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import { createErrorBody } from "./errorBody.ts";
-import { stopGrace } from "./limits.ts";
+import { handshakeTimeout, stopGrace } from "./limits.ts";
 import { createHttp1Side } from "./listener/http1.ts";
 import { createHttp2Side } from "./listener/http2.ts";
 import { type Connection, createMalformedListener } from "./listener/malformed.ts";
@@ -88,7 +88,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
       if (socket instanceof TLSSocket) {
         track(socket);
         establish(socket, socket.alpnProtocol === "h2");
-      } else peek(socket, (isHttp2) => establish(socket, isHttp2));
+      } else peek(socket, handshakeTimeout, (isHttp2) => establish(socket, isHttp2));
     },
   );
   const { server } = http1;

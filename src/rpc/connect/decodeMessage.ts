@@ -2,8 +2,8 @@ import { create, type DescMessage, fromBinary, fromJsonString, type MessageShape
 import { isFieldError } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "../../domain/errors.ts";
 
-/** Messages within messages. A level of a Struct is two of them; the codec refuses more than 1000 such levels itself. */
-const recursionLimit = 2_100;
+/** Messages within messages: some 500 levels of a Struct, whose reading is recursive. */
+const recursionLimit = 1_000;
 
 /** What failed, without the library's text: that quotes values, which may be secrets. */
 const explain = (desc: DescMessage, error: unknown): Violation => {

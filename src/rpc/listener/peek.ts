@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import { handshakeTimeout } from "../limits.ts";
 
 /** First bytes of every HTTP/2 connection with prior knowledge; no HTTP/1.1 method starts like it. */
 const preface: Buffer = Buffer.from("PRI ");
@@ -7,9 +6,9 @@ const preface: Buffer = Buffer.from("PRI ");
 /**
  * Reads the first bytes of a new connection, puts them back and says whether they are HTTP/2. The socket is paused
  * then, so that whoever takes it over misses nothing and node can read from the handle directly. A connection that
- * stays silent for 10 s, or ends first, is dropped without a word.
+ * stays silent for `timeout` ms, or ends first, is dropped without a word.
  */
-export const peek = (socket: Socket, decided: (isHttp2: boolean) => void): void => {
+export const peek = (socket: Socket, timeout: number, decided: (isHttp2: boolean) => void): void => {
   let seen: Buffer | undefined;
   const drop = () => socket.destroy();
   const read = (chunk: Buffer) => {
@@ -21,6 +20,6 @@ export const peek = (socket: Socket, decided: (isHttp2: boolean) => void): void 
     socket.unshift(seen);
     decided(isPreface);
   };
-  socket.setTimeout(handshakeTimeout);
+  socket.setTimeout(timeout);
   socket.on("timeout", drop).on("end", drop).on("data", read);
 };

@@ -1,0 +1,332 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { type Reason, ServiceError } from "../../src/domain/errors.ts";
+import { procedureName } from "../../src/rpc/procedureName.ts";
+import { services } from "../../src/service.ts";
+import { exchange, openRaw, parseResponse } from "./support/rawConnection.ts";
+import { type Edges, startEdges } from "./support/startEdges.ts";
+
+interface Envelope {
+  readonly meta: { readonly requestId: string };
+  readonly data?: unknown;
+  readonly error?: {
+    readonly title: string;
+    readonly detail: string;
+    readonly status: number;
+    readonly type: string;
+    readonly errors?: readonly { readonly location: string }[];
+  };
+}
+
+const headers = { authorization: "Bearer lkr_x", "content-type": "application/json" };
+const verify = "/v2/keys.verifyKey";
+const validKey = JSON.stringify({ key: "sk_1" });
+const answered = { data: { valid: true, code: 1 } };
+
+const post = (
+  edges: Edges,
+  path: string,
+  body: string | Uint8Array<ArrayBuffer> = validKey,
+  more: Record<string, string> = {},
+): Promise<Response> => fetch(edges.url + path, { method: "POST", headers: { ...headers, ...more }, body });
+
+const envelope = async (response: Response): Promise<Envelope> => (await response.json()) as Envelope;
+
+const requestId = /^req_[A-Za-z0-9_-]{16,}$/;
+
+describe("[protocol §1] address, method, media types", () => {
+  test("every procedure of the descriptors is served at /v2/<namespace>.<procedure>", async () => {
+    await using edges = await startEdges();
+    const names = services.flatMap((service) => service.methods).map(procedureName);
+    expect(names).toContain("rootKeys.createKey");
+    for (const name of names) {
+      const response = await fetch(`${edges.url}/v2/${name}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      });
+      expect([name, response.status]).toEqual([name, 401]);
+    }
+  });
+
+  test.each([
+    "/v2/keys.verifykey",
+    "/v2/keys/verifyKey",
+    "/v2/keys.verifyKey/",
+    "/v2/keys.verifyKey%20",
+    "/v2/Keys.verifyKey",
+    "/v1/keys.verifyKey",
+    "/",
+    "/v2/",
+    "/v2/__proto__.x",
+    "/v2/constructor",
+    "//v2/keys.verifyKey",
+    "/v2/liveness/",
+    "/?/v2/keys.verifyKey",
+  ])("%s is 404 procedure_not_found, with and without credentials", async (path) => {
+    await using edges = await startEdges();
+    for (const response of [await post(edges, path), await fetch(edges.url + path)]) {
+      const { meta, error } = await envelope(response);
+      expect(response.status).toBe(404);
+      expect(meta.requestId).toMatch(requestId);
+      expect(error).toEqual({
+        title: "Not Found",
+        detail: expect.any(String),
+        status: 404,
+        type: "https://docs.example/latchkey/errors/unkey/application/procedure_not_found",
+      });
+    }
+    expect(edges.refused).toEqual([1, 2].map(() => ({ method: undefined, reason: "procedure_not_found" })));
+  });
+
+  test.each(["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])("%s on a procedure is 405 with Allow: POST", async (method) => {
+    await using edges = await startEdges();
+    const response = await fetch(edges.url + verify, { method, headers });
+    const { meta, error } = await envelope(response);
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("POST");
+    expect(meta.requestId).toMatch(requestId);
+    expect(error?.title).toBe("Method Not Allowed");
+    expect(error?.type).toMatch(/\/errors\/unkey\/application\/method_not_allowed$/);
+  });
+
+  test("HEAD has no body, on a procedure, elsewhere and on liveness", async () => {
+    await using edges = await startEdges();
+    const answers = [];
+    for (const path of [verify, "/nowhere", "/v2/liveness"]) {
+      const response = await fetch(edges.url + path, { method: "HEAD" });
+      answers.push([response.status, response.headers.get("allow"), await response.text()]);
+    }
+    expect(answers).toEqual([
+      [405, "POST", ""],
+      [404, null, ""],
+      [405, "GET", ""],
+    ]);
+  });
+
+  test("liveness is GET only, needs no credentials and asks nobody", async () => {
+    await using edges = await startEdges();
+    const response = await fetch(`${edges.url}/v2/liveness?x=1`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toEqual({ meta: { requestId: expect.stringMatching(requestId) }, data: { message: "OK" } });
+    const refused = await post(edges, "/v2/liveness");
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET"]);
+    expect(edges.invocations).toEqual([]);
+  });
+
+  test("the query string is ignored, and an absolute request target is understood", async () => {
+    await using edges = await startEdges({ invoke: () => answered });
+    expect((await post(edges, `${verify}?key=other&x`)).status).toBe(200);
+    const head = `POST http://other.example${verify}?y HTTP/1.1\r\nHost: other.example\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\n`;
+    const { text } = await exchange(edges.port, `${head}Connection: close\r\nContent-Length: ${validKey.length}\r\n\r\n${validKey}`);
+    expect(parseResponse(text).status).toBe(200);
+    expect(edges.invocations.map(({ message }) => message)).toMatchObject([{ key: "sk_1" }, { key: "sk_1" }]);
+  });
+
+  test.each(["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json;x=y"])(
+    "%s is accepted",
+    async (type) => {
+      await using edges = await startEdges({ invoke: () => answered });
+      expect((await post(edges, verify, validKey, { "content-type": type })).status).toBe(200);
+    },
+  );
+
+  test.each([
+    undefined,
+    "text/plain",
+    "text/json",
+    "application/x-www-form-urlencoded",
+    "application/jsonx",
+    "application/json, text/plain",
+  ])("content type %s is one violation at header.Content-Type", async (type) => {
+    await using edges = await startEdges();
+    const { "content-type": _, ...rest } = headers;
+    const sent = type === undefined ? rest : { ...rest, "content-type": type };
+    const response = await fetch(edges.url + verify, { method: "POST", headers: sent, body: new TextEncoder().encode("{") });
+    expect(response.status).toBe(400);
+    expect((await envelope(response)).error?.errors).toMatchObject([{ location: "header.Content-Type" }]);
+  });
+
+  test("a content encoding is refused, identity is not", async () => {
+    await using edges = await startEdges({ invoke: () => answered });
+    const response = await post(edges, verify, gzipSync(validKey), { "content-encoding": "gzip" });
+    expect((await envelope(response)).error?.errors).toMatchObject([{ location: "header.Content-Encoding" }]);
+    expect((await post(edges, verify, validKey, { "content-encoding": "identity" })).status).toBe(200);
+  });
+
+  test("success is application/json whatever the request accepts, without CORS, cookies or a server's name", async () => {
+    await using edges = await startEdges({ invoke: () => answered });
+    const response = await post(edges, verify, validKey, { accept: "application/problem+json", origin: "https://app.example" });
+    expect(response.headers.get("content-type")).toBe("application/json");
+    for (const name of ["access-control-allow-origin", "set-cookie", "x-powered-by", "server", "cache-control"]) {
+      expect([name, response.headers.get(name)]).toEqual([name, null]);
+    }
+  });
+
+  test.each([
+    ["application/problem+json", "application/problem+json"],
+    ["text/html, application/problem+json;q=0.5", "application/problem+json"],
+    ["application/*", "application/problem+json"],
+    ["*/*", "application/problem+json"],
+    ["application/json", "application/json"],
+    ["text/html", "application/json"],
+  ])("an error for Accept: %s is %s", async (accept, type) => {
+    await using edges = await startEdges();
+    const invalid = await post(edges, verify, "{}", { accept });
+    const missing = await fetch(`${edges.url}/nowhere`, { headers: { accept } });
+    expect([invalid, missing].map((response) => response.headers.get("content-type"))).toEqual([type, type]);
+  });
+
+  test.each([
+    [verify, "workspace_rate_limited", "application/problem+json"],
+    ["/v2/permissions.updatePermission", "workspace_rate_limited", "application/json"],
+    ["/v2/permissions.updateRole", "workspace_rate_limited", "application/json"],
+    ["/v2/identities.deleteIdentity", "workspace_rate_limited", "application/problem+json"],
+    ["/v2/identities.deleteIdentity", "identity_not_found", "application/problem+json"],
+    ["/v2/identities.getIdentity", "identity_not_found", "application/json"],
+  ])("%s answers %s as %s to a client that accepts JSON only", async (path, reason, type) => {
+    const failing = () => Promise.reject(new ServiceError(reason as Reason, "No."));
+    await using edges = await startEdges({ authenticate: failing });
+    const response = await post(edges, path, "{}", { accept: "application/json" });
+    expect(response.headers.get("content-type")).toBe(type);
+  });
+
+  test("answers that hold secrets are not to be stored", async () => {
+    await using edges = await startEdges({ invoke: () => ({ data: { keyId: "key_1", key: "sk_1" } }) });
+    const response = await post(edges, "/v2/keys.createKey", JSON.stringify({ apiId: "api_1" }));
+    expect([response.status, response.headers.get("cache-control")]).toEqual([200, "no-store"]);
+  });
+});
+
+describe("[protocol §5] envelopes", () => {
+  test("success is the response as the codec writes it", async () => {
+    await using edges = await startEdges({
+      invoke: () => ({ data: { valid: true, code: 1, name: "Zoë 🔑", expires: 1_750_000_000_000n } }),
+    });
+    const response = await post(edges, verify);
+    expect(await response.json()).toEqual({
+      meta: { requestId: edges.invocations[0]?.call.requestId },
+      data: { valid: true, code: "VALID", name: "Zoë 🔑", expires: 1_750_000_000_000 },
+    });
+  });
+
+  test("400, 408, 413 and 499 have errors, others do not", async () => {
+    let reason: Reason = "invalid_input";
+    await using edges = await startEdges({ invoke: () => Promise.reject(new ServiceError(reason, "No.")) });
+    const errorsOf = async (next: Reason) => {
+      reason = next;
+      const response = await post(edges, verify);
+      return [response.status, (await envelope(response)).error?.errors];
+    };
+    expect(await errorsOf("invalid_input")).toEqual([400, []]);
+    expect(await errorsOf("permissions_query_syntax_error")).toEqual([400, []]);
+    expect(await errorsOf("request_timeout")).toEqual([408, []]);
+    expect(await errorsOf("client_closed_request")).toEqual([499, []]);
+    expect(await errorsOf("request_body_too_large")).toEqual([413, []]);
+    for (const other of ["insufficient_permissions", "api_not_found", "protected_resource", "service_unavailable"] as const) {
+      expect((await errorsOf(other))[1]).toBeUndefined();
+    }
+  });
+
+  test("request ids are new for every request and never the client's", async () => {
+    await using edges = await startEdges({ invoke: () => answered });
+    const ids = new Set<string>();
+    for (let i = 0; i < 20; i++) {
+      const response = await post(edges, i % 2 ? verify : "/nowhere", validKey, { "x-request-id": "req_mine" });
+      ids.add((await envelope(response)).meta.requestId);
+    }
+    expect(ids.size).toBe(20);
+    expect([...ids].every((id) => requestId.test(id) && id !== "req_mine")).toBe(true);
+  });
+
+  test("401 names the scheme, and headers of the pipeline are on success and failure", async () => {
+    await using edges = await startEdges({
+      invoke: ({ call }) => {
+        call.setHeader("RateLimit-Limit", "5");
+        return call.userAgent === "fail" ? Promise.reject(new ServiceError("api_not_found", "No.")) : answered;
+      },
+    });
+    expect((await fetch(edges.url + verify, { method: "POST" })).headers.get("www-authenticate")).toBe("Bearer");
+    for (const agent of ["ok", "fail"]) {
+      const response = await post(edges, verify, validKey, { "user-agent": agent });
+      expect([agent, response.headers.get("ratelimit-limit")]).toEqual([agent, "5"]);
+    }
+  });
+
+  test("what is no ServiceError is a 500 that says nothing of it", async () => {
+    await using edges = await startEdges({ invoke: () => Promise.reject(new TypeError("secret internals")) });
+    const response = await post(edges, verify);
+    const text = await response.text();
+    expect(response.status).toBe(500);
+    expect(text).not.toContain("internals");
+    expect(edges.faults.splice(0)).toMatchObject([{ message: "secret internals" }]);
+  });
+
+  test("a response that cannot be written is a 500", async () => {
+    await using edges = await startEdges({ invoke: () => ({ data: { valid: true, code: 1, expires: "soon" } }) });
+    expect((await post(edges, verify)).status).toBe(500);
+    expect(edges.faults.splice(0)).toHaveLength(1);
+  });
+});
+
+describe("[protocol §2] order of checks", () => {
+  test("path and method come before credentials, credentials before everything in the body", async () => {
+    await using edges = await startEdges({ maxBodyBytes: 10 });
+    const bare = (path: string, method = "POST") => fetch(edges.url + path, { method, body: method === "POST" ? "x".repeat(20) : null });
+    expect((await bare("/v2/keys.nothing")).status).toBe(404);
+    expect((await bare(verify, "GET")).status).toBe(405);
+    expect((await bare(verify)).status).toBe(401);
+    expect(edges.invocations).toEqual([]);
+  });
+
+  test("size comes before content type, content type before JSON, and nothing before the pipeline's own first step", async () => {
+    await using edges = await startEdges({ maxBodyBytes: 10 });
+    expect((await post(edges, verify, "x".repeat(11), { "content-type": "text/plain" })).status).toBe(413);
+    const response = await post(edges, verify, "not json", { "content-type": "text/plain" });
+    expect((await envelope(response)).error?.errors).toMatchObject([{ location: "header.Content-Type" }]);
+    expect(edges.invocations).toHaveLength(1);
+  });
+
+  test("the body is not waited for when the credentials are refused", async () => {
+    await using edges = await startEdges();
+    const head = `POST ${verify} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500000\r\n\r\n{`;
+    const connection = await openRaw(edges.port);
+    await connection.send(head);
+    expect(parseResponse(await connection.until(/\}$/)).status).toBe(401);
+    connection.socket.destroy();
+  });
+});
+
+describe("[protocol §3, §6] bodies", () => {
+  test("all violations of a body reach the pipeline at once, with the message's procedure", async () => {
+    await using edges = await startEdges();
+    const response = await post(edges, "/v2/ratelimit.limit", JSON.stringify({ namespace: 5, limit: 0, foo: 1 }));
+    expect(response.status).toBe(400);
+    const { error } = await envelope(response);
+    const locations = (error?.errors ?? []).map(({ location }) => location);
+    expect(locations.sort()).toEqual(["body.duration", "body.foo", "body.identifier", "body.limit", "body.namespace"]);
+    expect(edges.invocations[0]?.call.method.name).toBe("Limit");
+  });
+
+  test.each(["", "   ", "{", "{}x", "{'a':1}", "{a:1}", "NaN", "/* c */{}"])(
+    "undecodable body %j is one violation at body, with a fix",
+    async (body) => {
+      await using edges = await startEdges();
+      const response = await post(edges, verify, body);
+      expect((await envelope(response)).error?.errors).toEqual([
+        { location: "body", message: expect.any(String), fix: expect.any(String) },
+      ]);
+    },
+  );
+
+  test("multiLimit takes an array, everything else an object", async () => {
+    await using edges = await startEdges({ invoke: () => ({ data: { passed: true, limits: [] } }) });
+    const entry = { namespace: "a", identifier: "b", limit: 1, duration: 1000 };
+    expect((await post(edges, "/v2/ratelimit.multiLimit", JSON.stringify([entry]))).status).toBe(200);
+    const wrong = await post(edges, "/v2/ratelimit.multiLimit", JSON.stringify([entry, { ...entry, limit: 0 }]));
+    expect((await envelope(wrong)).error?.errors).toMatchObject([{ location: "body[1].limit" }]);
+    expect((await post(edges, "/v2/ratelimit.multiLimit", JSON.stringify({ entries: [entry] }))).status).toBe(400);
+    expect((await post(edges, verify, "[]")).status).toBe(400);
+  });
+});

@@ -1,0 +1,97 @@
+import type { Message } from "@bufbuild/protobuf";
+import { type Caller, unrestrictedGrants } from "../../../src/domain/authorization.ts";
+import { systemClock } from "../../../src/domain/clock.ts";
+import { invalidInput, type Reason, ServiceError, type Violation } from "../../../src/domain/errors.ts";
+import { createConnectEdge } from "../../../src/rpc/connect.ts";
+import { createDispatcher } from "../../../src/rpc/dispatch.ts";
+import { createGateway } from "../../../src/rpc/gateway.ts";
+import { createHealthService, type HealthService } from "../../../src/rpc/health.ts";
+import type { IncomingCall, Pipeline } from "../../../src/rpc/incomingCall.ts";
+import { createListener, type Listener } from "../../../src/rpc/listener.ts";
+import type { Certificate } from "../../../src/rpc/tls.ts";
+import { services } from "../../../src/service.ts";
+
+export const errorsBaseUrl = "https://docs.example/latchkey/";
+
+/** What the fake pipeline was asked to do. */
+export interface Invocation {
+  readonly call: IncomingCall;
+  readonly message: Message;
+  readonly violations: readonly Violation[];
+}
+
+type Answer = object | Promise<object>;
+
+export interface EdgesOptions {
+  readonly maxBodyBytes?: number;
+  readonly certificate?: Certificate;
+  /** The response without its meta, or an error. */
+  readonly invoke?: (invocation: Invocation) => Answer;
+  readonly authenticate?: Pipeline["authenticate"];
+}
+
+/** The edges on a port of their own, over a pipeline that does nothing but what the test says. */
+export interface Edges extends AsyncDisposable {
+  readonly listener: Listener;
+  readonly port: number;
+  readonly url: string;
+  readonly health: HealthService;
+  readonly invocations: Invocation[];
+  readonly refused: { readonly method: string | undefined; readonly reason: Reason }[];
+  /** Defects; checked to be empty when the edges are disposed of, unless the test took them out. */
+  readonly faults: unknown[];
+}
+
+export const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
+
+const authenticate: Pipeline["authenticate"] = ({ authorization }) => {
+  if (authorization === undefined) throw new ServiceError("authentication_missing", "The header Authorization is missing.");
+  return caller;
+};
+
+export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => {
+  const { maxBodyBytes = 10_485_760, certificate, invoke = () => ({}) } = options;
+  const invocations: Invocation[] = [];
+  const refused: { method: string | undefined; reason: Reason }[] = [];
+  const faults: unknown[] = [];
+  const pipeline: Pipeline = {
+    authenticate: options.authenticate ?? authenticate,
+    invoke: async (call, _caller, message, violations) => {
+      const invocation = { call, message, violations };
+      invocations.push(invocation);
+      if (violations.length > 0) throw invalidInput("The request failed validation.", violations);
+      return { ...(await invoke(invocation)), meta: { requestId: call.requestId } };
+    },
+  };
+  const observer = {
+    refused: (method: { readonly name: string } | undefined, reason: Reason) => void refused.push({ method: method?.name, reason }),
+    fault: (_requestId: string, error: unknown) => void faults.push(error),
+  };
+  const health = createHealthService(services);
+  health.setState("serving");
+  const shared = { services, pipeline, clock: systemClock, errorsBaseUrl, maxBodyBytes, observer, health };
+  const handler = createDispatcher(createGateway(shared), createConnectEdge(shared));
+  const listener = await createListener({
+    host: "127.0.0.1",
+    port: 0,
+    certificate,
+    handler,
+    errorsBaseUrl,
+    clock: systemClock,
+    onFault: (error) => faults.push(error),
+  });
+  const { port } = listener.address;
+  return {
+    listener,
+    port,
+    url: `${certificate ? "https" : "http"}://127.0.0.1:${port}`,
+    health,
+    invocations,
+    refused,
+    faults,
+    [Symbol.asyncDispose]: async () => {
+      await listener.stop(0);
+      if (faults.length > 0) throw new AggregateError(faults, "the edges reported faults");
+    },
+  };
+};

@@ -4,14 +4,14 @@
  */
 
 /** A value that filters can compare. Dates appear only in the field that an index declares as its expiry. */
-export type Comparable = string | number | boolean | Date;
+type Comparable = string | number | boolean | Date;
 
 /** Every document has a text id. */
 export interface Identified {
   readonly _id: string;
 }
 
-export interface Operators<T> {
+interface Operators<T> {
   readonly $in?: readonly T[];
   readonly $gt?: T;
   readonly $gte?: T;
@@ -23,8 +23,7 @@ export interface Operators<T> {
   readonly $regex?: string;
 }
 
-export type Condition<T> =
-  NonNullable<T> extends Comparable ? NonNullable<T> | Operators<NonNullable<T>> : Pick<Operators<never>, "$exists">;
+type Condition<T> = NonNullable<T> extends Comparable ? NonNullable<T> | Operators<NonNullable<T>> : Pick<Operators<never>, "$exists">;
 
 /** All conditions must hold. `$or` needs at least one member. */
 export type Filter<D> = { readonly [K in keyof D]?: Condition<D[K]> } & { readonly $or?: readonly Filter<D>[] };
@@ -69,7 +68,7 @@ export interface UpdateOptions extends OperationOptions {
   readonly upsert?: boolean;
 }
 
-export interface FindAndUpdateOptions extends UpdateOptions {
+interface FindAndUpdateOptions extends UpdateOptions {
   readonly returnDocument: "before" | "after";
 }
 
@@ -79,7 +78,7 @@ export interface UpdateResult {
   readonly upsertedCount: number;
 }
 
-export interface DeleteResult {
+interface DeleteResult {
   readonly deletedCount: number;
 }
 

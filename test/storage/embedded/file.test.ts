@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
 import { columnValues } from "../../../src/storage/embedded/columns.ts";
@@ -151,6 +152,34 @@ describe("the embedded store's file", () => {
       await mkdir(join(parent, "missing"));
       await queue.write({ kind: "touch" });
       await queue.close();
+    });
+
+    test("a writer that dies fails what it had; what was acknowledged is there, and the next write starts another", async () => {
+      const file = join(parent, "died.sqlite");
+      const { promise: created, resolve } = Promise.withResolvers<Worker>();
+      process.once("worker", resolve);
+      const queue = queueOn(file);
+      await queue.write({ kind: "define", collections: ["keys"] });
+      const ids = Array.from({ length: 5000 }, () => unique("key"));
+      const writes = Promise.allSettled(ids.map((id) => queue.write(insert(id))));
+      await new Promise(setImmediate);
+      await (await created).terminate();
+      const outcomes = await writes;
+      expect(outcomes.some(({ status }) => status === "rejected")).toBe(true);
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ name: "StoreUnavailableError", outcomeUnknown: true });
+      }
+      await queue.write(insert(unique("key")));
+      await queue.close();
+      const reader = new DatabaseSync(file);
+      const stored = new Set(
+        reader
+          .prepare('SELECT id FROM "keys"')
+          .all()
+          .map(({ id }) => id),
+      );
+      reader.close();
+      expect(ids.filter((id, position) => outcomes[position]?.status === "fulfilled" && !stored.has(id))).toEqual([]);
     });
 
     test("a write that waits is dropped when its signal is aborted", async () => {

@@ -18,8 +18,8 @@ export interface Target {
   readonly call: Pick<LoadRequest, "url" | "protocol" | "headers" | "body">;
 }
 
-/** The arguments of Node with which `npm start` runs the service. */
-const startArguments = packageJson.scripts.start.split(" ").slice(1);
+/** The arguments of Node with which `npm start` (`exec node …`) runs the service. */
+const startArguments = packageJson.scripts.start.split(" ").slice(2);
 
 export interface BenchService {
   readonly server: ServerProcess;

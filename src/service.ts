@@ -9,8 +9,11 @@ import { RootKeysService } from "../gen/latchkey/v2/root_keys_pb.ts";
 import type { Config } from "./config.ts";
 import { type Clock, systemClock } from "./domain/clock.ts";
 import { createAdminServer } from "./rpc/admin.ts";
+import { createConnectEdge } from "./rpc/connect.ts";
+import { createDispatcher } from "./rpc/dispatch.ts";
 import type { EdgeObserver } from "./rpc/edgeObserver.ts";
 import { createGateway } from "./rpc/gateway.ts";
+import { createHealthService } from "./rpc/health.ts";
 import { createListener, type Listener } from "./rpc/listener.ts";
 import { procedureName } from "./rpc/procedureName.ts";
 import { readCertificate } from "./rpc/tls.ts";
@@ -81,7 +84,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
   };
   const { errorsBaseUrl, maxBodyBytes, host, port, tls } = config;
-  const handler = createGateway({ services, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer });
+  const health = createHealthService(services);
+  const edge = { services, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer };
+  const handler = createDispatcher(createGateway(edge), createConnectEdge({ ...edge, health }));
 
   let ready = false;
   let listener: Listener | undefined;
@@ -106,12 +111,14 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     feed.start();
     auditMover.start();
     ready = true;
+    health.setState("serving");
     const shownHost = listener.address.host.includes(":") ? `[${listener.address.host}]` : listener.address.host;
     return { url: `${tls ? "https" : "http"}://${shownHost}:${listener.address.port}`, adminUrl };
   };
 
   const release = async (): Promise<void> => {
     ready = false;
+    health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
     await listener?.stop();
     await limiter.stop();

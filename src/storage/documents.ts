@@ -66,12 +66,26 @@ export interface StoredRefill {
 
 export interface ApiDocument extends AuditedDocument {
   readonly name: string;
+  /** Addresses and networks that may verify its keys; absent = any. */
+  readonly ipAllowlist?: readonly string[];
+}
+
+/** A text encrypted with one of the configured keys. */
+export interface EncryptedText {
+  /** Which of them. */
+  readonly keyId: string;
+  /** Base64 of nonce, ciphertext and authentication tag. */
+  readonly ciphertext: string;
 }
 
 export interface KeyDocument extends AuditedDocument {
   readonly apiId: string;
-  /** Base64 SHA-256 of the key; absent once the key was erased. */
+  /** Base64 SHA-256 of the key, or what another system computed while `pendingMigrationId` stands; absent once erased. */
   readonly hash?: string;
+  /** The migration it was imported with, until the first verification replaces its hash. */
+  readonly pendingMigrationId?: string;
+  /** The key itself, if it is recoverable. */
+  readonly encrypted?: EncryptedText;
   readonly start: string;
   readonly prefix?: string;
   readonly byteLength?: number;
@@ -152,6 +166,12 @@ export interface CounterDocument extends BaseDocument {
   readonly expireAt: Date;
 }
 
+/** Import of keys that another system hashed (keys §7). */
+export interface MigrationDocument extends BaseDocument {
+  readonly algorithm: "sha256" | "github.com/seamapi/prefixed-api-key";
+  readonly createdAt: number;
+}
+
 /** One batch of ids whose objects changed; nodes poll these to drop what they cache. */
 export interface ChangeDocument extends BaseDocument {
   readonly node: string;
@@ -187,6 +207,7 @@ export interface Documents {
   readonly rootKeys: RootKeyDocument;
   readonly namespaces: NamespaceDocument;
   readonly overrides: OverrideDocument;
+  readonly migrations: MigrationDocument;
   readonly counters: CounterDocument;
   readonly changes: ChangeDocument;
   readonly audit: AuditLogDocument;

@@ -1,5 +1,5 @@
 import { notDeleted, withEvents } from "./audited.ts";
-import type { OperationOptions, Update } from "./collection.ts";
+import type { Filter, OperationOptions, Update } from "./collection.ts";
 import { type AuditEvent, type KeyDocument, WORKSPACE_ID } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { createKeyedMutex } from "./keyedMutex.ts";
@@ -14,6 +14,8 @@ export const hashTag = (hash: string): string => `hash:${hash}`;
 export interface KeyChange {
   readonly update: Update<KeyDocument>;
   readonly events: readonly AuditEvent[];
+  /** The change depends on the balance, too: it is decided again when that has moved. */
+  readonly dependsOnBalance?: boolean;
 }
 
 export interface KeysRepository {
@@ -24,10 +26,14 @@ export interface KeysRepository {
   readonly insert: (key: KeyDocument, options?: OperationOptions) => Promise<void>;
   /**
    * Changes the configuration of a key: `decide` gets the key as it is and says what to write, or throws. Concurrent
-   * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the key that was
-   * changed as it was before, or null when there is none (any more).
+   * changes are serialised, on any number of nodes; `decide` may run more than once, and returns undefined when there
+   * is nothing to write. Resolves to the key as it was before the change, or null when there is none (any more).
    */
-  readonly modify: (keyId: string, decide: (key: KeyDocument) => KeyChange, options?: OperationOptions) => Promise<KeyDocument | null>;
+  readonly modify: (
+    keyId: string,
+    decide: (key: KeyDocument) => KeyChange | undefined,
+    options?: OperationOptions,
+  ) => Promise<KeyDocument | null>;
   /** Marks the key as deleted; its hash stays taken. False when it already was. */
   readonly delete: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
   /** Deletes for good: the hash is free again at once, the row goes when its events have been moved. */
@@ -38,6 +44,12 @@ export interface KeysRepository {
    */
   readonly spend: (keyId: string, amount: number) => Promise<KeyDocument | null>;
 }
+
+/** Matches the key as long as it has the same balance and the same refills in it. */
+const balanceOf = ({ remaining, refilledAt }: KeyDocument): Filter<KeyDocument> => ({
+  remaining: remaining ?? { $exists: false },
+  refilledAt: refilledAt ?? { $exists: false },
+});
 
 /** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
 export const createKeysRepository = (store: Store, announce: (ids: readonly string[]) => void): KeysRepository => {
@@ -75,10 +87,13 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
         for (let attempt = 0; attempt < MODIFY_ATTEMPTS; attempt++) {
           const key = await find(keyId, options);
           if (key === null) return null;
-          const { update, events } = decide(key);
+          const change = decide(key);
+          if (change === undefined) return key;
+          const { update, events, dependsOnBalance = false } = change;
+          const unchanged = { revision: key.revision, ...(dependsOnBalance ? balanceOf(key) : {}) };
           const guarded = withEvents<KeyDocument>({ ...update, $inc: { ...update.$inc, revision: 1 } }, events);
           try {
-            const result = await keys.updateOne({ _id: keyId, revision: key.revision, ...notDeleted }, guarded, options);
+            const result = await keys.updateOne({ _id: keyId, ...unchanged, ...notDeleted }, guarded, options);
             if (result.matchedCount === 1) return key;
           } finally {
             announce([keyId]);
@@ -92,7 +107,7 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
         key,
         {
           $set: { deletedAt: now, erased: true, permissionIds: [], roleIds: [], ratelimits: [], start: "" },
-          $unset: { hash: "", meta: "", name: "", identityId: "" },
+          $unset: { hash: "", pendingMigrationId: "", encrypted: "", meta: "", name: "", identityId: "" },
         },
         events,
         options,

@@ -1,4 +1,5 @@
 import type { KeysRepository } from "../storage/keys.ts";
+import { refillCredits } from "./refillCredits.ts";
 
 /** More than this many spends of one key never wait for the same write. */
 const BATCH = 1_000;
@@ -15,14 +16,29 @@ export interface CreditSpender {
    * Takes `cost` (0 or more) from the key's balance, or nothing. Exact over any number of nodes. Rejects with
    * `StoreUnavailableError`, after which it is unknown whether the credits were taken.
    */
-  readonly spend: (keyId: string, cost: number) => Promise<Spend>;
+  readonly spend: (keyId: string, cost: number, refill?: DueRefill) => Promise<Spend>;
+  /** Runs `task` between two spends of the key on this node, so that a change of the balance seldom has to be repeated. */
+  readonly between: <T>(keyId: string, task: () => Promise<T>) => Promise<T>;
+}
+
+/** A refill is due at `now` as far as the caller knows; it is brought in before the spend. */
+export interface DueRefill {
+  readonly now: number;
 }
 
 interface Member {
   readonly cost: number;
+  readonly refill: DueRefill | undefined;
   readonly resolve: (spend: Spend) => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** Something else that waits for its turn among the spends. */
+interface Task {
+  readonly run: () => Promise<void>;
+}
+
+type Waiting = Member | Task;
 
 /** The members, in order of arrival, that a balance of `available` can pay; those behind one that does not fit still may. */
 const affordable = (members: readonly Member[], available: number): Set<Member> => {
@@ -46,10 +62,10 @@ const total = (members: Iterable<Member>): number => {
  * Concurrent spends of one key become one conditional write (DESIGN §4). Members are served in order of arrival, with
  * balances computed backwards from the one the store returned. If their sum is refused, the balance is read and those
  * that fit are sent alone: a member is denied only against a balance that the store returned after its predecessors
- * were spent.
+ * were spent. Refills that are due are brought in before them.
  */
 export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
-  const queues = new Map<string, Member[]>();
+  const queues = new Map<string, Waiting[]>();
 
   /** Spends for all of `members`, or nothing. */
   const spendTogether = async (keyId: string, members: readonly Member[]): Promise<boolean> => {
@@ -82,32 +98,56 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
     return members.filter((member) => !fitting.has(member));
   };
 
-  const drain = async (keyId: string, queue: Member[]): Promise<void> => {
-    while (queue.length > 0) {
-      const members = queue.splice(0, BATCH);
-      try {
-        queue.unshift(...(await serve(keyId, members)));
-      } catch (error) {
-        // Those who were served already do not hear of it: a settled promise stays as it is.
-        for (const member of members) member.reject(error);
+  /** Takes the members at the head of the queue that can be served together. */
+  const takeMembers = (queue: Waiting[]): Member[] => {
+    const end = queue.findIndex((waiting) => "run" in waiting);
+    return queue.splice(0, Math.min(end === -1 ? queue.length : end, BATCH)) as Member[];
+  };
+
+  const serveMembers = async (keyId: string, queue: Waiting[]): Promise<void> => {
+    const members = takeMembers(queue);
+    try {
+      const due = members.find((member) => member.refill !== undefined)?.refill;
+      if (due) await refillCredits(keys, keyId, due.now);
+      queue.unshift(...(await serve(keyId, members)));
+    } catch (error) {
+      // Those who were served already do not hear of it: a settled promise stays as it is.
+      for (const member of members) member.reject(error);
+    }
+  };
+
+  const drain = async (keyId: string, queue: Waiting[]): Promise<void> => {
+    for (let first = queue[0]; first !== undefined; first = queue[0]) {
+      if ("run" in first) {
+        queue.shift();
+        await first.run();
+      } else {
+        await serveMembers(keyId, queue);
       }
     }
     queues.delete(keyId);
   };
 
+  const enqueue = (keyId: string, waiting: Waiting): void => {
+    const queue = queues.get(keyId);
+    if (queue) {
+      queue.push(waiting);
+    } else {
+      const fresh = [waiting];
+      queues.set(keyId, fresh);
+      void drain(keyId, fresh);
+    }
+  };
+
   return {
-    spend: (keyId, cost) => {
+    spend: (keyId, cost, refill) => {
       const { promise, resolve, reject } = Promise.withResolvers<Spend>();
-      const member: Member = { cost, resolve, reject };
-      const queue = queues.get(keyId);
-      if (queue) {
-        queue.push(member);
-      } else {
-        const fresh: Member[] = [];
-        queues.set(keyId, fresh);
-        fresh.push(member);
-        void drain(keyId, fresh);
-      }
+      enqueue(keyId, { cost, refill, resolve, reject });
+      return promise;
+    },
+    between: <T>(keyId: string, task: () => Promise<T>) => {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      enqueue(keyId, { run: () => task().then(resolve, reject) });
       return promise;
     },
   };

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
-import type { IdentityDocument, KeyDocument, PermissionDocument, RoleDocument } from "../storage/documents.ts";
+import type { IdentityDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../storage/documents.ts";
 import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import { autoAppliedChecks, type LimitCheck } from "./ratelimitChecks.ts";
 
@@ -30,6 +30,8 @@ export interface VerificationEntry {
   readonly autoApplied: readonly LimitCheck[];
   /** The balance that this node saw last; undefined = unlimited. Only the store decides a spend. */
   balance: number | undefined;
+  readonly refill: StoredRefill | undefined;
+  readonly refilledAt: number | undefined;
 }
 
 /** Metadata as it is shown: absent when there is none or when it is empty. */
@@ -78,5 +80,7 @@ export const buildVerificationEntry = ({ key, identity, roles, permissions }: En
     limits,
     autoApplied: autoAppliedChecks(limits.values()),
     balance: key.remaining,
+    refill: key.refill,
+    refilledAt: key.refilledAt,
   };
 };

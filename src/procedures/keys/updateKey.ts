@@ -8,6 +8,8 @@ import type { IdentitiesRepository } from "../../storage/identities.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
+import type { CreditSpender } from "../../verification/creditSpender.ts";
+import { refillChange, withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call, Procedure } from "../call.ts";
 import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
@@ -16,6 +18,7 @@ import { findRoles } from "./findRoles.ts";
 import { linkIdentity, permissionEvents, roleEvents, storeMeta, storeRatelimits, storeRefill } from "./keyConfiguration.ts";
 
 export interface UpdateKeyDeps extends FindKeyDeps {
+  readonly credits: CreditSpender;
   readonly identities: IdentitiesRepository;
   readonly permissions: PermissionsRepository;
   readonly roles: RolesRepository;
@@ -61,7 +64,11 @@ const changeCredits = (credits: UpdateKeyRequest["credits"], key: KeyDocument, c
   if (credits?.kind.case !== "value") return;
   const { remaining, refill } = credits.kind.value;
   if (remaining?.kind.case === "null") changes.unset("remaining", "refill", "refilledAt");
-  if (remaining?.kind.case === "value") changes.set("remaining", Number(remaining.kind.value));
+  if (remaining?.kind.case === "value") {
+    changes.set("remaining", Number(remaining.kind.value));
+    // The new balance discards what was due before it.
+    if (key.refilledAt !== undefined) changes.set("refilledAt", withDueRefills(key, now).refilledAt ?? now);
+  }
   if (refill?.kind.case === "null") changes.unset("refill", "refilledAt");
   if (refill?.kind.case === "value") {
     const finite = remaining === undefined ? key.remaining !== undefined : remaining.kind.case === "value";
@@ -70,6 +77,13 @@ const changeCredits = (credits: UpdateKeyRequest["credits"], key: KeyDocument, c
     // A new refill waits for the next scheduled instant after it was configured (keys §1.9).
     changes.set("refilledAt", now);
   }
+};
+
+/** What is due under the old schedule is brought in before the schedule changes, unless a new balance discards it. */
+const dueBefore = (credits: UpdateKeyRequest["credits"], key: KeyDocument, now: number): KeyChange | undefined => {
+  if (credits?.kind.case !== "value") return undefined;
+  const { remaining, refill } = credits.kind.value;
+  return remaining === undefined && refill !== undefined ? refillChange(key, now) : undefined;
 };
 
 /** The fields that need nothing but the request and the key. */
@@ -112,13 +126,15 @@ export const updateKey =
     const source = auditSource(call);
     const decide = (key: KeyDocument): KeyChange => {
       const changes = createChanges();
+      const due = dueBefore(request.credits, key, call.receivedAt);
+      if (due?.update.$set?.remaining !== undefined) changes.set("remaining", due.update.$set.remaining);
       changes.set("updatedAt", call.receivedAt);
       changeFields(request, key, changes, call.receivedAt);
       if (request.externalId?.kind.case === "null") changes.unset("identityId");
       if (identity) changes.set("identityId", identity._id);
 
       const target = resource("key", key._id, key.name);
-      const events: AuditEvent[] = [auditEvent(source, "key.update", `Updated key ${key._id}`, target)];
+      const events: AuditEvent[] = [...(due?.events ?? []), auditEvent(source, "key.update", `Updated key ${key._id}`, target)];
       if (newPermissions) {
         const ids = newPermissions.map((permission) => permission._id);
         changes.set("permissionIds", ids);
@@ -157,8 +173,10 @@ export const updateKey =
           ),
         );
       }
-      return { update: changes.update(), events };
+      return { update: changes.update(), events, dependsOnBalance: request.credits !== undefined };
     };
-    if ((await deps.keys.modify(request.keyId, decide, call)) === null) throw keyNotFound(request.keyId);
+    const modify = () => deps.keys.modify(request.keyId, decide, call);
+    const changed = await (request.credits === undefined ? modify() : deps.credits.between(request.keyId, modify));
+    if (changed === null) throw keyNotFound(request.keyId);
     return { data: {} };
   };

@@ -12,6 +12,7 @@ import {
 import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
 import { hashKey } from "../../domain/keySecret.ts";
 import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../domain/permissionQuery.ts";
+import { bringInRefills, type Refillable } from "../../domain/refill.ts";
 import type { CheckResult, Limiter } from "../../ratelimit/limiter.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { type LimitCheck, limitChecks, type RequestedLimit } from "../../verification/ratelimitChecks.ts";
@@ -87,6 +88,16 @@ const requestedLimits = (request: VerifyKeyRequest): readonly RequestedLimit[] =
         duration: duration === undefined ? undefined : Number(duration),
       }));
 
+const entryCredits = ({ balance, refill, refilledAt }: VerificationEntry): Refillable => ({
+  ...(balance === undefined ? {} : { remaining: balance }),
+  ...(refill === undefined ? {} : { refill }),
+  ...(refilledAt === undefined ? {} : { refilledAt }),
+});
+
+/** The balance that this node saw last, with the refills that are due since. */
+const balanceAt = (entry: VerificationEntry, now: number): number | undefined =>
+  bringInRefills(entryCredits(entry), now)?.remaining ?? entry.balance;
+
 /** Decided by the key and the request alone, in the order of verify §6, steps 6 to 9. */
 const refusal = (entry: VerificationEntry, query: PermissionQuery | undefined, now: number): VerificationCode | undefined => {
   if (!entry.enabled) return VerificationCode.DISABLED;
@@ -118,7 +129,7 @@ export const verifyKey = ({
     if (entry === undefined) return NOT_FOUND;
 
     const refused = refusal(entry, query, call.receivedAt);
-    if (refused !== undefined) return answer(entry, refused, entry.balance, undefined);
+    if (refused !== undefined) return answer(entry, refused, balanceAt(entry, call.receivedAt), undefined);
 
     let ratelimits: Data["ratelimits"];
     const checks = limitChecks(entry, requestedLimits(request));
@@ -126,12 +137,13 @@ export const verifyKey = ({
       const checked = limiter.check(checks, call.receivedAt);
       const { passed, results } = checked instanceof Promise ? await checked : checked;
       ratelimits = showChecks(checks, results);
-      if (!passed) return answer(entry, VerificationCode.RATE_LIMITED, entry.balance, ratelimits);
+      if (!passed) return answer(entry, VerificationCode.RATE_LIMITED, balanceAt(entry, call.receivedAt), ratelimits);
     }
 
     if (entry.balance === undefined) return answer(entry, VerificationCode.VALID, undefined, ratelimits);
     const cost = request.credits?.cost;
-    const spend = await credits.spend(entry.keyId, cost === undefined ? 1 : Number(cost));
+    const due = bringInRefills(entryCredits(entry), call.receivedAt) === undefined ? undefined : { now: call.receivedAt };
+    const spend = await credits.spend(entry.keyId, cost === undefined ? 1 : Number(cost), due);
     if (spend.outcome === "gone") return NOT_FOUND;
     if (spend.outcome === "unlimited") return answer(entry, VerificationCode.VALID, undefined, ratelimits);
     entry.balance = spend.balance;

@@ -13,6 +13,7 @@ const collections: Readonly<Record<CollectionName, true>> = {
   namespaces: true,
   overrides: true,
   counters: true,
+  migrations: true,
   changes: true,
   audit: true,
   leases: true,

@@ -1,0 +1,76 @@
+import {
+  CreditOperation,
+  type UpdateCreditsRequest,
+  type UpdateCreditsRequestSchema,
+  type UpdateCreditsResponseSchema,
+} from "../../../gen/latchkey/v2/keys_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { invalidInput, type ServiceError } from "../../domain/errors.ts";
+import { MAX_CREDITS } from "../../domain/refill.ts";
+import type { KeyDocument } from "../../storage/documents.ts";
+import type { KeyChange } from "../../storage/keys.ts";
+import type { CreditSpender } from "../../verification/creditSpender.ts";
+import { refillChange, withDueRefills } from "../../verification/refillCredits.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
+import { showRefill } from "./keyObject.ts";
+
+export interface UpdateCreditsDeps extends FindKeyDeps {
+  readonly credits: CreditSpender;
+}
+
+const refused = (message: string, fix: string): ServiceError => invalidInput(message, [{ location: "body.value", message, fix }]);
+
+/** The balance after the operation; undefined = unlimited. Throws 400 for what cannot be done to this balance. */
+const newBalance = (operation: CreditOperation, value: number | undefined, current: number | undefined): number | undefined => {
+  if (operation === CreditOperation.SET) return value;
+  if (current === undefined) {
+    throw refused("The key has unlimited credits, which can be neither incremented nor decremented.", "Set a balance first.");
+  }
+  const amount = value ?? 0;
+  if (operation === CreditOperation.DECREMENT) return Math.max(0, current - amount);
+  if (amount > MAX_CREDITS - current) throw refused(`The balance would exceed ${MAX_CREDITS}.`, "Increment by less, or set the balance.");
+  return current + amount;
+};
+
+/** Sets, increases or decreases the balance; concurrent changes and spends all count (keys §9). */
+export const updateCredits =
+  (deps: UpdateCreditsDeps): Procedure<typeof UpdateCreditsRequestSchema, typeof UpdateCreditsResponseSchema> =>
+  async (request: UpdateCreditsRequest, call) => {
+    const { keyId, operation } = request;
+    const found = await findKey(deps, keyId, call);
+    requirePermissions(call.caller, ["api.update_key", found.apiId]);
+    const value = request.value?.kind.case === "value" ? Number(request.value.kind.value) : undefined;
+    const now = call.receivedAt;
+
+    let after: KeyDocument = found;
+    const decide = (key: KeyDocument): KeyChange => {
+      // A set discards what is due; anything else adds to it, and to the event of its own that it brings.
+      const due = operation === CreditOperation.SET ? undefined : refillChange(key, now);
+      const current = withDueRefills(key, now);
+      const remaining = newBalance(operation, value, current.remaining);
+      const event = auditEvent(auditSource(call), "key.update", `Updated credits of key ${keyId}`, resource("key", keyId, key.name));
+      const events = [...(due?.events ?? []), event];
+      const { remaining: _, refill, refilledAt, ...rest } = current;
+      if (remaining === undefined) {
+        after = rest;
+        const update = { $set: { updatedAt: now }, $unset: { remaining: "", refill: "", refilledAt: "" } } as const;
+        return { update, events, dependsOnBalance: true };
+      }
+      after = { ...current, remaining };
+      const marks = refilledAt === undefined ? {} : { refilledAt };
+      return { update: { $set: { updatedAt: now, remaining, ...marks } }, events, dependsOnBalance: true };
+    };
+    const changed = await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));
+    if (changed === null) throw keyNotFound(keyId);
+    return {
+      data: {
+        remaining: {
+          kind: after.remaining === undefined ? { case: "null", value: 0 } : { case: "value", value: BigInt(after.remaining) },
+        },
+        ...(after.refill === undefined ? {} : { refill: showRefill(after.refill) }),
+      },
+    };
+  };

@@ -1,0 +1,26 @@
+import type { WhoamiRequestSchema, WhoamiResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
+import { ServiceError } from "../../domain/errors.ts";
+import { hashKey } from "../../domain/keySecret.ts";
+import { withDueRefills } from "../../verification/refillCredits.ts";
+import type { Procedure } from "../call.ts";
+import type { FindKeyDeps } from "./findKey.ts";
+import { type KeyObjectDeps, keyObject } from "./keyObject.ts";
+
+/**
+ * Looks a key up by its secret, without verifying it (keys §8). A key of an API that the caller may not read is
+ * answered just like an unknown one.
+ */
+export const whoami =
+  (deps: FindKeyDeps & KeyObjectDeps): Procedure<typeof WhoamiRequestSchema, typeof WhoamiResponseSchema> =>
+  async (request, call) => {
+    if (!allowsAny(call.caller, "api.read_key")) throw insufficientPermissions([["api.read_key", "*"]]);
+    const key = await deps.keys.findByHash(hashKey(request.key), call);
+    const visible =
+      key !== null &&
+      key.pendingMigrationId === undefined &&
+      allows(call.caller, "api.read_key", key.apiId) &&
+      (await deps.apis.find(key.apiId, call)) !== null;
+    if (!visible) throw new ServiceError("key_not_found", "No key has this secret.");
+    return { data: await keyObject(deps, withDueRefills(key, call.receivedAt), call) };
+  };

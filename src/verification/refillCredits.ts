@@ -1,0 +1,37 @@
+import { auditEvent, resource } from "../audit/auditEvent.ts";
+import { createId } from "../domain/ids.ts";
+import { bringInRefills, type Refilled } from "../domain/refill.ts";
+import type { AuditEvent, KeyDocument } from "../storage/documents.ts";
+import type { KeyChange, KeysRepository } from "../storage/keys.ts";
+
+/** One event per application, by the service itself, with the old and the new balance (keys §1.9). */
+const refillEvent = ({ _id, name, remaining }: KeyDocument, refilled: Refilled, now: number): AuditEvent => {
+  const source = { actor: { type: "system", id: "system" }, correlationId: createId("cor", now), now } as const;
+  const display = `Refilled key ${_id}: ${refilled.count} scheduled, balance ${remaining} to ${refilled.remaining}`;
+  return auditEvent(source, "key.update", display, resource("key", _id, name));
+};
+
+/** The write that brings in what is due at `now`; undefined when nothing is. */
+export const refillChange = (key: KeyDocument, now: number): KeyChange | undefined => {
+  const refilled = bringInRefills(key, now);
+  if (refilled === undefined) return undefined;
+  const { remaining, refilledAt } = refilled;
+  return {
+    update: { $set: { remaining, refilledAt, updatedAt: Math.max(key.updatedAt ?? 0, refilledAt) } },
+    events: [refillEvent(key, refilled, now)],
+    dependsOnBalance: true,
+  };
+};
+
+/** Brings due refills into the stored balance, exactly once over any number of nodes: the old mark guards the write. */
+export const refillCredits = async (keys: KeysRepository, keyId: string, now: number): Promise<void> => {
+  await keys.modify(keyId, (key) => refillChange(key, now));
+};
+
+/** The key as it is for readers at `now`, with what is due in its balance, without writing it. */
+export const withDueRefills = (key: KeyDocument, now: number): KeyDocument => {
+  const refilled = bringInRefills(key, now);
+  if (refilled === undefined) return key;
+  const { remaining, refilledAt } = refilled;
+  return { ...key, remaining, refilledAt, updatedAt: Math.max(key.updatedAt ?? 0, refilledAt) };
+};

@@ -41,9 +41,9 @@ const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: 
   });
 
 /**
- * The same store, with every operation bounded in time: also one of several operations never waits for each of them
- * on a store that is away, because after one `StoreUnavailableError` all others fail at once (nothing was sent, the
- * outcome is known) until the store answers a ping, which is sent in the background. Nothing else trips it: neither
+ * The same store, with every operation bounded in time. After one `StoreUnavailableError` all operations fail at once
+ * (nothing is sent, so the outcome is known) until the store answers a ping, which is sent in the background: a call
+ * that needs several operations does not wait for each of them on a store that is away. Nothing else trips it, neither
  * duplicate keys nor an abort. An operation whose signal is aborted is not started and rejects with the signal's reason.
  *
  * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`

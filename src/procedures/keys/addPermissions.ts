@@ -1,0 +1,10 @@
+import type { AddPermissionsRequestSchema, AddPermissionsResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { Procedure } from "../call.ts";
+import { type ChangePermissionsDeps, changePermissions } from "./changePermissions.ts";
+
+/** Adds direct permissions to a key and keeps the others; unknown ones are made (permissions §11). */
+export const addPermissions =
+  (deps: ChangePermissionsDeps): Procedure<typeof AddPermissionsRequestSchema, typeof AddPermissionsResponseSchema> =>
+  async ({ keyId, permissions }, call) => ({
+    data: await changePermissions(deps, "add", { keyId, items: permissions }, call),
+  });

@@ -1,0 +1,10 @@
+import type { AddRolesRequestSchema, AddRolesResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { Procedure } from "../call.ts";
+import { type ChangeRolesDeps, changeRoles } from "./changeRoles.ts";
+
+/** Gives a key further roles (permissions §11). */
+export const addRoles =
+  (deps: ChangeRolesDeps): Procedure<typeof AddRolesRequestSchema, typeof AddRolesResponseSchema> =>
+  async ({ keyId, roles }, call) => ({
+    data: await changeRoles(deps, "add", { keyId, names: roles }, call),
+  });

@@ -1,0 +1,82 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { PermissionSchema } from "../../../gen/latchkey/v2/common_pb.ts";
+import { resource } from "../../audit/auditEvent.ts";
+import { type Action, requirePermissions } from "../../domain/authorization.ts";
+import { ServiceError } from "../../domain/errors.ts";
+import type { KeyChange } from "../../storage/keys.ts";
+import type { PermissionsRepository } from "../../storage/permissions.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Call } from "../call.ts";
+import { showPermissions } from "../permissions/permissionObject.ts";
+import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
+import { permissionEvents } from "./keyConfiguration.ts";
+
+export interface ChangePermissionsDeps extends FindKeyDeps {
+  readonly permissions: PermissionsRepository;
+}
+
+/** What a list of permissions does to the direct permissions that a key holds (permissions §11). */
+export type ListEffect = "add" | "remove" | "set";
+
+/** The ids that are held afterwards, in stable order. */
+export const applyList = (effect: ListEffect, held: readonly string[], listed: readonly string[]): readonly string[] => {
+  if (effect === "remove") return held.filter((id) => !listed.includes(id));
+  return [...new Set(effect === "add" ? [...held, ...listed] : listed)];
+};
+
+const needed: Readonly<Record<ListEffect, readonly Action[]>> = {
+  add: ["rbac.add_permission_to_key"],
+  remove: ["rbac.remove_permission_from_key"],
+  set: ["rbac.add_permission_to_key", "rbac.remove_permission_from_key"],
+};
+
+/** keys.addPermissions, removePermissions and setPermissions: the complete direct permissions after the call. */
+export const changePermissions = async (
+  deps: ChangePermissionsDeps,
+  effect: ListEffect,
+  { keyId, items }: { readonly keyId: string; readonly items: readonly string[] },
+  call: Call,
+): Promise<MessageInitShape<typeof PermissionSchema>[]> => {
+  const found = await findKey(deps, keyId, call);
+  requirePermissions(
+    call.caller,
+    ["api.update_key", found.apiId],
+    ...needed[effect].map((action): readonly [Action, string] => [action, "*"]),
+  );
+  const resolved = await resolvePermissions(deps.permissions, items, call);
+  const [missing] = resolved.missing;
+  if (missing !== undefined) {
+    if (effect === "remove") throw new ServiceError("permission_not_found", `The permission ${missing} does not exist.`);
+    requirePermissions(call.caller, ["rbac.create_permission", "*"]);
+  }
+  const listed = await createMissingPermissions(deps.permissions, resolved, call);
+  const listedIds = listed.map((permission) => permission._id);
+
+  let heldIds: readonly string[] = found.permissionIds;
+  const source = auditSource(call);
+  const changed = await deps.keys.modify(
+    keyId,
+    (key): KeyChange | undefined => {
+      heldIds = applyList(effect, key.permissionIds, listedIds);
+      const target = resource("key", keyId, key.name);
+      const removed = key.permissionIds.filter((id) => !heldIds.includes(id));
+      const added = listed.filter(({ _id }) => heldIds.includes(_id) && !key.permissionIds.includes(_id));
+      if (removed.length === 0 && added.length === 0) return undefined;
+      const known = new Map(listed.map((each) => [each._id, each]));
+      const events = [
+        ...permissionEvents(
+          source,
+          "disconnect",
+          target,
+          removed.map((id) => known.get(id) ?? { _id: id, slug: id }),
+        ),
+        ...permissionEvents(source, "connect", target, added),
+      ];
+      return { update: { $set: { permissionIds: heldIds } }, events };
+    },
+    call,
+  );
+  if (changed === null) throw keyNotFound(keyId);
+  return showPermissions(heldIds.length === 0 ? [] : await deps.permissions.findMany(heldIds, call));
+};

@@ -1,0 +1,10 @@
+import type { RemovePermissionsRequestSchema, RemovePermissionsResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { Procedure } from "../call.ts";
+import { type ChangePermissionsDeps, changePermissions } from "./changePermissions.ts";
+
+/** Removes direct permissions from a key; those of its roles stay (permissions §11). */
+export const removePermissions =
+  (deps: ChangePermissionsDeps): Procedure<typeof RemovePermissionsRequestSchema, typeof RemovePermissionsResponseSchema> =>
+  async ({ keyId, permissions }, call) => ({
+    data: await changePermissions(deps, "remove", { keyId, items: permissions }, call),
+  });

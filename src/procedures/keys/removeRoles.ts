@@ -1,0 +1,10 @@
+import type { RemoveRolesRequestSchema, RemoveRolesResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { Procedure } from "../call.ts";
+import { type ChangeRolesDeps, changeRoles } from "./changeRoles.ts";
+
+/** Takes roles from a key (permissions §11). */
+export const removeRoles =
+  (deps: ChangeRolesDeps): Procedure<typeof RemoveRolesRequestSchema, typeof RemoveRolesResponseSchema> =>
+  async ({ keyId, roles }, call) => ({
+    data: await changeRoles(deps, "remove", { keyId, names: roles }, call),
+  });

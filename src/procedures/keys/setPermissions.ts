@@ -1,0 +1,10 @@
+import type { SetPermissionsRequestSchema, SetPermissionsResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { Procedure } from "../call.ts";
+import { type ChangePermissionsDeps, changePermissions } from "./changePermissions.ts";
+
+/** Replaces the direct permissions of a key; unknown ones are made (permissions §11). */
+export const setPermissions =
+  (deps: ChangePermissionsDeps): Procedure<typeof SetPermissionsRequestSchema, typeof SetPermissionsResponseSchema> =>
+  async ({ keyId, permissions }, call) => ({
+    data: await changePermissions(deps, "set", { keyId, items: permissions?.values ?? [] }, call),
+  });

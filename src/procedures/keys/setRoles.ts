@@ -1,0 +1,10 @@
+import type { SetRolesRequestSchema, SetRolesResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { Procedure } from "../call.ts";
+import { type ChangeRolesDeps, changeRoles } from "./changeRoles.ts";
+
+/** Replaces the roles of a key (permissions §11). */
+export const setRoles =
+  (deps: ChangeRolesDeps): Procedure<typeof SetRolesRequestSchema, typeof SetRolesResponseSchema> =>
+  async ({ keyId, roles }, call) => ({
+    data: await changeRoles(deps, "set", { keyId, names: roles?.values ?? [] }, call),
+  });

@@ -1,0 +1,37 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { PermissionSchema, RoleSchema } from "../../../gen/latchkey/v2/common_pb.ts";
+import type { OperationOptions } from "../../storage/collection.ts";
+import type { PermissionDocument, RoleDocument } from "../../storage/documents.ts";
+import type { PermissionsRepository } from "../../storage/permissions.ts";
+
+const by =
+  <T>(field: (item: T) => string) =>
+  (a: T, b: T): number =>
+    field(a) < field(b) ? -1 : 1;
+
+const showPermission = ({ _id, name, slug, description }: PermissionDocument): MessageInitShape<typeof PermissionSchema> => ({
+  id: _id,
+  name,
+  slug,
+  ...(description === undefined ? {} : { description }),
+});
+
+/** Permissions as responses list them: by slug (permissions §1). */
+export const showPermissions = (permissions: readonly PermissionDocument[]): MessageInitShape<typeof PermissionSchema>[] =>
+  [...permissions].sort(by(({ slug }) => slug)).map(showPermission);
+
+/** Roles as responses list them: by name, with their permissions. */
+export const showRoles = async (
+  permissions: PermissionsRepository,
+  roles: readonly RoleDocument[],
+  options: OperationOptions,
+): Promise<MessageInitShape<typeof RoleSchema>[]> => {
+  const ids = [...new Set(roles.flatMap((role) => role.permissionIds))];
+  const held = new Map((ids.length === 0 ? [] : await permissions.findMany(ids, options)).map((each) => [each._id, each]));
+  return [...roles].sort(by(({ name }) => name)).map(({ _id, name, description, permissionIds }) => ({
+    id: _id,
+    name,
+    ...(description === undefined ? {} : { description }),
+    permissions: showPermissions(permissionIds.flatMap((id) => held.get(id) ?? [])),
+  }));
+};

@@ -42,7 +42,11 @@ export const createHttp2Side = (handler: RequestHandler): Http2Side => {
   server.setTimeout(limits.sessionIdleTimeout);
   server.on("timeout", (session: ServerHttp2Session) => session.close());
   return {
-    serve: (socket) => server.emit("connection", socket),
+    serve: (socket) => {
+      // The listening server lets connections stay half open; HTTP/2 has no use for one.
+      socket.allowHalfOpen = false;
+      server.emit("connection", socket);
+    },
     goAway: () => {
       leaving = true;
       for (const session of sessions) session.close();

@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
+import { Agent, request as httpsRequest } from "node:https";
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
+import { expect, test } from "vitest";
+import { readCertificate } from "../../src/rpc/tls.ts";
+import { createCertificateFiles } from "./support/createCertificate.ts";
+import { exchange } from "./support/rawConnection.ts";
+import { type Edges, startEdges } from "./support/startEdges.ts";
+
+const first = createCertificateFiles("first");
+const second = createCertificateFiles("second");
+const start = async (): Promise<Edges> => startEdges({ certificate: await readCertificate(first) });
+
+const open = async (port: number, options: ConnectionOptions = {}): Promise<TLSSocket> => {
+  const socket = connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false, ...options });
+  await once(socket, "secureConnect");
+  return socket;
+};
+
+const nameOf = (socket: TLSSocket): unknown => socket.getPeerCertificate().subject.CN;
+
+const getLiveness = async (socket: TLSSocket): Promise<string> => {
+  socket.write("GET /v2/liveness HTTP/1.1\r\nHost: x\r\n\r\n");
+  const [data] = await once(socket, "data");
+  return String(data);
+};
+
+test("[design §1] with TLS the ALPN decides, and no ALPN is HTTP/1.1", async () => {
+  await using edges = await start();
+  const session = connectHttp2(edges.url, { rejectUnauthorized: false });
+  const stream = session.request({ ":path": "/v2/liveness" });
+  expect((await once(stream, "response"))[0][":status"]).toBe(200);
+  expect(session.alpnProtocol).toBe("h2");
+  session.destroy();
+  const agent = new Agent({ rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
+  const [response] = await once(httpsRequest(`${edges.url}/v2/liveness`, { agent }).end(), "response");
+  expect([response.statusCode, response.httpVersion]).toEqual([200, "1.1"]);
+  agent.destroy();
+  const plain = await open(edges.port);
+  expect(await getLiveness(plain)).toContain("200 OK");
+  plain.destroy();
+});
+
+test("[design §8] a new certificate is used for new connections, and those that exist go on", async () => {
+  await using edges = await start();
+  const before = await open(edges.port);
+  expect([nameOf(before), (await getLiveness(before)).includes("200 OK")]).toEqual(["first", true]);
+  edges.listener.setCertificate(await readCertificate(second));
+  const after = await open(edges.port);
+  expect(nameOf(after)).toBe("second");
+  expect(await getLiveness(before)).toContain("200 OK");
+  before.destroy();
+  after.destroy();
+});
+
+test("[design §8] a certificate that cannot be used is an error that names the files, and the old one stays", async () => {
+  await using edges = await start();
+  const broken = createCertificateFiles("broken");
+  writeFileSync(broken.certFile, "not a certificate");
+  await expect(readCertificate(broken)).rejects.toThrow(broken.certFile);
+  await expect(readCertificate({ certFile: first.certFile, keyFile: second.keyFile })).rejects.toThrow(second.keyFile);
+  await expect(readCertificate({ ...first, keyFile: "/nowhere/tls.key" })).rejects.toThrow("/nowhere/tls.key");
+  const mixed = { cert: (await readCertificate(first)).cert, key: (await readCertificate(second)).key };
+  expect(() => edges.listener.setCertificate(mixed)).toThrow();
+  const socket = await open(edges.port);
+  expect([nameOf(socket), (await getLiveness(socket)).includes("200 OK")]).toEqual(["first", true]);
+  socket.destroy();
+});
+
+test("[design §8] without TLS there is no certificate to set", async () => {
+  await using edges = await startEdges();
+  const certificate = await readCertificate(first);
+  expect(() => edges.listener.setCertificate(certificate)).toThrow("does not speak TLS");
+});
+
+test("[design §1] cleartext, garbage and broken handshakes on a TLS port end their own connection", async () => {
+  await using edges = await start();
+  for (const data of [
+    "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    Buffer.alloc(300, 0x41),
+    Buffer.from("16030100c801", "hex"),
+  ]) {
+    const exchanged = exchange(edges.port, data);
+    if (data.length > 10) expect((await exchanged).text).not.toContain("HTTP/1.1 200");
+  }
+  const old = connectTls({ port: edges.port, host: "127.0.0.1", rejectUnauthorized: false, maxVersion: "TLSv1.1", minVersion: "TLSv1" });
+  await expect(once(old, "secureConnect")).rejects.toThrow();
+  const socket = await open(edges.port);
+  expect(await getLiveness(socket)).toContain("200 OK");
+  socket.write("NONSENSE\r\n\r\n");
+  expect(String((await once(socket, "data"))[0])).toContain("400 Bad Request");
+  socket.destroy();
+});
+
+test("[protocol §9] stopping ends TLS connections too", async () => {
+  await using edges = await start();
+  const idle = await open(edges.port);
+  await getLiveness(idle);
+  const session = connectHttp2(edges.url, { rejectUnauthorized: false });
+  await once(session, "remoteSettings");
+  const goaway = once(session, "goaway");
+  const closed = once(idle, "close");
+  idle.resume();
+  await edges.listener.stop();
+  await Promise.all([closed, goaway]);
+});

@@ -6,20 +6,24 @@ import { type Counter, learn } from "./counter.ts";
 
 /** Every failed attempt means that another node changed the counter; so many in a row mean that something is broken. */
 const ATTEMPTS = 50;
+/** A window that begins so much later than now was not counted by a node with a sane clock. */
+const CLOCK_ERROR_MS = 60_000;
 
 const expiry = (seq: number, duration: number): Date => new Date((seq + 3) * duration);
 
-/** Wall-clock time for a counter that may already be in a later window because another node's clock is ahead. */
-const timeWithin = (clock: Clock, shared: SharedCounter | null, duration: number): number =>
-  Math.max(clock.now(), shared === null ? 0 : shared.seq * duration);
-
 /**
- * The shared counter as it is at `now`: rolled forward in thought if nobody has charged the current window yet.
+ * The shared counter as it is at `clock`, and the time that this means: rolled forward in thought if nobody has
+ * charged the current window yet, and as it stands if another node's clock is ahead. What a clock counted that was
+ * set back since belongs to the window that it is now: else the counter would stand still until that time comes.
  */
-const asOf = (shared: SharedCounter | null, seq: number): SharedCounter => {
-  if (shared === null || shared.seq < seq - 1) return { seq, current: 0, previous: 0 };
-  if (shared.seq === seq - 1) return { seq, current: 0, previous: shared.current };
-  return shared;
+const asOf = (clock: Clock, shared: SharedCounter | null, duration: number): { readonly state: SharedCounter; readonly now: number } => {
+  const now = clock.now();
+  const seq = windowAt(now, duration);
+  if (shared === null || shared.seq < seq - 1) return { state: { seq, current: 0, previous: 0 }, now };
+  if (shared.seq === seq - 1) return { state: { seq, current: 0, previous: shared.current }, now };
+  const start = shared.seq * duration;
+  if (start - now > CLOCK_ERROR_MS) return { state: { seq, current: shared.current + shared.previous, previous: 0 }, now };
+  return { state: shared, now: Math.max(now, start) };
 };
 
 export interface Exchange {
@@ -34,12 +38,21 @@ export interface Exchange {
   readonly refresh: (counter: Counter) => Promise<number>;
   /** Gives the held budget back, once: with an unknown outcome it is lost, never given twice. */
   readonly refund: (counter: Counter) => Promise<void>;
+  /** Gives back, beside everything else, what was charged in a window that the counter has left. */
+  readonly giveBackLate: (counter: Counter, seq: number, amount: number) => void;
 }
 
 export const createExchange = (counters: CountersRepository, clock: Clock): Exchange => {
+  const giveBackLate: Exchange["giveBackLate"] = (counter, seq, amount) => {
+    const askAgain = (): void => {
+      counter.deniedUntil = 0;
+    };
+    counters.refund(counter.key, seq, amount).then(askAgain, () => undefined);
+  };
+
   const adopt = (counter: Counter, shared: SharedCounter): void => {
-    if (counter.seq !== shared.seq) counter.held = 0;
-    learn(counter, shared);
+    if (counter.seq !== shared.seq && counter.held > 0) giveBackLate(counter, counter.seq, counter.held);
+    learn(counter, shared, clock.monotonic());
   };
 
   const refund: Exchange["refund"] = async (counter) => {
@@ -94,21 +107,22 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
       let read: SharedCounter | null = known ? { ...counter } : await counters.read(key);
       let fresh = !known;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        const now = timeWithin(clock, read, duration);
-        const state = asOf(read, windowAt(now, duration));
-        if (counter.seq !== state.seq) counter.held = 0;
+        const { state, now } = asOf(clock, read, duration);
+        if (counter.seq !== state.seq) await refund(counter);
         const room = limit - state.current - weightedPrevious(state.previous, now, duration);
         // Also when nothing is missing: what is held was charged under another limit, and is judged under this one.
-        const needed = Math.max(0, cost - counter.held);
+        const held = counter.seq === state.seq ? counter.held : 0;
+        const needed = Math.max(0, cost - held);
         if (room >= needed) {
-          const amount = Math.max(needed, Math.min(target - counter.held, room));
+          const amount = Math.max(needed, Math.min(target - held, room));
           if (await write(counter, read, state, limit, amount, now)) {
             counter.held += amount;
             counter.heldLimit = limit;
+            counter.movedAt = clock.monotonic();
             return true;
           }
         } else if (fresh) {
-          learn(counter, state);
+          adopt(counter, state);
           return false;
         }
         read = await counters.read(key);
@@ -119,12 +133,12 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
 
     refresh: async (counter) => {
       await settle(counter);
-      const read = await counters.read(counter.key);
-      const now = timeWithin(clock, read, counter.duration);
-      adopt(counter, asOf(read, windowAt(now, counter.duration)));
+      const { state, now } = asOf(clock, await counters.read(counter.key), counter.duration);
+      adopt(counter, state);
       return now;
     },
 
     refund,
+    giveBackLate,
   };
 };

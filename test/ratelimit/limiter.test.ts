@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { weightedPrevious, windowAt } from "../../src/domain/slidingWindow.ts";
-import { type Check, createLimiter, type Decision, type Limiter, type StoreDownPolicy } from "../../src/ratelimit/limiter.ts";
+import type { StoreDownPolicy } from "../../src/ratelimit/judge.ts";
+import { type Check, createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
 import { type CountersRepository, createCountersRepository } from "../../src/storage/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import type { Store } from "../../src/storage/store.ts";

@@ -1,0 +1,206 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Clock, systemClock } from "../../src/domain/clock.ts";
+import { weightedPrevious } from "../../src/domain/slidingWindow.ts";
+import { type Check, createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
+import type { CountersRepository } from "../../src/storage/counters.ts";
+import { type Fate, simulatedCounters } from "./simulation.ts";
+
+/** Start of a window of 30 days, and so of every shorter window that divides it. */
+const MONTH = 2_592_000_000;
+const START = 675 * MONTH;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: START });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const elapse = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const limiterOn = (counters: CountersRepository, clock: Clock = systemClock): Limiter =>
+  createLimiter({ clock, counters, storeDown: "deny" });
+
+/** Numbers in turn, from what fast-check chose. */
+const cycle = <T>(values: readonly T[], otherwise: T): (() => T) => {
+  let next = 0;
+  return () => values[next++ % values.length] ?? otherwise;
+};
+const latencies = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 40 });
+
+describe("one node", () => {
+  const check = fc.record({
+    key: fc.constantFrom("a", "b", "c"),
+    limit: fc.constantFrom(3, 10, 10, 60),
+    cost: fc.constantFrom(1, 1, 1, 2, 5, 30),
+  });
+  const call = fc.record({
+    at: fc.nat({ max: 60 }),
+    checks: fc.uniqueArray(check, { minLength: 1, maxLength: 3, selector: ({ key }) => key }),
+  });
+
+  test("[verify §11] calls in parallel, on one limit or several, pass exactly as they would one after the other", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 60 }), latencies, async (calls, delays) => {
+        vi.setSystemTime(START);
+        const counters = simulatedCounters({ latency: cycle(delays, 0) });
+        const limiter = limiterOn(counters);
+        const ordered = calls.toSorted((a, b) => a.at - b.at);
+        const running = ordered.map(async ({ at, checks }): Promise<Decision> => {
+          await elapse(at);
+          return limiter.check(
+            checks.map((each): Check => ({ ...each, duration: MONTH })),
+            Date.now(),
+          );
+        });
+        await vi.advanceTimersByTimeAsync(10_000);
+        const decisions = await Promise.all(running);
+
+        const used = new Map<string, number>();
+        const expected = ordered.map(({ checks }) => {
+          const passed = checks.every(({ key, limit, cost }) => (used.get(key) ?? 0) + cost <= limit);
+          if (passed) for (const { key, cost } of checks) used.set(key, (used.get(key) ?? 0) + cost);
+          return passed;
+        });
+        expect(decisions.map(({ passed }) => passed)).toEqual(expected);
+
+        const stopping = limiter.stop();
+        await vi.advanceTimersByTimeAsync(1_000);
+        await stopping;
+        for (const [key, count] of used) expect({ key, count: counters.peek(key)?.current }).toEqual({ key, count });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("[ratelimit §3] parallel calls that pass see distinct remaining values, each once", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 120 }),
+        fc.array(fc.nat({ max: 40 }), { maxLength: 150 }),
+        latencies,
+        async (limit, times, delays) => {
+          vi.setSystemTime(START);
+          const limiter = limiterOn(simulatedCounters({ latency: cycle(delays, 0) }));
+          const running = times.map(async (at) => {
+            await elapse(at);
+            return limiter.check([{ key: "a", limit, duration: MONTH, cost: 1 }], Date.now());
+          });
+          await vi.advanceTimersByTimeAsync(10_000);
+          const results = (await Promise.all(running)).flatMap((decision) => decision.results);
+          const left = results.filter(({ passed }) => passed).map(({ remaining }) => remaining);
+          expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: Math.min(limit, times.length) }, (_, i) => limit - 1 - i));
+          expect(results.every(({ passed, remaining }) => passed || remaining === 0)).toBe(true);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
+
+interface Admission {
+  readonly seq: number;
+  /** On the clock that is ahead of all others, but within the window. */
+  readonly at: number;
+  readonly cost: number;
+}
+
+/** Judges a log, in order of time, by the formula of ratelimit §3; returns the first admission that it would deny. */
+const firstExcess = (log: readonly Admission[], limit: number, duration: number): Admission | undefined => {
+  const counts = new Map<number, number>();
+  const totals = new Map<number, number>();
+  for (const { seq, cost } of log) totals.set(seq, (totals.get(seq) ?? 0) + cost);
+  return log.find(({ seq, at, cost }) => {
+    const used = (counts.get(seq) ?? 0) + weightedPrevious(totals.get(seq - 1) ?? 0, at, duration);
+    counts.set(seq, (counts.get(seq) ?? 0) + cost);
+    return used + cost > limit;
+  });
+};
+
+describe("several nodes", () => {
+  const D = 1_000;
+  const call = fc.record({
+    at: fc.nat({ max: 6 * D }),
+    node: fc.nat({ max: 4 }),
+    cost: fc.constantFrom(0, 1, 1, 1, 1, 2, 7),
+    alsoNarrow: fc.boolean(),
+  });
+  const world = fc.record({
+    limit: fc.constantFrom(1, 5, 20, 21, 40, 200),
+    calls: fc.array(call, { minLength: 20, maxLength: 250 }),
+    delays: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 40 }),
+    skews: fc.array(fc.nat({ max: 300 }), { minLength: 5, maxLength: 5 }),
+    fates: fc.array(fc.constantFrom<Fate>("works", "works", "works", "works", "works", "not sent", "answer lost"), {
+      minLength: 1,
+      maxLength: 30,
+    }),
+  });
+
+  const run = async ({ limit, calls, delays, skews, fates }: typeof world extends fc.Arbitrary<infer W> ? W : never) => {
+    vi.setSystemTime(START);
+    const counters = simulatedCounters({ latency: cycle(delays, 0), fate: cycle(fates, "works") });
+    const nodes = skews.map((skew) => limiterOn(counters, { now: () => Date.now() + skew, monotonic: () => performance.now() }));
+    for (const node of nodes) node.start();
+    const ahead = Math.max(...skews);
+    const log: Admission[] = [];
+    const running = calls.map(async ({ at, node, cost, alsoNarrow }) => {
+      await elapse(at);
+      const narrow: Check[] = alsoNarrow ? [{ key: "narrow", limit: Math.ceil(limit / 3), duration: 7 * D, cost: 1 }] : [];
+      const decision = await nodes[node]?.check([{ key: "shared", limit, duration: D, cost }, ...narrow], Date.now() + (skews[node] ?? 0));
+      const reset = decision?.results[0]?.reset ?? 0;
+      if (decision?.passed) log.push({ seq: reset / D - 1, at: Math.min(Date.now() + ahead, reset - 1), cost });
+      return decision;
+    });
+    await vi.advanceTimersByTimeAsync(30 * D);
+    const decisions = await Promise.all(running);
+    const stopping = Promise.all(nodes.map((node) => node.stop()));
+    await vi.advanceTimersByTimeAsync(30 * D);
+    await stopping;
+    return {
+      decisions,
+      excess: firstExcess(
+        log.toSorted((a, b) => a.seq - b.seq || a.at - b.at),
+        limit,
+        D,
+      ),
+    };
+  };
+
+  test("[design §4] together never admit more than the formula, with clocks apart and a store that fails now and then", async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async (one) => {
+        const { decisions, excess } = await run(one);
+        expect(excess).toBeUndefined();
+        expect(decisions.every((decision) => decision !== undefined)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("[verify §11] of a burst on all of them at least 95 % pass, and never more than the limit", async () => {
+    const burst = fc.record({
+      nodes: fc.integer({ min: 2, max: 5 }),
+      limit: fc.constantFrom(5, 10, 20, 21, 50, 100, 500),
+      factor: fc.constantFrom(1, 1.5, 3),
+      spread: fc.constantFrom(1, 50, 400),
+      delays: latencies,
+    });
+    await fc.assert(
+      fc.asyncProperty(burst, async ({ nodes, limit, factor, spread, delays }) => {
+        vi.setSystemTime(START);
+        const counters = simulatedCounters({ latency: cycle(delays, 0) });
+        const limiters = Array.from({ length: nodes }, () => limiterOn(counters));
+        const count = Math.ceil(limit * factor);
+        const running = Array.from({ length: count }, async (_, i) => {
+          await elapse(Math.floor((i * spread) / count));
+          return limiters[i % nodes]?.check([{ key: "a", limit, duration: MONTH, cost: 1 }], Date.now());
+        });
+        await vi.advanceTimersByTimeAsync(60_000);
+        const passes = (await Promise.all(running)).filter((decision) => decision?.passed).length;
+        expect(passes).toBeLessThanOrEqual(limit);
+        expect(passes).toBeGreaterThanOrEqual(Math.floor(limit * 0.95));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,73 @@
+import type { CountersRepository, SharedCounter } from "../../src/storage/counters.ts";
+import { StoreUnavailableError } from "../../src/storage/errors.ts";
+
+/** What happens to one operation: it works, never reaches the store, or happens and its answer is lost. */
+export type Fate = "works" | "not sent" | "answer lost";
+
+export interface SimulatedCounters extends CountersRepository {
+  /** What the store holds, without asking it. */
+  readonly peek: (key: string) => SharedCounter | undefined;
+  /** Operations so far. */
+  readonly operations: () => number;
+}
+
+export interface SimulationOptions {
+  /** Milliseconds that the next message takes, in either direction. */
+  readonly latency: () => number;
+  readonly fate?: () => Fate;
+}
+
+const travel = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/**
+ * The counters of a store that answers after random delays, so that operations overtake each other. Under fake timers
+ * a test can let any time pass in it.
+ */
+export const simulatedCounters = ({ latency, fate = () => "works" }: SimulationOptions): SimulatedCounters => {
+  const counters = new Map<string, SharedCounter>();
+  let operations = 0;
+
+  const operate = async <T>(operation: () => T): Promise<T> => {
+    operations++;
+    const outcome = fate();
+    await travel(latency());
+    if (outcome === "not sent") throw new StoreUnavailableError("simulated");
+    const result = operation();
+    await travel(latency());
+    if (outcome === "answer lost") throw new StoreUnavailableError("simulated", { outcomeUnknown: true });
+    return result;
+  };
+
+  return {
+    peek: (key) => counters.get(key),
+    operations: () => operations,
+    read: (key) => operate(() => counters.get(key) ?? null),
+    charge: (key, seq, atMost, amount) =>
+      operate(() => {
+        const counter = counters.get(key);
+        if (counter?.seq !== seq || counter.current > atMost) return null;
+        const charged = { ...counter, current: counter.current + amount };
+        counters.set(key, charged);
+        return charged;
+      }),
+    create: (key, counter) =>
+      operate(() => {
+        if (counters.has(key)) return false;
+        counters.set(key, counter);
+        return true;
+      }),
+    roll: (key, from, to) =>
+      operate(() => {
+        const counter = counters.get(key);
+        if (counter?.seq !== from.seq || counter.current !== from.current) return false;
+        counters.set(key, to);
+        return true;
+      }),
+    refund: (key, seq, amount) =>
+      operate(() => {
+        const counter = counters.get(key);
+        if (counter?.seq === seq) counters.set(key, { ...counter, current: counter.current - amount });
+        else if (counter?.seq === seq + 1) counters.set(key, { ...counter, previous: counter.previous - amount });
+      }),
+  };
+};

@@ -1,0 +1,40 @@
+import { auditedCollections } from "../../src/storage/auditLog.ts";
+import type { AuditEvent, CollectionName } from "../../src/storage/documents.ts";
+import type { Store } from "../../src/storage/store.ts";
+
+const allOf = async (store: Store, name: CollectionName): Promise<Record<string, unknown>[]> => {
+  const documents = await store
+    .collection(name as "apis")
+    .find({})
+    .toArray();
+  return documents as unknown as Record<string, unknown>[];
+};
+
+/** Every audit event there is, whether it still waits in a document or has reached the log; each once, oldest call first. */
+export const eventsIn = async (store: Store): Promise<AuditEvent[]> => {
+  const events = new Map<string, AuditEvent>();
+  // Documents first: an event enters the log before it leaves its document.
+  for (const name of auditedCollections) {
+    for (const { outbox } of await allOf(store, name)) {
+      for (const event of (outbox as AuditEvent[] | undefined) ?? []) events.set(event.id, event);
+    }
+  }
+  for (const { event } of await allOf(store, "audit")) events.set((event as AuditEvent).id, event as AuditEvent);
+  return [...events.values()].sort((a, b) => a.time - b.time);
+};
+
+/** The events of changes that the root key of this name made. */
+export const eventsBy = async (store: Store, rootKeyName: string): Promise<AuditEvent[]> =>
+  (await eventsIn(store)).filter(({ actor }) => actor.name === rootKeyName);
+
+/** Everything that calls can have written, comparable with `toEqual`: objects by collection, and the ids of audit events. */
+export const everythingIn = async (store: Store): Promise<Record<string, unknown>> => {
+  const content: Record<string, unknown> = { events: (await eventsIn(store)).map(({ id }) => id).sort() };
+  for (const name of ["apis", "keys", "identities", "permissions", "roles"] as const) {
+    const documents = await allOf(store, name);
+    documents.sort((a, b) => (String(a._id) < String(b._id) ? -1 : 1));
+    // Where an event waits is not what was written.
+    content[name] = documents.map(({ outbox: _outbox, pendingMark: _mark, ...rest }) => rest);
+  }
+  return content;
+};

@@ -1,0 +1,364 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { gzipSync } from "node:zlib";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { compressionGzip, createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { describe, expect, test } from "vitest";
+import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
+import { KeysService, VerifyKeyRequestSchema } from "../../gen/latchkey/v2/keys_pb.ts";
+import { appearances, type Reason, ServiceError } from "../../src/domain/errors.ts";
+import { services } from "../../src/service.ts";
+import { type Edges, startEdges } from "./support/startEdges.ts";
+
+const verifyPath = "/latchkey.v2.KeysService/VerifyKey";
+const headers = { authorization: "Bearer lkr_x" };
+const answered = { data: { valid: true, code: 1 } };
+
+/** Every protocol and form in which a unary call can be written. */
+const transports: Readonly<Record<string, (baseUrl: string, more?: object) => Transport>> = {
+  "Connect JSON, HTTP/1.1": (baseUrl, more) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false, ...more }),
+  "Connect binary, HTTP/1.1": (baseUrl, more) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true, ...more }),
+  "Connect binary, HTTP/2": (baseUrl, more) => createConnectTransport({ baseUrl, httpVersion: "2", useBinaryFormat: true, ...more }),
+  "gRPC-Web, HTTP/1.1": (baseUrl, more) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", ...more }),
+  "gRPC-Web JSON, HTTP/2": (baseUrl, more) => createGrpcWebTransport({ baseUrl, httpVersion: "2", useBinaryFormat: false, ...more }),
+  gRPC: (baseUrl, more) => createGrpcTransport({ baseUrl, ...more }),
+  "gRPC JSON": (baseUrl, more) => createGrpcTransport({ baseUrl, useBinaryFormat: false, ...more }),
+};
+const each = Object.entries(transports);
+
+const failure = async (call: Promise<unknown>): Promise<ConnectError> => {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof ConnectError) return error;
+    throw error;
+  }
+  throw new Error("the call succeeded");
+};
+
+const violationsOf = (error: ConnectError) => error.findDetails(ErrorDetailSchema)[0]?.violations.map(({ location }) => location);
+
+const post = (
+  edges: Edges,
+  path: string,
+  contentType: string | undefined,
+  body: string | Uint8Array<ArrayBuffer>,
+  more = {},
+): Promise<Response> =>
+  fetch(edges.url + path, { method: "POST", headers: { ...headers, ...(contentType && { "content-type": contentType }), ...more }, body });
+
+describe.each(each)("[grpc §1] %s", (_name, transport) => {
+  test("a call reaches the pipeline and its answer the client, with the request id in both places", async () => {
+    let remoteIp: string | undefined;
+    await using edges = await startEdges({
+      invoke: ({ call }) => {
+        remoteIp = call.remoteIp;
+        call.setHeader("RateLimit-Limit", "5");
+        return { data: { valid: true, code: 1, expires: 9_007_199_254_740_991n, meta: JSON.parse('{"__proto__":{"a":[1]},"$x":null}') } };
+      },
+    });
+    let responseHeaders = new Headers();
+    const answer = await createClient(KeysService, transport(edges.url)).verifyKey(
+      { key: "sk_1", tags: ["a"] },
+      {
+        headers: { ...headers, "idempotency-key": "k1", "user-agent": "me" },
+        onHeader: (received) => {
+          responseHeaders = received;
+        },
+      },
+    );
+    const [invocation] = edges.invocations;
+    expect(invocation?.message).toMatchObject({ key: "sk_1", tags: ["a"] });
+    expect([invocation?.call.authorization, invocation?.call.idempotencyKey]).toEqual([headers.authorization, "k1"]);
+    expect(remoteIp).toBe("127.0.0.1");
+    expect(answer.data?.expires).toBe(9_007_199_254_740_991n);
+    expect(JSON.stringify(answer.data?.meta)).toBe('{"__proto__":{"a":[1]},"$x":null}');
+    expect(answer.meta?.requestId).toBe(invocation?.call.requestId);
+    expect(responseHeaders.get("x-request-id")).toBe(invocation?.call.requestId);
+    expect(responseHeaders.get("ratelimit-limit")).toBe("5");
+  });
+
+  test("errors carry code, detail and one ErrorDetail, and x-request-id", async () => {
+    let reason: Reason = "api_not_found";
+    await using edges = await startEdges({
+      invoke: ({ call }) => {
+        call.setHeader("Retry-After", "7");
+        return Promise.reject(new ServiceError(reason, "Zoë's API api_1 is not there: 100 %."));
+      },
+    });
+    const client = createClient(KeysService, transport(edges.url));
+    for (reason of [
+      "api_not_found",
+      "workspace_rate_limited",
+      "protected_resource",
+      "service_unavailable",
+      "identity_already_exists",
+    ] as const) {
+      const error = await failure(client.verifyKey({ key: "sk_1" }, { headers }));
+      const { status, title, type, code } = appearances[reason];
+      expect(Code[error.code].replace(/(?!^)([A-Z])/g, "_$1").toLowerCase()).toBe(code);
+      expect(error.rawMessage).toBe("Zoë's API api_1 is not there: 100 %.");
+      const requestId = edges.invocations.at(-1)?.call.requestId;
+      expect(error.findDetails(ErrorDetailSchema)).toMatchObject([
+        { title, httpStatus: status, requestId, type: `https://docs.example/latchkey/errors/${type}`, violations: [] },
+      ]);
+      expect(error.metadata.get("x-request-id")).toBe(requestId);
+      expect(error.metadata.get("retry-after")).toBe("7");
+    }
+  });
+
+  test("credentials come before the message, and violations have the locations of /v2", async () => {
+    await using edges = await startEdges();
+    const client = createClient(KeysService, transport(edges.url));
+    const missing = await failure(client.verifyKey({}));
+    expect([missing.code, missing.findDetails(ErrorDetailSchema)[0]?.httpStatus]).toEqual([Code.Unauthenticated, 401]);
+    expect(edges.invocations).toEqual([]);
+    const invalid = await failure(client.verifyKey({ tags: [""] }, { headers }));
+    expect(invalid.code).toBe(Code.InvalidArgument);
+    expect(violationsOf(invalid)).toEqual(["body.key", "body.tags[0]"]);
+  });
+
+  test("gzip is accepted and used, and limits hold before and after it", async () => {
+    await using edges = await startEdges({
+      maxBodyBytes: 20_000,
+      invoke: () => ({ data: { valid: true, code: 1, name: "n".repeat(5000) } }),
+    });
+    const gzip = { sendCompression: compressionGzip, acceptCompression: [compressionGzip], compressMinBytes: 0 };
+    const client = createClient(KeysService, transport(edges.url, gzip));
+    const answer = await client.verifyKey({ key: "k", tags: ["t".repeat(500)] }, { headers });
+    expect(answer.data?.name).toHaveLength(5000);
+    expect(edges.invocations[0]?.message).toMatchObject({ tags: ["t".repeat(500)] });
+    const bomb = await failure(client.verifyKey({ key: "k".repeat(30_000) }, { headers }));
+    expect([bomb.code, bomb.findDetails(ErrorDetailSchema)[0]?.httpStatus]).toEqual([Code.ResourceExhausted, 413]);
+    const large = await failure(createClient(KeysService, transport(edges.url)).verifyKey({ key: "k".repeat(30_000) }, { headers }));
+    expect(large.code).toBe(Code.ResourceExhausted);
+    expect(edges.invocations).toHaveLength(1);
+  });
+
+  test("the caller's deadline ends the call, and a cancelled call is abandoned", async () => {
+    const reasons: unknown[] = [];
+    const { promise: both, resolve } = Promise.withResolvers<void>();
+    await using edges = await startEdges({
+      invoke: ({ call: { signal } }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => {
+            reasons.push(signal.reason);
+            reject(signal.reason);
+            if (reasons.length === 2) resolve();
+          });
+        }),
+    });
+    const client = createClient(KeysService, transport(edges.url));
+    const late = await failure(client.verifyKey({ key: "k" }, { headers, timeoutMs: 100 }));
+    expect(late.code).toBe(Code.DeadlineExceeded);
+    const controller = new AbortController();
+    const cancelled = failure(client.verifyKey({ key: "k" }, { headers, signal: controller.signal }));
+    while (edges.invocations.length < 2) await new Promise((next) => setImmediate(next));
+    controller.abort();
+    expect((await cancelled).code).toBe(Code.Canceled);
+    await both;
+    // The client gives up at its deadline too, so the first may be seen as either.
+    expect(["request_timeout", "client_closed_request"]).toContain((reasons[0] as ServiceError).reason);
+    expect(reasons[1]).toMatchObject({ reason: "client_closed_request" });
+  });
+
+  test("a deadline that has passed starts nothing", async () => {
+    await using edges = await startEdges({
+      authenticate: async (call) => {
+        while (!call.signal.aborted) await new Promise((next) => setTimeout(next, 1));
+        throw call.signal.reason;
+      },
+    });
+    const error = await failure(createClient(KeysService, transport(edges.url)).verifyKey({ key: "k" }, { headers, timeoutMs: 20 }));
+    expect(error.code).toBe(Code.DeadlineExceeded);
+    expect(edges.invocations).toEqual([]);
+  });
+
+  test("an unexpected failure is internal and says nothing of itself", async () => {
+    await using edges = await startEdges({ invoke: () => Promise.reject(new TypeError("secret internals")) });
+    const error = await failure(createClient(KeysService, transport(edges.url)).verifyKey({ key: "k" }, { headers }));
+    expect([error.code, error.rawMessage.includes("internals")]).toEqual([Code.Internal, false]);
+    expect(error.findDetails(ErrorDetailSchema)[0]?.httpStatus).toBe(500);
+    expect(edges.faults.splice(0)).toHaveLength(1);
+  });
+
+  test("very many violations and a very long detail still reach the client", async () => {
+    await using edges = await startEdges({ invoke: () => Promise.reject(new ServiceError("api_not_found", `\ud800${"é".repeat(5000)}`)) });
+    const client = createClient(KeysService, transport(edges.url));
+    const many = await failure(client.verifyKey({ key: "k", ratelimits: Array.from({ length: 50 }, () => ({ cost: -1n })) }, { headers }));
+    expect([many.code, violationsOf(many)?.[0]]).toEqual([Code.InvalidArgument, "body.ratelimits[0].name"]);
+    const long = await failure(client.verifyKey({ key: "k" }, { headers }));
+    expect([long.code, long.rawMessage.startsWith("\ufffdé")]).toEqual([Code.NotFound, true]);
+  });
+});
+
+test("[grpc §1] every procedure is reachable", async () => {
+  await using edges = await startEdges();
+  for (const method of services.flatMap((service) => service.methods)) {
+    const path = `/${method.parent.typeName}/${method.name}`;
+    const response = await fetch(edges.url + path, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+    expect([path, response.status]).toEqual([path, 401]);
+    await response.body?.cancel();
+  }
+});
+
+describe("[grpc §1] addresses that do not exist", () => {
+  test.each([
+    "/latchkey.v2.KeysService/Nothing",
+    "/latchkey.v2.NoService/VerifyKey",
+    "/latchkey.v2.KeysService/verifyKey",
+    "/other.Service/Do",
+  ])("%s is unimplemented in the manner of each protocol", async (path) => {
+    await using edges = await startEdges();
+    const connect = await post(edges, path, "application/proto", "");
+    expect([connect.status, connect.headers.get("content-type")]).toEqual([404, "application/json"]);
+    expect(await connect.json()).toMatchObject({ code: "unimplemented", details: [{ type: "latchkey.v2.ErrorDetail" }] });
+    const web = await post(edges, path, "application/grpc-web+proto", new Uint8Array(5));
+    expect(web.status).toBe(200);
+    expect(await web.text()).toContain("grpc-status: 12");
+    const session = connectHttp2(edges.url);
+    const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" });
+    const trailers = once(stream, "trailers");
+    stream.end(Buffer.alloc(5));
+    stream.resume();
+    expect((await trailers)[0]["grpc-status"]).toBe("12");
+    session.destroy();
+  });
+
+  test("JSON at an unknown address outside the package is a /v2 404, unless it says that it is Connect", async () => {
+    await using edges = await startEdges();
+    expect(await (await post(edges, "/other.Service/Do", "application/json", "{}")).json()).toHaveProperty("error.status", 404);
+    const connect = await post(edges, "/other.Service/Do", "application/json", "{}", { "connect-protocol-version": "1" });
+    expect(await connect.json()).toHaveProperty("code", "unimplemented");
+  });
+
+  test("below /v2/ an answer is an envelope, however the request is written", async () => {
+    await using edges = await startEdges();
+    expect(await (await post(edges, "/v2/keys.verifyKey", "application/grpc", "")).json()).toHaveProperty("error.status", 400);
+  });
+
+  test("other methods than POST are refused, so that no secret is in a URL", async () => {
+    await using edges = await startEdges();
+    const response = await fetch(`${edges.url}${verifyPath}?connect=v1&encoding=json&message=%7B%22key%22%3A%22k%22%7D`, { headers });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
+    expect(edges.invocations).toEqual([]);
+  });
+
+  test.each([undefined, "text/plain", "application/connect+proto", "application/grpc-web-text", "application/jsonx"])(
+    "content type %s is 415 with what is served",
+    async (type) => {
+      await using edges = await startEdges();
+      const response = await post(edges, verifyPath, type, new Uint8Array([1]));
+      expect(response.status).toBe(415);
+      expect(response.headers.get("accept-post")).toContain("application/grpc+proto");
+      expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+    },
+  );
+});
+
+describe("[grpc §2] messages that cannot be read", () => {
+  const invalid = async (edges: Edges, type: string, body: string | Uint8Array<ArrayBuffer>, more = {}) => {
+    const response = await post(edges, verifyPath, type, body, more);
+    expect(response.status).toBe(400);
+    const { code, details } = (await response.json()) as {
+      code: string;
+      details: { debug: { violations: { location: string; message: string }[] } }[];
+    };
+    expect(code).toBe("invalid_argument");
+    return details[0]?.debug.violations ?? [];
+  };
+
+  test.each(["", "{", "[]", "null", '"x"', '{"key":"a"}}', '{"key":"\\ud800'])("JSON %j is a violation at body", async (body) => {
+    await using edges = await startEdges();
+    expect((await invalid(edges, "application/json", body)).map(({ location }) => location)).toEqual(["body"]);
+  });
+
+  test("unknown JSON fields are refused, wrong types named by field, and no value is repeated", async () => {
+    await using edges = await startEdges();
+    expect((await invalid(edges, "application/json", '{"key":"a","foo":"secret"}'))[0]?.message).toContain("'foo'");
+    const [wrong] = await invalid(edges, "application/json", '{"key":{"s":"secret"}}');
+    expect(wrong?.location).toBe("body.key");
+    expect(JSON.stringify(wrong)).not.toContain("secret");
+    expect((await invalid(edges, "application/json", '{"credits":{"cost":"1.5"}}'))[0]?.location).toBe("body");
+    expect(edges.invocations.every(({ violations }) => violations.length === 1)).toBe(true);
+  });
+
+  test("unknown binary fields are ignored", async () => {
+    await using edges = await startEdges({ invoke: () => answered });
+    const bytes = new BinaryWriter()
+      .raw(toBinary(VerifyKeyRequestSchema, create(VerifyKeyRequestSchema, { key: "k" })))
+      .tag(9999, 2)
+      .string("x")
+      .finish();
+    expect((await post(edges, verifyPath, "application/proto", bytes as Uint8Array<ArrayBuffer>)).status).toBe(200);
+    expect(edges.invocations[0]?.message).toMatchObject({ key: "k" });
+    expect(edges.invocations[0]?.message.$unknown).toBeUndefined();
+  });
+
+  test("nesting bombs are invalid, fifty levels of meta are not", async () => {
+    await using edges = await startEdges({ invoke: () => ({ data: { keyId: "key_1", key: "sk_1" } }) });
+    const create = async (levels: number, form: "binary" | "json") => {
+      const json = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+      let struct: Uint8Array = new Uint8Array();
+      for (let i = 0; i < levels && form === "binary"; i++) {
+        const value = new BinaryWriter().tag(5, 2).bytes(struct).finish();
+        const entry = new BinaryWriter().tag(1, 2).string("a").tag(2, 2).bytes(value).finish();
+        struct = new BinaryWriter().tag(1, 2).bytes(entry).finish();
+      }
+      const binary = new BinaryWriter().tag(1, 2).string("api_1").tag(6, 2).bytes(struct).finish();
+      const body = form === "json" ? `{"apiId":"api_1","meta":${json}}` : (binary as Uint8Array<ArrayBuffer>);
+      return (await post(edges, "/latchkey.v2.KeysService/CreateKey", form === "json" ? "application/json" : "application/proto", body))
+        .status;
+    };
+    for (const form of ["json", "binary"] as const) {
+      expect([form, await create(60, form)]).toEqual([form, 200]);
+      expect([form, await create(2_000, form)]).toEqual([form, 400]);
+      expect([form, await create(20_000, form)]).toEqual([form, 400]);
+    }
+  });
+
+  test.each([
+    ["garbage", new Uint8Array([0xff, 0xff, 0xff, 0xff])],
+    ["a length beyond the end", new Uint8Array([0x0a, 0x7f, 0x61])],
+    ["text that is no UTF-8", new Uint8Array([0x0a, 0x02, 0xc3, 0x28])],
+    ["a group without end", new Uint8Array([0x0b, 0x0b, 0x0b])],
+  ])("binary %s is a violation at body", async (_, bytes) => {
+    await using edges = await startEdges();
+    expect((await invalid(edges, "application/proto", bytes)).map(({ location }) => location)).toEqual(["body"]);
+  });
+
+  test.each([
+    ["no frame", new Uint8Array()],
+    ["half a frame", new Uint8Array([0, 0, 0])],
+    ["a frame that is too short", new Uint8Array([0, 0, 0, 0, 9, 1])],
+    ["two frames", new Uint8Array(10)],
+    ["a compressed frame without a compression", new Uint8Array([1, 0, 0, 0, 0])],
+  ])("gRPC with %s is invalid_argument at body", async (_, bytes) => {
+    await using edges = await startEdges();
+    const response = await post(edges, verifyPath, "application/grpc-web+proto", bytes);
+    expect(await response.text()).toContain("grpc-status: 3");
+    expect(edges.invocations[0]?.violations).toMatchObject([{ location: "body" }]);
+  });
+
+  test("gzip that is damaged is invalid, a compression that is not known unimplemented", async () => {
+    await using edges = await startEdges();
+    const damaged = new Uint8Array(gzipSync("{}"));
+    damaged[12] = 0xff;
+    expect((await invalid(edges, "application/json", damaged, { "content-encoding": "gzip" }))[0]?.location).toBe("body");
+    const response = await post(edges, verifyPath, "application/json", "{}", { "content-encoding": "br" });
+    expect(await response.json()).toMatchObject({ code: "unimplemented", details: [{ debug: { httpStatus: 501 } }] });
+  });
+
+  test("a deadline that is no number is a violation of its header, one beyond a minute is not", async () => {
+    await using edges = await startEdges({ invoke: () => answered });
+    const body = '{"key":"k"}';
+    expect(await invalid(edges, "application/json", body, { "connect-timeout-ms": "soon" })).toMatchObject([
+      { location: "header.connect-timeout-ms" },
+    ]);
+    expect((await post(edges, verifyPath, "application/json", body, { "connect-timeout-ms": "9999999999" })).status).toBe(200);
+    const response = await post(edges, verifyPath, "application/json", body, { "connect-timeout-ms": "0" });
+    expect(await response.json()).toMatchObject({ code: "deadline_exceeded" });
+  });
+});

@@ -1,4 +1,5 @@
 import { isIP, isIPv4 } from "node:net";
+import { type EncryptionKey, parseEncryptionKeys } from "./domain/keyRing.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
@@ -19,6 +20,8 @@ export interface Config {
   /** Calls per minute of the whole workspace (protocol §8); absent = no limit, 0 = everything is refused. */
   readonly managementRateLimit: number | undefined;
   readonly ratelimitStoreDown: "allow" | "deny";
+  /** Newest first; absent = no recoverable keys. Never printed. */
+  readonly encryptionKeys: readonly EncryptionKey[] | undefined;
   /** Addresses and networks whose `X-Forwarded-For` is believed, as `address/prefix`. */
   readonly trustedProxies: readonly string[];
 }
@@ -82,6 +85,13 @@ const network = (entry: string): string | undefined => {
   const width = isIPv4(address) ? 32 : 128;
   if (prefix === undefined) return `${address}/${width}`;
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= width ? `${address}/${Number(prefix)}` : undefined;
+};
+
+const encryptionKeys = (value: string): Parsed<readonly EncryptionKey[]> => {
+  const keys = parseEncryptionKeys(value);
+  return keys === undefined
+    ? { expected: "id:key pairs separated by commas, newest first, each id once, each key the base64 of 32 bytes" }
+    : { value: keys };
 };
 
 const networks = (value: string): Parsed<readonly string[]> => {
@@ -169,6 +179,12 @@ const variables = {
     description: "Rate limits while the store is away: `allow` admits at most one further limit per node and window, `deny` none.",
     parse: oneOf(["allow", "deny"] as const),
   },
+  encryptionKeys: {
+    name: "ENCRYPTION_KEYS",
+    byDefault: undefined,
+    description: "Keys for recoverable API keys as `id:base64 of 32 bytes`, comma-separated, newest first; without them there are none.",
+    parse: encryptionKeys,
+  },
   trustedProxies: {
     name: "TRUSTED_PROXIES",
     byDefault: undefined,
@@ -203,7 +219,8 @@ export const loadConfig = (
     if (given === undefined) return undefined;
     const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
     if ("value" in parsed) return parsed.value;
-    const mayHoldPassword = given.includes("@") || (name === variables.mongodbUrl.name && given.trim() !== "");
+    const secretive: readonly string[] = [variables.mongodbUrl.name, variables.encryptionKeys.name];
+    const mayHoldPassword = given.includes("@") || (secretive.includes(name) && given.trim() !== "");
     const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
     problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
     return undefined;
@@ -235,6 +252,7 @@ export const loadConfig = (
     maxBodyBytes: readRequired(variables.maxBodyBytes),
     managementRateLimit: read(variables.managementRateLimit),
     ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
+    encryptionKeys: read(variables.encryptionKeys),
     trustedProxies: read(variables.trustedProxies) ?? [],
   };
   const portsRead = !problems.has("PORT") && !problems.has("ADMIN_PORT");

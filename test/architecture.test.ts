@@ -9,7 +9,7 @@ const engines = ["analytics", "audit", "cache", "ratelimit", "rootKeys", "teleme
 const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ["service", "config", "rpc", "procedures", "engines", "storage", "domain"],
   service: ["config", "rpc", "procedures", "engines", "storage", "domain", "gen"],
-  config: [],
+  config: ["domain"],
   rpc: ["procedures", "engines", "domain", "gen"],
   procedures: ["engines", "storage", "domain", "gen"],
   engines: ["storage", "domain"],

@@ -9,6 +9,8 @@ export type AuditEventName =
   | "key.create"
   | "key.update"
   | "key.delete"
+  | "key.reroll"
+  | "key.decrypt"
   | "identity.create"
   | "permission.create"
   | "role.create"

@@ -7,18 +7,27 @@ import { createApi } from "./apis/createApi.ts";
 import { deleteApi } from "./apis/deleteApi.ts";
 import { getApi } from "./apis/getApi.ts";
 import type { Call, Procedure } from "./call.ts";
+import { addPermissions } from "./keys/addPermissions.ts";
+import { addRoles } from "./keys/addRoles.ts";
 import { type CreateKeyDeps, createKey } from "./keys/createKey.ts";
 import { deleteKey } from "./keys/deleteKey.ts";
 import { getKey } from "./keys/getKey.ts";
-import { updateKey } from "./keys/updateKey.ts";
+import { removePermissions } from "./keys/removePermissions.ts";
+import { removeRoles } from "./keys/removeRoles.ts";
+import { rerollKey } from "./keys/rerollKey.ts";
+import { setPermissions } from "./keys/setPermissions.ts";
+import { setRoles } from "./keys/setRoles.ts";
+import { updateCredits } from "./keys/updateCredits.ts";
+import { type UpdateKeyDeps, updateKey } from "./keys/updateKey.ts";
 import { type VerifyKeyDeps, verifyKey } from "./keys/verifyKey.ts";
+import { whoami } from "./keys/whoami.ts";
 import { createPermission } from "./permissions/createPermission.ts";
 import { createRole } from "./permissions/createRole.ts";
 import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespace.ts";
 import { limit } from "./ratelimit/limit.ts";
 
 /** What all procedures together depend on; each takes its part. */
-export type ProcedureDeps = CreateKeyDeps & VerifyKeyDeps & NamespaceDeps;
+export type ProcedureDeps = CreateKeyDeps & UpdateKeyDeps & VerifyKeyDeps & NamespaceDeps;
 
 /** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
 export type AnyProcedure = (request: Message, call: Call) => Promise<object> | object;
@@ -45,6 +54,15 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     getKey: getKey(deps),
     deleteKey: deleteKey(deps),
     verifyKey: verifyKey(deps),
+    addPermissions: addPermissions(deps),
+    addRoles: addRoles(deps),
+    removePermissions: removePermissions(deps),
+    removeRoles: removeRoles(deps),
+    rerollKey: rerollKey(deps),
+    setPermissions: setPermissions(deps),
+    setRoles: setRoles(deps),
+    updateCredits: updateCredits(deps),
+    whoami: whoami(deps),
   });
   register(PermissionsService, { createPermission: createPermission(deps), createRole: createRole(deps) });
   register(RatelimitService, { limit: limit(deps) });

@@ -3,6 +3,7 @@ import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
+import { createKeyRing } from "../domain/keyRing.ts";
 import { createProcedures } from "../procedures/registry.ts";
 import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
@@ -94,6 +95,7 @@ export const assemble = ({ config, clock, store, metrics, events }: AssembleOpti
       verifications,
       limiter,
       credits: createCreditSpender(keys),
+      keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),
       onOutcome: metrics.verification,
     }),
     clientAddress: createClientAddress(config.trustedProxies),

@@ -94,6 +94,8 @@ export interface KeyDocument extends AuditedDocument {
   /** JSON text of an object. */
   readonly meta?: string;
   readonly expires?: number;
+  /** Expired at `expires` already, not only after it: the key was rerolled away. */
+  readonly expiresInclusive?: boolean;
   readonly enabled: boolean;
   /** Credit balance; absent = unlimited. */
   readonly remaining?: number;

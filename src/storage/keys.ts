@@ -34,6 +34,8 @@ export interface KeysRepository {
     decide: (key: KeyDocument) => KeyChange | undefined,
     options?: OperationOptions,
   ) => Promise<KeyDocument | null>;
+  /** Adds events to the key's outbox and changes nothing else. False when there is no such key (any more). */
+  readonly recordEvents: (keyId: string, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
   /** Marks the key as deleted; its hash stays taken. False when it already was. */
   readonly delete: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
   /** Deletes for good: the hash is free again at once, the row goes when its events have been moved. */
@@ -101,6 +103,10 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
         }
         throw new StoreUnavailableError("the key changed too often to be updated");
       }),
+    recordEvents: async (keyId, events, options) => {
+      const result = await keys.updateOne({ _id: keyId, ...notDeleted }, withEvents<KeyDocument>({}, events), options);
+      return result.matchedCount === 1;
+    },
     delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now } }, events, options),
     erase: (key, now, events, options) =>
       remove(

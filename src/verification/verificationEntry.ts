@@ -10,6 +10,8 @@ export interface VerificationEntry {
   readonly apiId: string;
   readonly enabled: boolean;
   readonly expires: number | undefined;
+  /** First millisecond at which the key has expired. */
+  readonly expiredFrom: number | undefined;
   readonly name: string | undefined;
   readonly meta: JsonObject | undefined;
   readonly permissions: GrantedPermissions;
@@ -69,6 +71,7 @@ export const buildVerificationEntry = ({ key, identity, roles, permissions }: En
     apiId: key.apiId,
     enabled: key.enabled,
     expires: key.expires,
+    expiredFrom: key.expires === undefined || key.expiresInclusive ? key.expires : key.expires + 1,
     name: key.name,
     meta: readMeta(key.meta),
     permissions: grantPermissions(permissions.map((permission) => permission.slug)),

@@ -1,15 +1,10 @@
 import type { CreateKeyCredits, CreateKeyRequestSchema, CreateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { ServiceError } from "../../domain/errors.ts";
-import { createId } from "../../domain/ids.ts";
-import { createKeySecret } from "../../domain/keySecret.ts";
 import type { ApisRepository } from "../../storage/apis.ts";
 import { newDocument } from "../../storage/audited.ts";
 import type { KeyDocument } from "../../storage/documents.ts";
-import { DuplicateKeyError } from "../../storage/errors.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
-import type { KeysRepository } from "../../storage/keys.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
 import { findApi } from "../apis/findApi.ts";
@@ -17,15 +12,13 @@ import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
 import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
 import { findRoles } from "./findRoles.ts";
+import { type IssueKeyDeps, issueKey, requireKeyRing } from "./issueKey.ts";
 import { linkIdentity, permissionEvents, roleEvents, storeMeta, storeRatelimits, storeRefill } from "./keyConfiguration.ts";
 
 const DEFAULT_BYTE_LENGTH = 16;
-/** Tries with a new id and secret when the store says that one of them is taken (keys §1.1). */
-const COLLISION_ATTEMPTS = 5;
 
-export interface CreateKeyDeps {
+export interface CreateKeyDeps extends IssueKeyDeps {
   readonly apis: ApisRepository;
-  readonly keys: KeysRepository;
   readonly identities: IdentitiesRepository;
   readonly permissions: PermissionsRepository;
   readonly roles: RolesRepository;
@@ -49,7 +42,7 @@ export const createKey =
     requirePermissions(call.caller, ["api.create_key", apiId], ...(recoverable ? [["api.encrypt_key", apiId] as const] : []));
     const api = await findApi(deps.apis, apiId, call);
     const roles = await findRoles(deps.roles, request.roles, call);
-    if (recoverable) throw new ServiceError("precondition_failed", "Recoverable keys need an encryption key, and none is configured.");
+    const keyRing = recoverable ? requireKeyRing(deps) : undefined;
 
     const resolved = await resolvePermissions(deps.permissions, request.permissions, call);
     const permissions = await createMissingPermissions(deps.permissions, resolved, call);
@@ -57,39 +50,34 @@ export const createKey =
 
     const now = call.receivedAt;
     const source = auditSource(call);
-    const byteLength = Number(request.byteLength ?? DEFAULT_BYTE_LENGTH);
-    for (let attempt = 1; ; attempt++) {
-      const keyId = createId("key", now);
-      const secret = createKeySecret(byteLength, request.prefix);
-      const key = resource("key", keyId, request.name);
-      const events = [
-        auditEvent(source, "key.create", `Created key ${keyId}`, key, resource("api", apiId, api.name)),
-        ...permissionEvents(source, "connect", key, permissions),
-        ...roleEvents(source, "connect", key, roles),
-      ];
-      const document: KeyDocument = {
-        ...newDocument(keyId, now, events),
-        apiId,
-        hash: secret.hash,
-        start: secret.start,
-        byteLength,
-        ...(request.prefix === undefined ? {} : { prefix: request.prefix }),
-        ...(request.name === undefined ? {} : { name: request.name }),
-        ...(request.meta === undefined ? {} : { meta: storeMeta(request.meta) }),
-        ...(request.expires === undefined ? {} : { expires: Number(request.expires) }),
-        ...(identity === undefined ? {} : { identityId: identity._id }),
-        ...storeCredits(request.credits, now),
-        enabled: request.enabled ?? true,
-        permissionIds: permissions.map((permission) => permission._id),
-        roleIds: roles.map((role) => role._id),
-        ratelimits: storeRatelimits(request.ratelimits, [], now),
-        revision: 0,
-      };
-      try {
-        await deps.keys.insert(document, call);
-        return { data: { keyId, key: secret.key.reveal() } };
-      } catch (error) {
-        if (!(error instanceof DuplicateKeyError) || attempt === COLLISION_ATTEMPTS) throw error;
-      }
-    }
+    const { prefix, name } = request;
+    const issued = await issueKey(
+      deps,
+      { prefix, byteLength: Number(request.byteLength ?? DEFAULT_BYTE_LENGTH), keyRing, now },
+      (keyId, secret) => {
+        const key = resource("key", keyId, name);
+        const events = [
+          auditEvent(source, "key.create", `Created key ${keyId}`, key, resource("api", apiId, api.name)),
+          ...permissionEvents(source, "connect", key, permissions),
+          ...roleEvents(source, "connect", key, roles),
+        ];
+        return {
+          ...newDocument(keyId, now, events),
+          ...secret,
+          apiId,
+          ...(name === undefined ? {} : { name }),
+          ...(request.meta === undefined ? {} : { meta: storeMeta(request.meta) }),
+          ...(request.expires === undefined ? {} : { expires: Number(request.expires) }),
+          ...(identity === undefined ? {} : { identityId: identity._id }),
+          ...storeCredits(request.credits, now),
+          enabled: request.enabled ?? true,
+          permissionIds: permissions.map((permission) => permission._id),
+          roleIds: roles.map((role) => role._id),
+          ratelimits: storeRatelimits(request.ratelimits, [], now),
+          revision: 0,
+        };
+      },
+      call,
+    );
+    return { data: issued };
   };

@@ -93,7 +93,7 @@ const changeFields = (request: UpdateKeyRequest, key: KeyDocument, changes: Chan
   if (name?.kind.case === "value") changes.set("name", name.kind.value);
   if (meta?.kind.case === "null") changes.unset("meta");
   if (meta?.kind.case === "value") changes.set("meta", storeMeta(meta.kind.value));
-  if (expires?.kind.case === "null") changes.unset("expires");
+  if (expires !== undefined) changes.unset("expires", "expiresInclusive");
   if (expires?.kind.case === "value") changes.set("expires", Number(expires.kind.value));
   changeCredits(credits, key, changes, now);
   if (ratelimits?.kind.case === "null") changes.set("ratelimits", []);

@@ -101,7 +101,7 @@ const balanceAt = (entry: VerificationEntry, now: number): number | undefined =>
 /** Decided by the key and the request alone, in the order of verify §6, steps 6 to 9. */
 const refusal = (entry: VerificationEntry, query: PermissionQuery | undefined, now: number): VerificationCode | undefined => {
   if (!entry.enabled) return VerificationCode.DISABLED;
-  if (entry.expires !== undefined && now > entry.expires) return VerificationCode.EXPIRED;
+  if (entry.expiredFrom !== undefined && now >= entry.expiredFrom) return VerificationCode.EXPIRED;
   if (query !== undefined && !satisfies(entry.permissions, query)) return VerificationCode.INSUFFICIENT_PERMISSIONS;
   return undefined;
 };

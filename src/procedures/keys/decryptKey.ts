@@ -1,0 +1,24 @@
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import type { KeyRing } from "../../domain/keyRing.ts";
+import type { KeyDocument } from "../../storage/documents.ts";
+import type { KeysRepository } from "../../storage/keys.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Call } from "../call.ts";
+import { keyNotFound } from "./findKey.ts";
+
+export interface DecryptKeyDeps {
+  readonly keys: KeysRepository;
+  readonly keyRing: KeyRing;
+}
+
+/**
+ * The secret of a recoverable key. Its `key.decrypt` event is written before it is handed out (protocol §11). A
+ * ciphertext that does not decrypt is a 500: a wrong encryption key must be noticed (keys §4).
+ */
+export const decryptKey = async ({ keys, keyRing }: DecryptKeyDeps, key: KeyDocument, call: Call): Promise<string> => {
+  if (key.encrypted === undefined) throw new Error(`the key ${key._id} is not recoverable`);
+  const plaintext = keyRing.decrypt(key.encrypted, key._id);
+  const event = auditEvent(auditSource(call), "key.decrypt", `Decrypted key ${key._id}`, resource("key", key._id, key.name));
+  if (!(await keys.recordEvents(key._id, [event], call))) throw keyNotFound(key._id);
+  return plaintext;
+};

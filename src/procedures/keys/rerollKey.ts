@@ -1,0 +1,89 @@
+import type { RerollKeyRequestSchema, RerollKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { createId } from "../../domain/ids.ts";
+import { newDocument } from "../../storage/audited.ts";
+import type { KeyDocument } from "../../storage/documents.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
+import { type IssueKeyDeps, issueKey, requireKeyRing } from "./issueKey.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Everything before the last `_` of what is shown of a key: the secret part never holds one. */
+const prefixOf = ({ prefix, start }: KeyDocument): string | undefined => {
+  if (prefix !== undefined) return prefix;
+  const end = start.lastIndexOf("_");
+  return end === -1 ? undefined : start.slice(0, end);
+};
+
+/** When the old key stops working; undefined = its own expiry stays (keys §6). */
+const oldExpiry = (delay: number | undefined, own: number | undefined, now: number): number | undefined => {
+  if (delay === undefined) return own;
+  const wanted = delay === 0 ? now : Math.ceil((now + delay) / MINUTE_MS) * MINUTE_MS;
+  return own === undefined ? wanted : Math.min(wanted, own);
+};
+
+/** Makes a new key with a new secret from an existing one, and lets the old one run out (keys §6). */
+export const rerollKey =
+  (deps: FindKeyDeps & IssueKeyDeps): Procedure<typeof RerollKeyRequestSchema, typeof RerollKeyResponseSchema> =>
+  async ({ keyId, expiration }, call) => {
+    const original = await findKey(deps, keyId, call);
+    const recoverable = original.encrypted !== undefined;
+    requirePermissions(
+      call.caller,
+      ["api.create_key", original.apiId],
+      ...(recoverable ? [["api.encrypt_key", original.apiId] as const] : []),
+    );
+    const keyRing = recoverable ? requireKeyRing(deps) : undefined;
+    const now = call.receivedAt;
+    const source = auditSource(call);
+    const { apiId, name, meta, identityId, enabled, expires, remaining, refill, refilledAt, permissionIds, roleIds } = original;
+
+    const issued = await issueKey(
+      deps,
+      { prefix: prefixOf(original), byteLength: original.byteLength ?? 16, keyRing, now },
+      (newId, secret) => {
+        const event = auditEvent(
+          source,
+          "key.reroll",
+          `Rerolled key ${keyId} to ${newId}`,
+          resource("key", newId, name),
+          resource("key", keyId, name),
+          resource("api", apiId),
+        );
+        return {
+          ...newDocument(newId, now, [event]),
+          ...secret,
+          apiId,
+          ...(name === undefined ? {} : { name }),
+          ...(meta === undefined ? {} : { meta }),
+          ...(identityId === undefined ? {} : { identityId }),
+          ...(expires === undefined ? {} : { expires }),
+          ...(remaining === undefined ? {} : { remaining }),
+          ...(refill === undefined ? {} : { refill }),
+          ...(refilledAt === undefined ? {} : { refilledAt }),
+          enabled,
+          permissionIds,
+          roleIds,
+          ratelimits: original.ratelimits.map((limit) => ({ ...limit, id: createId("rl", now) })),
+          revision: 0,
+        };
+      },
+      call,
+    );
+    const delay = expiration?.kind.case === "value" ? Number(expiration.kind.value) : undefined;
+    // The new key stands before the old one runs out: a crash between leaves two keys that work, never none.
+    const changed = await deps.keys.modify(
+      keyId,
+      (key) => {
+        const until = oldExpiry(delay, key.expires, now);
+        const expiry = until === undefined ? {} : { expires: until };
+        return { update: { $set: { updatedAt: now, ...expiry, ...(delay === 0 ? { expiresInclusive: true } : {}) } }, events: [] };
+      },
+      call,
+    );
+    if (changed === null) throw keyNotFound(keyId);
+    return { data: issued };
+  };

@@ -98,6 +98,10 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     return true;
   };
 
+  /** Writes down that a clock was wrong, so that its counts age from now on. False when the counter has changed meanwhile. */
+  const setBack = async ({ key, duration }: Counter, read: SharedCounter | null, state: SharedCounter): Promise<boolean> =>
+    read === null || read.seq <= state.seq || counters.roll(key, read, state, expiry(state.seq, duration));
+
   return {
     charge: async (counter, limit, cost, target) => {
       const { key, duration } = counter;
@@ -121,7 +125,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
             counter.movedAt = clock.monotonic();
             return true;
           }
-        } else if (fresh) {
+        } else if (fresh && (await setBack(counter, read, state))) {
           adopt(counter, state);
           return false;
         }

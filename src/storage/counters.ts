@@ -15,7 +15,7 @@ export interface CountersRepository {
   readonly charge: (key: string, seq: number, atMost: number, amount: number) => Promise<SharedCounter | null>;
   /** Makes the counter. False: it exists. */
   readonly create: (key: string, counter: SharedCounter, expireAt: Date) => Promise<boolean>;
-  /** Moves the counter from the window that was read as `from` to a later one. False: it is no longer what was read. */
+  /** Moves the counter from the window that was read as `from` to another one. False: it is no longer what was read. */
   readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date) => Promise<boolean>;
   /** Gives budget of window `seq` back; does nothing unless that window is the current or the previous one. */
   readonly refund: (key: string, seq: number, amount: number) => Promise<void>;

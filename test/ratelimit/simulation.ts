@@ -17,7 +17,9 @@ export interface SimulationOptions {
   readonly fate?: () => Fate;
 }
 
-const travel = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const travel = async (milliseconds: number): Promise<void> => {
+  if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds));
+};
 
 /**
  * The counters of a store that answers after random delays, so that operations overtake each other. Under fake timers

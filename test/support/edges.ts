@@ -28,7 +28,7 @@ export interface Answer {
 /** One way to call the service. Requests and answers are those of `/v2`; other edges translate. */
 export interface Edge {
   readonly name: "v2" | "connect" | "grpc" | "grpc-web" | "grpc-js";
-  /** @param rootKey undefined = no credentials. */
+  /** @param rootKey undefined = no credentials; a text with a blank in it is the whole `Authorization` header. */
   readonly call: (procedure: string, body: unknown, rootKey: string | undefined) => Promise<Answer>;
   readonly close: () => void;
 }
@@ -58,7 +58,7 @@ const methodOf = (procedure: string): Method => {
 };
 
 const authorization = (rootKey: string | undefined): Record<string, string> =>
-  rootKey === undefined ? {} : { authorization: `Bearer ${rootKey}` };
+  rootKey === undefined ? {} : { authorization: rootKey.includes(" ") ? rootKey : `Bearer ${rootKey}` };
 
 const succeed = (method: Method, message: MessageShape<DescMethodUnary["output"]>): Answer => ({
   status: 200,

@@ -1,0 +1,99 @@
+/** Objects that exist, for requests to name. */
+export interface Objects {
+  readonly apiId: string;
+  readonly keyId: string;
+  /** The secret of `keyId`. */
+  readonly key: string;
+  readonly role: string;
+  readonly permission: string;
+  readonly namespace: string;
+  readonly identity: string;
+  readonly rootKeyId: string;
+}
+
+/** Names of nothing that exists. */
+export const nothing: Objects = {
+  apiId: "api_nothingnothing",
+  keyId: "key_nothingnothing",
+  key: "nothing_nothingnothing",
+  role: "nothing.role",
+  permission: "nothing.permission",
+  namespace: "nothing.namespace",
+  identity: "nothing_identity",
+  rootKeyId: "rk_nothingnothing",
+};
+
+const limit = { identifier: "user_1", limit: 1_000_000, duration: 60_000 };
+
+/** A valid request of every procedure there is, with no more fields than it needs and a few that matter. */
+export const validBodies: Readonly<Record<string, (objects: Objects) => object>> = {
+  "analytics.getRatelimits": () => ({ query: "SELECT COUNT(*) FROM ratelimits_v2" }),
+  "analytics.getVerifications": () => ({ query: "SELECT COUNT(*) FROM key_verifications_v1" }),
+  "apis.createApi": () => ({ name: "payments" }),
+  "apis.deleteApi": ({ apiId }) => ({ apiId }),
+  "apis.getApi": ({ apiId }) => ({ apiId }),
+  "apis.listKeys": ({ apiId }) => ({ apiId }),
+  "identities.createIdentity": ({ identity }) => ({ externalId: identity }),
+  "identities.deleteIdentity": ({ identity }) => ({ identity }),
+  "identities.getIdentity": ({ identity }) => ({ identity }),
+  "identities.listIdentities": () => ({}),
+  "identities.updateIdentity": ({ identity }) => ({ identity, meta: { plan: "pro" } }),
+  "keys.addPermissions": ({ keyId, permission }) => ({ keyId, permissions: [permission] }),
+  "keys.addRoles": ({ keyId, role }) => ({ keyId, roles: [role] }),
+  "keys.createKey": ({ apiId }) => ({ apiId }),
+  "keys.deleteKey": ({ keyId }) => ({ keyId }),
+  "keys.getKey": ({ keyId }) => ({ keyId }),
+  "keys.migrateKeys": ({ apiId }) => ({ apiId, migrationId: "mig_1", keys: [{ hash: "abc" }] }),
+  "keys.removePermissions": ({ keyId, permission }) => ({ keyId, permissions: [permission] }),
+  "keys.removeRoles": ({ keyId, role }) => ({ keyId, roles: [role] }),
+  "keys.rerollKey": ({ keyId }) => ({ keyId, expiration: 3_600_000 }),
+  "keys.setPermissions": ({ keyId, permission }) => ({ keyId, permissions: [permission] }),
+  "keys.setRoles": ({ keyId, role }) => ({ keyId, roles: [role] }),
+  "keys.updateCredits": ({ keyId }) => ({ keyId, operation: "set", value: 10 }),
+  "keys.updateKey": ({ keyId }) => ({ keyId, name: "renamed" }),
+  "keys.verifyKey": ({ key }) => ({ key }),
+  "keys.whoami": ({ key }) => ({ key }),
+  "permissions.createPermission": () => ({ name: "Read", slug: `read.${crypto.randomUUID()}` }),
+  "permissions.createRole": () => ({ name: `role.${crypto.randomUUID()}` }),
+  "permissions.deletePermission": ({ permission }) => ({ permission }),
+  "permissions.deleteRole": ({ role }) => ({ role }),
+  "permissions.getPermission": ({ permission }) => ({ permission }),
+  "permissions.getRole": ({ role }) => ({ role }),
+  "permissions.listPermissions": () => ({}),
+  "permissions.listRoles": () => ({}),
+  "permissions.setRolePermissions": ({ role, permission }) => ({ role, permissions: [permission] }),
+  "permissions.updatePermission": ({ permission }) => ({ permission, name: "Renamed" }),
+  "permissions.updateRole": ({ role }) => ({ role, description: "Renamed" }),
+  "ratelimit.deleteOverride": ({ namespace }) => ({ namespace, identifier: "user_1" }),
+  "ratelimit.getOverride": ({ namespace }) => ({ namespace, identifier: "user_1" }),
+  "ratelimit.limit": ({ namespace }) => ({ namespace, ...limit }),
+  "ratelimit.listOverrides": ({ namespace }) => ({ namespace }),
+  "ratelimit.multiLimit": ({ namespace }) => [{ namespace, ...limit }],
+  "ratelimit.setOverride": ({ namespace }) => ({ namespace, ...limit }),
+  "rootKeys.createKey": () => ({ permissions: ["api.*.read_api"] }),
+  "rootKeys.deleteKey": ({ rootKeyId }) => ({ keyId: rootKeyId }),
+  "rootKeys.listKeys": () => ({}),
+  "rootKeys.rerollKey": ({ rootKeyId }) => ({ keyId: rootKeyId, expiration: 0 }),
+  "rootKeys.updateKey": ({ rootKeyId }) => ({ keyId: rootKeyId, name: "renamed" }),
+};
+
+export const bodyOf = (procedure: string, objects: Objects): object => {
+  const make = validBodies[procedure];
+  if (!make) throw new Error(`there is no valid body of ${procedure}`);
+  return make(objects);
+};
+
+/** Makes the objects through the service itself; `call` answers with the data of a success. */
+export const createObjects = async (call: (procedure: string, body: unknown) => Promise<Record<string, unknown>>): Promise<Objects> => {
+  const unique = crypto.randomUUID();
+  const role = `role.${unique}`;
+  const permission = `permission.${unique}`;
+  const namespace = `namespace.${unique}`;
+  const identity = `identity_${unique}`;
+  const { apiId } = await call("apis.createApi", { name: unique });
+  await call("permissions.createPermission", { name: "Permission", slug: permission });
+  await call("permissions.createRole", { name: role, permissions: [permission] });
+  const { keyId, key } = await call("keys.createKey", { apiId, externalId: identity });
+  await call("ratelimit.limit", { namespace, ...limit });
+  return { apiId, keyId, key, role, permission, namespace, identity, rootKeyId: "rk_nothingnothing" } as Objects;
+};

@@ -1,0 +1,66 @@
+import { expect } from "vitest";
+import { appearances } from "../../src/domain/errors.ts";
+import type { Answer } from "./edges.ts";
+
+/** What came back over HTTP, before anything is made of it. */
+export interface HttpAnswer extends Answer {
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface HttpRequest {
+  /** Undefined = no credentials, unless `headers` has some. */
+  readonly rootKey?: string | undefined;
+  /** Instead of `Content-Type: application/json`; undefined values are left out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly method?: string;
+  /** A text or bytes are sent as they are, all else as JSON. */
+  readonly body?: unknown;
+}
+
+const bytesOf = (body: unknown): Uint8Array<ArrayBuffer> =>
+  body instanceof Uint8Array ? new Uint8Array(body) : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+
+/** One HTTP request; `path` is a procedure's name or, with a leading slash, any path. An answer without a body has `body` {}. */
+export const request = async (url: string, path: string, options: HttpRequest = {}): Promise<HttpAnswer> => {
+  const { rootKey, method = "POST", body } = options;
+  const headers = Object.entries({
+    "content-type": "application/json",
+    authorization: rootKey === undefined ? undefined : `Bearer ${rootKey}`,
+    ...options.headers,
+  }).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
+  const address = path.startsWith("/") ? url + path : `${url}/v2/${path}`;
+  // As bytes, so that fetch adds no content type of its own.
+  const response = await fetch(address, { method, headers, ...(body === undefined ? {} : { body: bytesOf(body) }) });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: text === "" ? {} : JSON.parse(text) };
+};
+
+const statusesWithErrors: readonly number[] = [400, 408, 413, 499];
+
+/** Asserts that the answer is one of the two envelopes of protocol §5, nothing more and nothing less. */
+export const expectEnvelope = (answer: Pick<Answer, "status" | "body">): void => {
+  const { status, body } = answer;
+  expect(body.meta).toEqual({ requestId: expect.stringMatching(/^req_[A-Za-z0-9_-]{8,}$/) });
+  if (status === 200) {
+    expect(Object.keys(body).filter((key) => key !== "pagination")).toEqual(["meta", "data"]);
+    return;
+  }
+  expect(Object.keys(body)).toEqual(["meta", "error"]);
+  const { error } = body;
+  expect(Object.keys(error ?? {}).sort()).toEqual(
+    ["detail", ...(statusesWithErrors.includes(status) ? ["errors"] : []), "status", "title", "type"].sort(),
+  );
+  const [base, suffix] = error?.type.split("/errors/") ?? [];
+  expect(base).toMatch(/^https?:\/\/[^/]/);
+  const known = Object.values(appearances).find(({ type }) => type === suffix);
+  expect({ status, title: error?.title, inBody: error?.status }).toEqual({ status: known?.status, title: known?.title, inBody: status });
+  expect(error?.detail).toMatch(/\S/);
+  for (const entry of error?.errors ?? []) {
+    expect(entry).toEqual({
+      location: expect.stringMatching(/^(body|header)/),
+      message: expect.stringMatching(/\S/),
+      ...(Object.hasOwn(entry, "fix") ? { fix: expect.stringMatching(/\S/) } : {}),
+    });
+  }
+};

@@ -35,6 +35,8 @@ export const createChangesFeed = ({ clock, invalidations, changes, onError }: Ch
   let pollTimer: NodeJS.Timeout | undefined;
   let polling: Promise<void> = Promise.resolve();
   let stopped = false;
+  /** Wall-clock time of the last poll that got an answer: while the store was away, others may have written. */
+  let heardAt = clock.now();
   const seen = new Map<string, number>();
 
   const publish = async (): Promise<void> => {
@@ -61,13 +63,14 @@ export const createChangesFeed = ({ clock, invalidations, changes, onError }: Ch
 
   const poll = async (): Promise<void> => {
     const now = clock.now();
-    const since = `ch_${timePart(now - OVERLAP_MS)}`;
+    const since = `ch_${timePart(Math.min(now, heardAt) - OVERLAP_MS)}`;
     try {
       for (const change of await changes.listAfter(since)) {
         if (change.node === node || seen.has(change._id)) continue;
         seen.set(change._id, now);
         invalidations.invalidate(change.ids);
       }
+      heardAt = now;
     } catch (error) {
       onError?.(error);
     }

@@ -1,0 +1,274 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Cache, createCache, type Loaded } from "../../src/cache/cache.ts";
+import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { createTestClock, type TestClock } from "../support/testClock.ts";
+
+let clock: TestClock;
+let invalidations: Invalidations;
+/** Loads that are running, in the order in which they were started. */
+let loads: PromiseWithResolvers<Loaded<string>>[];
+
+beforeEach(() => {
+  clock = createTestClock();
+  invalidations = createInvalidations(clock);
+  loads = [];
+});
+
+const cacheOf = (capacity = 10): Cache<string> =>
+  createCache({
+    clock,
+    invalidations,
+    capacity,
+    load: () => {
+      const load = Promise.withResolvers<Loaded<string>>();
+      loads.push(load);
+      return load.promise;
+    },
+  });
+const loaded = (value: string, rest: Partial<Loaded<string>> = {}): Loaded<string> => ({
+  value,
+  dependsOn: ["object"],
+  sentAt: clock.monotonic(),
+  ...rest,
+});
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+/** What the cache answers at once, or undefined when it has to ask. */
+const kept = (cache: Cache<string>, key = "key"): string | undefined => {
+  const found = cache.get(key);
+  return found instanceof Promise ? undefined : found.value;
+};
+const fill = async (cache: Cache<string>, value: string, rest?: Partial<Loaded<string>>): Promise<void> => {
+  const asked = cache.get("key");
+  loads.at(-1)?.resolve(loaded(value, rest));
+  await asked;
+};
+
+describe("loading", () => {
+  test("those who ask for one value at the same time share one load", async () => {
+    const cache = cacheOf();
+    const [first, second] = [cache.get("key"), cache.get("key")];
+    expect(loads.length).toBe(1);
+    loads[0]?.resolve(loaded("a"));
+    expect((await first).value).toBe("a");
+    expect((await second).value).toBe("a");
+    expect(kept(cache)).toBe("a");
+  });
+
+  test("a load that failed is told to those who shared it, and not remembered", async () => {
+    const cache = cacheOf();
+    const both = Promise.allSettled([cache.get("key"), cache.get("key")]);
+    loads[0]?.reject(new Error("away"));
+    expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    await fill(cache, "a");
+    expect(kept(cache)).toBe("a");
+  });
+
+  test("beyond the capacity the oldest value goes", async () => {
+    const cache = cacheOf(2);
+    for (const key of ["a", "b", "c"]) {
+      const asked = cache.get(key);
+      loads.at(-1)?.resolve(loaded(key));
+      await asked;
+    }
+    expect(cache.size()).toBe(2);
+    expect(kept(cache, "b")).toBe("b");
+    expect(kept(cache, "a")).toBeUndefined();
+    loads.at(-1)?.resolve(loaded("a"));
+  });
+});
+
+describe("invalidation", () => {
+  test("[design §4] a value is void once anything that it depends on has changed, and nothing else", async () => {
+    const cache = cacheOf();
+    await fill(cache, "a", { dependsOn: ["key_1", "role_1"] });
+    invalidations.invalidate(["role_2"]);
+    expect(kept(cache)).toBe("a");
+    invalidations.invalidate(["role_1"]);
+    expect(kept(cache)).toBeUndefined();
+    loads.at(-1)?.resolve(loaded("b"));
+  });
+
+  test("[design §3] a load that began before an invalidation of what it read is answered and not kept", async () => {
+    const cache = cacheOf();
+    const asked = cache.get("key");
+    invalidations.invalidate(["object"]);
+    loads[0]?.resolve(loaded("old"));
+    expect((await asked).value).toBe("old");
+    expect(cache.size()).toBe(0);
+  });
+
+  test("[design §3] who asks after a change does not share a load that began before it", async () => {
+    const cache = cacheOf();
+    const before = cache.get("key");
+    invalidations.invalidate(["object"]);
+    const after = cache.get("key");
+    expect(loads.length).toBe(2);
+    loads[1]?.resolve(loaded("new"));
+    expect((await after).value).toBe("new");
+    loads[0]?.resolve(loaded("old"));
+    expect((await before).value).toBe("old");
+    expect(kept(cache)).toBe("new");
+  });
+
+  test("[verify §12] that something is unknown is forgotten when it is made", async () => {
+    const cache = cacheOf();
+    await fill(cache, "unknown", { dependsOn: ["hash:x"], maxAge: 1_000 });
+    expect(kept(cache)).toBe("unknown");
+    invalidations.invalidate(["hash:x"]);
+    expect(kept(cache)).toBeUndefined();
+    loads.at(-1)?.resolve(loaded("made"));
+  });
+
+  test("[design §4] a change is remembered for longer than any value that it voids may live", async () => {
+    const sequence = invalidations.sequence();
+    invalidations.invalidate(["object"]);
+    for (let second = 0; second < 60; second += 5) {
+      expect(invalidations.changedSince(["object"], sequence)).toBe(true);
+      clock.advance(5_000);
+      invalidations.invalidate(["other"]);
+    }
+    expect(invalidations.changedSince(["object"], invalidations.sequence())).toBe(false);
+  });
+});
+
+describe("age", () => {
+  test("[protocol §7] nothing is served that was read 30 seconds ago", async () => {
+    const cache = cacheOf();
+    await fill(cache, "a");
+    clock.advance(29_999);
+    expect(kept(cache)).toBe("a");
+    loads.at(-1)?.reject(new Error("away"));
+    await settled();
+    clock.advance(1);
+    expect(kept(cache)).toBeUndefined();
+    loads.at(-1)?.resolve(loaded("b"));
+  });
+
+  test("[design §4] age counts from when the read was sent", async () => {
+    const cache = cacheOf();
+    const asked = cache.get("key");
+    const sentAt = clock.monotonic();
+    clock.advance(10_000);
+    loads[0]?.resolve(loaded("a", { sentAt }));
+    await asked;
+    clock.advance(19_999);
+    expect(kept(cache)).toBe("a");
+    loads.at(-1)?.reject(new Error("away"));
+    await settled();
+    clock.advance(1);
+    expect(kept(cache)).toBeUndefined();
+    loads.at(-1)?.resolve(loaded("b"));
+  });
+
+  test("a read that took 30 seconds is answered and not kept", async () => {
+    const cache = cacheOf();
+    const asked = cache.get("key");
+    loads[0]?.resolve(loaded("a", { sentAt: clock.monotonic() - 30_000 }));
+    expect((await asked).value).toBe("a");
+    expect(cache.size()).toBe(0);
+  });
+
+  test("a value in use is read again beside its use, once at a time, before it expires", async () => {
+    const cache = cacheOf();
+    await fill(cache, "a");
+    clock.advance(20_000);
+    expect(kept(cache)).toBe("a");
+    expect(kept(cache)).toBe("a");
+    expect(loads.length).toBe(2);
+    loads[1]?.resolve(loaded("b"));
+    await settled();
+    expect(kept(cache)).toBe("b");
+    clock.advance(19_000);
+    expect(kept(cache)).toBe("b");
+    expect(loads.length).toBe(2);
+  });
+
+  test("[design §4] while the store is away a value is served until it expires, then the caller hears of it", async () => {
+    const cache = cacheOf();
+    await fill(cache, "a");
+    clock.advance(20_000);
+    for (let second = 20; second < 30; second++) {
+      expect(kept(cache)).toBe("a");
+      loads.at(-1)?.reject(new Error("away"));
+      await settled();
+      clock.advance(1_000);
+    }
+    const asked = cache.get("key");
+    loads.at(-1)?.reject(new Error("away"));
+    await expect(asked).rejects.toThrow("away");
+  });
+
+  test("[verify §12] that something is unknown is believed for its own, shorter time", async () => {
+    const cache = cacheOf();
+    await fill(cache, "unknown", { maxAge: 1_000 });
+    clock.advance(999);
+    expect(kept(cache)).toBe("unknown");
+    clock.advance(1);
+    expect(kept(cache)).toBeUndefined();
+    loads.at(-1)?.resolve(loaded("a"));
+  });
+});
+
+describe("in any interleaving", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const elapse = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+  test("[verify §12] who asks after a change was acknowledged never gets what was there before", async () => {
+    const step = fc.record({
+      at: fc.nat({ max: 300 }),
+      kind: fc.constantFrom("write", "read", "read", "read"),
+      key: fc.constantFrom("x", "y"),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.array(fc.nat({ max: 40 }), { minLength: 1 }), async (steps, delays) => {
+        let next = 0;
+        const delay = () => elapse(delays[next++ % delays.length] ?? 0);
+        const changes = createInvalidations(systemClock);
+        const stored = new Map([
+          ["x", 0],
+          ["y", 0],
+        ]);
+        const acknowledged = new Map(stored);
+        const cache = createCache<number>({
+          clock: systemClock,
+          invalidations: changes,
+          capacity: 10,
+          load: async (key) => {
+            const sentAt = systemClock.monotonic();
+            await delay();
+            const value = stored.get(key) ?? 0;
+            await delay();
+            return { value, dependsOn: [key], sentAt };
+          },
+        });
+        const stale: string[] = [];
+        const running = steps.map(async ({ at, kind, key }) => {
+          await elapse(at);
+          if (kind === "write") {
+            await delay();
+            const version = (stored.get(key) ?? 0) + 1;
+            stored.set(key, version);
+            await delay();
+            changes.invalidate([key]);
+            acknowledged.set(key, Math.max(version, acknowledged.get(key) ?? 0));
+          } else {
+            const atLeast = acknowledged.get(key) ?? 0;
+            const { value } = await cache.get(key);
+            if (value < atLeast) stale.push(`${key}: ${value} after ${atLeast}`);
+          }
+        });
+        await vi.advanceTimersByTimeAsync(2_000);
+        await Promise.all(running);
+        expect(stale).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,110 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type ChangesFeed, createChangesFeed } from "../../src/cache/changesFeed.ts";
+import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { createId } from "../../src/domain/ids.ts";
+import { type ChangesRepository, createChangesRepository } from "../../src/storage/changes.ts";
+import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
+import { engines } from "../support/stores.ts";
+
+interface Node {
+  readonly feed: ChangesFeed;
+  readonly invalidations: Invalidations;
+  readonly errors: unknown[];
+}
+
+describe.each(engines)("on $name", (engine) => {
+  let store: FaultyStore;
+  let changes: ChangesRepository;
+  /** Milliseconds that all clocks are ahead of the real one. */
+  let ahead = 0;
+  const clock = { now: () => systemClock.now() + ahead, monotonic: () => systemClock.monotonic() + ahead };
+  const nodes: Node[] = [];
+
+  beforeEach(async () => {
+    ahead = 0;
+    store = faultyStore(await engine.open());
+    changes = createChangesRepository(store);
+  });
+  afterEach(async () => {
+    store.behave("well");
+    await Promise.all(nodes.splice(0).map(({ feed }) => feed.stop()));
+  });
+  afterAll(() => engine.close());
+
+  const startNode = (): Node => {
+    const invalidations = createInvalidations(clock);
+    const errors: unknown[] = [];
+    const feed = createChangesFeed({ clock, invalidations, changes, onError: (error) => errors.push(error) });
+    feed.start();
+    const node = { feed, invalidations, errors };
+    nodes.push(node);
+    return node;
+  };
+  const hears = ({ invalidations }: Node, id: string, since = 0): Promise<void> =>
+    vi.waitFor(() => expect(invalidations.changedSince([id], since)).toBe(true), { timeout: 10_000, interval: 20 });
+
+  test("[design §3] a change is void on its own node when announce returns, and heard of by the others", async () => {
+    const [a, b] = [startNode(), startNode()];
+    a.feed.announce(["key_1", "hash:x"]);
+    expect(a.invalidations.changedSince(["key_1"], 0)).toBe(true);
+    await hears(b, "key_1");
+    await hears(b, "hash:x");
+  });
+
+  test("[design §3] a change that is read again with the overlap is not heard of twice", async () => {
+    const [a, b] = [startNode(), startNode()];
+    a.feed.announce(["key_1"]);
+    await hears(b, "key_1");
+    const sequence = b.invalidations.sequence();
+    a.feed.announce(["key_2"]);
+    await hears(b, "key_2");
+    expect(b.invalidations.sequence()).toBe(sequence + 1);
+    expect(a.invalidations.sequence()).toBe(2);
+  });
+
+  test("[design §3] an entry that was written late is heard of all the same", async () => {
+    const node = startNode();
+    await changes.append(createId("ch", clock.now()), "node_other", ["key_1"], clock.now());
+    await hears(node, "key_1");
+    await changes.append(createId("ch", clock.now() - 5_000), "node_other", ["key_late"], clock.now());
+    await hears(node, "key_late");
+  });
+
+  test("[design §3] what changed while the store was away from this node is heard of when it is back", async () => {
+    const node = startNode();
+    store.behave("fails");
+    await vi.waitFor(() => expect(node.errors.length).toBeGreaterThan(0), { timeout: 10_000 });
+    store.behave("well");
+    const duringOutage = clock.now();
+    // The outage lasted longer than a poll looks back.
+    await changes.append(createId("ch", duringOutage), "node_other", ["key_1"], duringOutage);
+    ahead += 25_000;
+    await hears(node, "key_1");
+  });
+
+  test("[design §3] what could not be published is published when the store is back", async () => {
+    const [a, b] = [startNode(), startNode()];
+    store.behave("fails");
+    a.feed.announce(["key_1"]);
+    expect(a.invalidations.changedSince(["key_1"], 0)).toBe(true);
+    await vi.waitFor(() => expect(a.errors.length).toBeGreaterThan(0), { timeout: 10_000 });
+    store.behave("well");
+    await hears(b, "key_1");
+  });
+
+  test("a node that stops publishes what it still has to say", async () => {
+    const [a, b] = [startNode(), startNode()];
+    a.feed.announce(["key_1"]);
+    await a.feed.stop();
+    await hears(b, "key_1");
+  });
+
+  test("more ids than one entry holds are all heard of", async () => {
+    const [a, b] = [startNode(), startNode()];
+    const ids = Array.from({ length: 12_000 }, (_, i) => `key_${i}`);
+    a.feed.announce(ids);
+    await hears(b, "key_11999");
+    expect(ids.filter((id) => !b.invalidations.changedSince([id], 0))).toEqual([]);
+  });
+});

@@ -77,7 +77,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause);
     },
   });
-  const { pipeline, limiter, feed, auditMover } = assemble({ config, clock, store, metrics, events });
+  const { pipeline, limiter, feed, auditMover, lastUsed } = assemble({ config, clock, store, metrics, events });
 
   const observer: EdgeObserver = {
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
@@ -110,6 +110,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     limiter.start();
     feed.start();
     auditMover.start();
+    for (const each of lastUsed) each.start();
     ready = true;
     health.setState("serving");
     const shownHost = listener.address.host.includes(":") ? `[${listener.address.host}]` : listener.address.host;
@@ -122,6 +123,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     starting.abort(new Error("the service was stopped while it started"));
     await listener?.stop();
     await limiter.stop();
+    for (const each of lastUsed) await each.stop();
     await auditMover.stop();
     await feed.stop();
     await store.close();

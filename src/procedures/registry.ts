@@ -9,9 +9,10 @@ import { getApi } from "./apis/getApi.ts";
 import type { Call, Procedure } from "./call.ts";
 import { addPermissions } from "./keys/addPermissions.ts";
 import { addRoles } from "./keys/addRoles.ts";
-import { type CreateKeyDeps, createKey } from "./keys/createKey.ts";
+import { createKey } from "./keys/createKey.ts";
 import { deleteKey } from "./keys/deleteKey.ts";
 import { getKey } from "./keys/getKey.ts";
+import { type MigrateKeysDeps, migrateKeys } from "./keys/migrateKeys.ts";
 import { removePermissions } from "./keys/removePermissions.ts";
 import { removeRoles } from "./keys/removeRoles.ts";
 import { rerollKey } from "./keys/rerollKey.ts";
@@ -27,7 +28,7 @@ import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespace.ts";
 import { limit } from "./ratelimit/limit.ts";
 
 /** What all procedures together depend on; each takes its part. */
-export type ProcedureDeps = CreateKeyDeps & UpdateKeyDeps & VerifyKeyDeps & NamespaceDeps;
+export type ProcedureDeps = MigrateKeysDeps & UpdateKeyDeps & VerifyKeyDeps & NamespaceDeps;
 
 /** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
 export type AnyProcedure = (request: Message, call: Call) => Promise<object> | object;
@@ -63,6 +64,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     setRoles: setRoles(deps),
     updateCredits: updateCredits(deps),
     whoami: whoami(deps),
+    migrateKeys: migrateKeys(deps),
   });
   register(PermissionsService, { createPermission: createPermission(deps), createRole: createRole(deps) });
   register(RatelimitService, { limit: limit(deps) });

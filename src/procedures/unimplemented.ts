@@ -8,7 +8,6 @@ export const unimplemented: readonly string[] = [
   "identities.getIdentity",
   "identities.listIdentities",
   "identities.updateIdentity",
-  "keys.migrateKeys",
   "permissions.deletePermission",
   "permissions.deleteRole",
   "permissions.getPermission",

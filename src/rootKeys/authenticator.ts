@@ -65,9 +65,11 @@ export interface AuthenticatorOptions {
   readonly invalidations: Invalidations;
   readonly rootKeys: RootKeysRepository;
   readonly onAccess?: (hit: boolean) => void;
+  /** Hears of every call that was let in. */
+  readonly onUse?: (rootKeyId: string, now: number) => void;
 }
 
-export const createAuthenticator = ({ clock, invalidations, rootKeys, onAccess }: AuthenticatorOptions): Authenticator => {
+export const createAuthenticator = ({ clock, invalidations, rootKeys, onAccess, onUse }: AuthenticatorOptions): Authenticator => {
   const cache = createCache<Known | null>({
     clock,
     invalidations,
@@ -80,6 +82,11 @@ export const createAuthenticator = ({ clock, invalidations, rootKeys, onAccess }
       return { value: known(document), dependsOn: [hashTag(hash), document._id], sentAt };
     },
   });
+  const admit = (root: Known | null, now: number): Caller => {
+    const caller = judge(root, now);
+    onUse?.(caller.rootKeyId, now);
+    return caller;
+  };
   return {
     authenticate: (authorization, now) => {
       const token = bearerToken(authorization);
@@ -87,7 +94,7 @@ export const createAuthenticator = ({ clock, invalidations, rootKeys, onAccess }
       // An ordinary key, or a mistyped root key: no look-up needed.
       if (!cache.has(hash) && !looksLikeRootKey(token)) throw keyNotFound();
       const found = cache.get(hash);
-      return found instanceof Promise ? found.then(({ value }) => judge(value, now)) : judge(found.value, now);
+      return found instanceof Promise ? found.then(({ value }) => admit(value, now)) : admit(found.value, now);
     },
   };
 };

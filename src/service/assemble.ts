@@ -19,6 +19,7 @@ import { createCountersRepository } from "../storage/counters.ts";
 import { createIdentitiesRepository } from "../storage/identities.ts";
 import { createKeysRepository } from "../storage/keys.ts";
 import { createLeasesRepository } from "../storage/leases.ts";
+import { createMigrationsRepository } from "../storage/migrations.ts";
 import { createNamespacesRepository } from "../storage/namespaces.ts";
 import { createPermissionsRepository } from "../storage/permissions.ts";
 import { createRolesRepository } from "../storage/roles.ts";
@@ -27,6 +28,8 @@ import type { Store } from "../storage/store.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
+import { createLastUsed, type LastUsed } from "../verification/lastUsed.ts";
+import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
 
@@ -44,6 +47,8 @@ export interface Core {
   readonly limiter: Limiter;
   readonly feed: ChangesFeed;
   readonly auditMover: AuditMover;
+  /** Of keys and of root keys. */
+  readonly lastUsed: readonly LastUsed[];
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
@@ -77,13 +82,26 @@ export const assemble = ({ config, clock, store, metrics, events }: AssembleOpti
     storeDown: config.ratelimitStoreDown,
     onDecision: metrics.ratelimit,
   });
+  const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: (error) => events.backgroundTaskFailed("last used", error) });
+  const rootKeysLastUsed = createLastUsed({
+    clock,
+    write: rootKeys.markUsed,
+    onError: (error) => events.backgroundTaskFailed("last used", error),
+  });
+  const migrations = createMigrationsRepository(store);
   const objects = createObjectCaches({ clock, invalidations, apis, identities, roles, permissions });
   const verifications = createVerificationCache({ clock, invalidations, keys, objects, onAccess: metrics.cache("verification") });
   const namespaceCache = createNamespaceCache({ clock, invalidations, namespaces, onAccess: metrics.cache("namespace") });
 
   const pipeline = createPipeline({
     clock,
-    authenticator: createAuthenticator({ clock, invalidations, rootKeys, onAccess: metrics.cache("root_key") }),
+    authenticator: createAuthenticator({
+      clock,
+      invalidations,
+      rootKeys,
+      onAccess: metrics.cache("root_key"),
+      onUse: rootKeysLastUsed.mark,
+    }),
     procedures: createProcedures({
       apis,
       keys,
@@ -95,6 +113,9 @@ export const assemble = ({ config, clock, store, metrics, events }: AssembleOpti
       verifications,
       limiter,
       credits: createCreditSpender(keys),
+      lastUsed,
+      migrations,
+      migrate: createMigrateOnUse({ keys, migrations, objects }),
       keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),
       onOutcome: metrics.verification,
     }),
@@ -104,5 +125,5 @@ export const assemble = ({ config, clock, store, metrics, events }: AssembleOpti
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,
   });
-  return { pipeline, limiter, feed, auditMover };
+  return { pipeline, limiter, feed, auditMover, lastUsed: [lastUsed, rootKeysLastUsed] };
 };

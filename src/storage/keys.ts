@@ -22,6 +22,12 @@ export interface KeysRepository {
   /** The key unless it is deleted; whether its API lives is the caller's question. */
   readonly find: (keyId: string, options?: OperationOptions) => Promise<KeyDocument | null>;
   readonly findByHash: (hash: string, options?: OperationOptions) => Promise<KeyDocument | null>;
+  /** Those of the hashes that some key has, deleted ones included. */
+  readonly findTakenHashes: (hashes: readonly string[], options?: OperationOptions) => Promise<Set<string>>;
+  /** Several new keys, in order; stops with `DuplicateKeyError` at the first whose id or hash is taken. */
+  readonly insertMany: (keys: readonly KeyDocument[], options?: OperationOptions) => Promise<void>;
+  /** Notes when keys were used last; touches nothing else of them, and never goes back. */
+  readonly markUsed: (times: ReadonlyMap<string, number>) => Promise<void>;
   /** Rejects with `DuplicateKeyError` when the id or the hash is taken. */
   readonly insert: (key: KeyDocument, options?: OperationOptions) => Promise<void>;
   /**
@@ -77,6 +83,20 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
   return {
     find,
     findByHash: (hash, options) => keys.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
+    findTakenHashes: async (hashes, options) => {
+      const taken = await keys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
+      return new Set(taken.flatMap((key) => key.hash ?? []));
+    },
+    insertMany: async (documents, options) => {
+      try {
+        await keys.insertMany(documents, options);
+      } finally {
+        announce(documents.flatMap(({ hash }) => (hash === undefined ? [] : hashTag(hash))));
+      }
+    },
+    markUsed: async (times) => {
+      await keys.bulkWrite([...times].map(([_id, lastUsedAt]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt } } } })));
+    },
     insert: async (key, options) => {
       try {
         await keys.insertOne(key, options);
@@ -94,11 +114,12 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
           const { update, events, dependsOnBalance = false } = change;
           const unchanged = { revision: key.revision, ...(dependsOnBalance ? balanceOf(key) : {}) };
           const guarded = withEvents<KeyDocument>({ ...update, $inc: { ...update.$inc, revision: 1 } }, events);
+          const newHash = update.$set?.hash;
           try {
             const result = await keys.updateOne({ _id: keyId, ...unchanged, ...notDeleted }, guarded, options);
             if (result.matchedCount === 1) return key;
           } finally {
-            announce([keyId]);
+            announce(newHash === undefined ? [keyId] : [keyId, hashTag(newHash)]);
           }
         }
         throw new StoreUnavailableError("the key changed too often to be updated");

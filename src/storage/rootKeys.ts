@@ -11,6 +11,8 @@ export interface RootKeysRepository {
   readonly findByHash: (hash: string, options?: OperationOptions) => Promise<RootKeyDocument | null>;
   /** All that are not deleted, ascending by id. */
   readonly list: (options?: OperationOptions) => Promise<RootKeyDocument[]>;
+  /** Notes when root keys were used last; touches nothing else of them, and never goes back. */
+  readonly markUsed: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly insert: (rootKey: RootKeyDocument) => Promise<void>;
   /** False when it does not exist or is deleted. */
   readonly update: (
@@ -36,6 +38,11 @@ export const createRootKeysRepository = (store: Store, announce: (ids: readonly 
         if (last === undefined || page.length < PAGE) return all;
         after = last._id;
       }
+    },
+    markUsed: async (times) => {
+      await rootKeys.bulkWrite(
+        [...times].map(([_id, lastUsedAt]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt } } } })),
+      );
     },
     insert: async (rootKey) => {
       try {

@@ -36,7 +36,9 @@ export const createVerificationCache = ({ clock, invalidations, keys, objects, o
     load: async (hash) => {
       const sentAt = clock.monotonic();
       const key = await keys.findByHash(hash);
-      if (key === null) return { value: null, dependsOn: [hashTag(hash)], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
+      // Until its first use with its migration, what is stored is another system's hash of it (verify §8).
+      if (key === null || key.pendingMigrationId !== undefined)
+        return { value: null, dependsOn: [hashTag(hash)], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
 
       const [api, identity, roles] = await Promise.all([
         objects.api(key.apiId),
@@ -52,6 +54,7 @@ export const createVerificationCache = ({ clock, invalidations, keys, objects, o
       const dependsOn = [hashTag(hash), key._id, ...parts.flatMap((part) => part.dependsOn)];
       if (api.value === null) return { value: null, dependsOn, sentAt: oldest };
       const entry = buildVerificationEntry({
+        api: api.value,
         key,
         identity: identity?.value ?? null,
         roles: liveRoles,

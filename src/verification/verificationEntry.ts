@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { compileIpAllowlist, type IpAllowlist } from "../domain/ipAllowlist.ts";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
-import type { IdentityDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../storage/documents.ts";
+import type { ApiDocument, IdentityDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../storage/documents.ts";
 import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import { autoAppliedChecks, type LimitCheck } from "./ratelimitChecks.ts";
 
@@ -9,6 +10,8 @@ export interface VerificationEntry {
   readonly keyId: string;
   readonly apiId: string;
   readonly enabled: boolean;
+  /** Undefined: verified from anywhere. */
+  readonly ipAllowlist: IpAllowlist | undefined;
   readonly expires: number | undefined;
   /** First millisecond at which the key has expired. */
   readonly expiredFrom: number | undefined;
@@ -43,6 +46,7 @@ export const readMeta = (text: string | undefined): JsonObject | undefined => {
 };
 
 export interface EntryParts {
+  readonly api: ApiDocument;
   readonly key: KeyDocument;
   readonly identity: IdentityDocument | null;
   readonly roles: readonly RoleDocument[];
@@ -50,7 +54,7 @@ export interface EntryParts {
   readonly permissions: readonly PermissionDocument[];
 }
 
-export const buildVerificationEntry = ({ key, identity, roles, permissions }: EntryParts): VerificationEntry => {
+export const buildVerificationEntry = ({ api, key, identity, roles, permissions }: EntryParts): VerificationEntry => {
   const limits = new Map<string, EffectiveLimit>();
   for (const limit of key.ratelimits) {
     limits.set(limit.name, { ...limit, ofIdentity: false, counterKey: limitCounterKey("key", key._id, limit.duration, limit.name) });
@@ -70,6 +74,7 @@ export const buildVerificationEntry = ({ key, identity, roles, permissions }: En
     keyId: key._id,
     apiId: key.apiId,
     enabled: key.enabled,
+    ipAllowlist: api.ipAllowlist && compileIpAllowlist(api.ipAllowlist),
     expires: key.expires,
     expiredFrom: key.expires === undefined || key.expiresInclusive ? key.expires : key.expires + 1,
     name: key.name,

@@ -1,9 +1,8 @@
-import type { CreateKeyCredits, CreateKeyRequestSchema, CreateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { CreateKeyRequestSchema, CreateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { ApisRepository } from "../../storage/apis.ts";
 import { newDocument } from "../../storage/audited.ts";
-import type { KeyDocument } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
@@ -13,7 +12,7 @@ import type { Procedure } from "../call.ts";
 import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
 import { findRoles } from "./findRoles.ts";
 import { type IssueKeyDeps, issueKey, requireKeyRing } from "./issueKey.ts";
-import { linkIdentity, permissionEvents, roleEvents, storeMeta, storeRatelimits, storeRefill } from "./keyConfiguration.ts";
+import { linkIdentity, permissionEvents, roleEvents, storeCredits, storeMeta, storeRatelimits } from "./keyConfiguration.ts";
 
 const DEFAULT_BYTE_LENGTH = 16;
 
@@ -23,16 +22,6 @@ export interface CreateKeyDeps extends IssueKeyDeps {
   readonly permissions: PermissionsRepository;
   readonly roles: RolesRepository;
 }
-
-const storeCredits = (
-  credits: CreateKeyCredits | undefined,
-  now: number,
-): Pick<KeyDocument, "remaining"> & Partial<Pick<KeyDocument, "refill" | "refilledAt">> => {
-  const remaining = credits?.remaining?.kind;
-  if (remaining?.case !== "value") return {};
-  const refill = credits?.refill;
-  return { remaining: Number(remaining.value), ...(refill ? { refill: storeRefill(refill), refilledAt: now } : {}) };
-};
 
 /** Issues a key and returns its secret, this once (keys §2). */
 export const createKey =

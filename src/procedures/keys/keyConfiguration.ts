@@ -1,11 +1,13 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type RatelimitConfig, type Refill, RefillInterval } from "../../../gen/latchkey/v2/common_pb.ts";
+import type { CreateKeyCredits } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { type AuditSource, auditEvent, resource } from "../../audit/auditEvent.ts";
 import { createId } from "../../domain/ids.ts";
 import type {
   AuditEvent,
   AuditResource,
   IdentityDocument,
+  KeyDocument,
   PermissionDocument,
   RoleDocument,
   StoredRatelimit,
@@ -24,6 +26,17 @@ export const storeRefill = ({ interval, amount, refillDay }: Refill): StoredRefi
   amount: Number(amount),
   ...(refillDay === undefined ? {} : { refillDay: Number(refillDay) }),
 });
+
+/** The balance of a new key; a refill waits for the next scheduled instant. */
+export const storeCredits = (
+  credits: CreateKeyCredits | undefined,
+  now: number,
+): Pick<KeyDocument, "remaining"> & Partial<Pick<KeyDocument, "refill" | "refilledAt">> => {
+  const remaining = credits?.remaining?.kind;
+  if (remaining?.case !== "value") return {};
+  const refill = credits?.refill;
+  return { remaining: Number(remaining.value), ...(refill ? { refill: storeRefill(refill), refilledAt: now } : {}) };
+};
 
 /** A name that stays keeps its id; of a repeated name the last item wins. */
 export const storeRatelimits = (

@@ -15,6 +15,8 @@ import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../dom
 import { bringInRefills, type Refillable } from "../../domain/refill.ts";
 import type { CheckResult, Limiter } from "../../ratelimit/limiter.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
+import type { LastUsed } from "../../verification/lastUsed.ts";
+import type { MigrateOnUse } from "../../verification/migrateOnUse.ts";
 import { type LimitCheck, limitChecks, type RequestedLimit } from "../../verification/ratelimitChecks.ts";
 import type { VerificationCache } from "../../verification/verificationCache.ts";
 import type { VerificationEntry } from "../../verification/verificationEntry.ts";
@@ -25,6 +27,8 @@ export interface VerifyKeyDeps {
   readonly verifications: VerificationCache;
   readonly limiter: Limiter;
   readonly credits: CreditSpender;
+  readonly migrate: MigrateOnUse;
+  readonly lastUsed: LastUsed;
   /** Counts an outcome by its code. */
   readonly onOutcome: (code: string) => void;
 }
@@ -99,36 +103,45 @@ const balanceAt = (entry: VerificationEntry, now: number): number | undefined =>
   bringInRefills(entryCredits(entry), now)?.remaining ?? entry.balance;
 
 /** Decided by the key and the request alone, in the order of verify §6, steps 6 to 9. */
-const refusal = (entry: VerificationEntry, query: PermissionQuery | undefined, now: number): VerificationCode | undefined => {
+const refusal = (
+  entry: VerificationEntry,
+  query: PermissionQuery | undefined,
+  { receivedAt, remoteIp }: Call,
+): VerificationCode | undefined => {
   if (!entry.enabled) return VerificationCode.DISABLED;
-  if (entry.expiredFrom !== undefined && now >= entry.expiredFrom) return VerificationCode.EXPIRED;
+  if (entry.expiredFrom !== undefined && receivedAt >= entry.expiredFrom) return VerificationCode.EXPIRED;
+  if (entry.ipAllowlist !== undefined && !entry.ipAllowlist.allows(remoteIp)) return VerificationCode.FORBIDDEN;
   if (query !== undefined && !satisfies(entry.permissions, query)) return VerificationCode.INSUFFICIENT_PERMISSIONS;
   return undefined;
 };
+
+/** Whether the call may know of keys of this API (verify §1, §6 step 5). */
+const isVisible = (apiId: string, request: VerifyKeyRequest, call: Call): boolean =>
+  allows(call.caller, "api.verify_key", apiId) && (request.keyspaces === undefined || request.keyspaces.values.includes(apiId));
 
 /** Decides whether a key may be used now, and spends its rate limits and credits in the same step (verify §6). */
 export const verifyKey = ({
   verifications,
   limiter,
   credits,
+  migrate,
+  lastUsed,
   onOutcome,
 }: VerifyKeyDeps): Procedure<typeof VerifyKeyRequestSchema, typeof VerifyKeyResponseSchema> => {
-  /** The entry that the caller may verify; undefined is NOT_FOUND. */
-  const visible = (entry: VerificationEntry | null, request: VerifyKeyRequest, call: Call): VerificationEntry | undefined => {
-    if (entry === null || !allows(call.caller, "api.verify_key", entry.apiId)) return undefined;
-    if (request.keyspaces !== undefined && !request.keyspaces.values.includes(entry.apiId)) return undefined;
-    return entry;
-  };
-
   const decide = async (request: VerifyKeyRequest, call: Call): Promise<Data> => {
     const query = request.permissions === undefined ? undefined : parsePermissionQuery(request.permissions);
     if (!allowsAny(call.caller, "api.verify_key")) throw insufficientPermissions([["api.verify_key", "*"]]);
-    const found = verifications.get(hashKey(request.key));
-    const { value } = found instanceof Promise ? await found : found;
-    const entry = visible(value, request, call);
+    const hash = hashKey(request.key);
+    const found = verifications.get(hash);
+    let { value } = found instanceof Promise ? await found : found;
+    if (value === null && request.migrationId) {
+      const mayVerify = (apiId: string): boolean => isVisible(apiId, request, call);
+      if (await migrate(request.key, hash, request.migrationId, mayVerify, call)) value = (await verifications.get(hash)).value;
+    }
+    const entry = value !== null && isVisible(value.apiId, request, call) ? value : undefined;
     if (entry === undefined) return NOT_FOUND;
 
-    const refused = refusal(entry, query, call.receivedAt);
+    const refused = refusal(entry, query, call);
     if (refused !== undefined) return answer(entry, refused, balanceAt(entry, call.receivedAt), undefined);
 
     let ratelimits: Data["ratelimits"];
@@ -153,6 +166,7 @@ export const verifyKey = ({
 
   return async (request, call) => {
     const data = await decide(request, call);
+    if (data.keyId !== undefined) lastUsed.mark(data.keyId, call.receivedAt);
     onOutcome(VerificationCodeSchema.value[data.code ?? VerificationCode.UNSPECIFIED]?.localName ?? "UNSPECIFIED");
     return { data };
   };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { type Api, dataOf, startApi } from "./api.ts";
+import { type Api, dataOf, type StartOptions, startApi } from "./api.ts";
 import type { Answer, Edge } from "./edges.ts";
 import { type Engine, engines } from "./stores.ts";
 
@@ -69,13 +69,16 @@ const createRun = (edge: Edge["name"], nodes: Nodes, startSecond: () => Promise<
   };
 };
 
-const onEngine = (engine: Engine, edges: readonly Edge["name"][], define: (run: Run) => void): void => {
+/** Settings of every service of a suite; the nodes of one store share the clock. */
+export type SuiteOptions = Pick<StartOptions, "clock" | "env">;
+
+const onEngine = (engine: Engine, edges: readonly Edge["name"][], define: (run: Run) => void, options: SuiteOptions): void => {
   const nodes: Nodes = { first: undefined, second: undefined };
   let startSecond: (() => Promise<Api>) | undefined;
   beforeAll(async () => {
     const store = await engine.open();
-    nodes.first = await startApi(engine, { store });
-    startSecond = async () => startApi(engine, { store: await engine.openBeside(store) });
+    nodes.first = await startApi(engine, { ...options, store });
+    startSecond = async () => startApi(engine, { ...options, store: await engine.openBeside(store) });
   });
   afterAll(async () => {
     await (await nodes.second)?.close();
@@ -90,6 +93,6 @@ const onEngine = (engine: Engine, edges: readonly Edge["name"][], define: (run: 
 };
 
 /** Defines a suite on every engine and over every edge, or those given: one service for each engine and file. */
-export const everywhere = (define: (run: Run) => void, edges: readonly Edge["name"][] = everyEdge): void => {
-  for (const engine of engines) describe(`on ${engine.name}`, () => onEngine(engine, edges, define));
+export const everywhere = (define: (run: Run) => void, edges: readonly Edge["name"][] = everyEdge, options: SuiteOptions = {}): void => {
+  for (const engine of engines) describe(`on ${engine.name}`, () => onEngine(engine, edges, define, options));
 };

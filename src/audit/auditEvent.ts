@@ -5,6 +5,7 @@ import type { AuditActor, AuditEvent, AuditResource } from "../storage/documents
 /** The names of protocol §11. */
 export type AuditEventName =
   | "api.create"
+  | "api.update"
   | "api.delete"
   | "key.create"
   | "key.update"

@@ -1,8 +1,13 @@
 import { resolve } from "node:path";
+import { createChangesFeed } from "../cache/changesFeed.ts";
+import { createInvalidations } from "../cache/invalidations.ts";
 import { type Config, withoutCredentials } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
+import { createChangesRepository } from "../storage/changes.ts";
 import { openStore } from "../storage/openStore.ts";
 import type { Store } from "../storage/store.ts";
+import type { CommandContext, ExitCode } from "./command.ts";
+import { readConfig } from "./readConfig.ts";
 
 /** Where the configured store is, for people. */
 export const describeStore = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): string =>
@@ -18,3 +23,18 @@ export const withStore = async <T>(config: Config, clock: Clock, use: (store: St
     await store.close();
   }
 };
+
+/** The same for commands that change something: running servers hear of what `use` announces. */
+export const withAnnouncingStore = (
+  { env, clock }: Pick<CommandContext, "env" | "clock">,
+  use: (store: Store, announce: (ids: readonly string[]) => void) => Promise<void>,
+): Promise<ExitCode> =>
+  withStore(readConfig(env), clock, async (store): Promise<ExitCode> => {
+    const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: createChangesRepository(store) });
+    try {
+      await use(store, feed.announce);
+      return 0;
+    } finally {
+      await feed.stop();
+    }
+  });

@@ -1,28 +1,16 @@
 import { systemSource } from "../audit/auditEvent.ts";
-import { createChangesFeed } from "../cache/changesFeed.ts";
-import { createInvalidations } from "../cache/invalidations.ts";
 import { createRootKey, listRootKeys, type RootKeyUpdate, readPermissions, revokeRootKey, updateRootKey } from "../rootKeys/rootKeys.ts";
-import { createChangesRepository } from "../storage/changes.ts";
 import type { RootKeyDocument } from "../storage/documents.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../storage/rootKeys.ts";
 import { readArguments } from "./arguments.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
-import { withStore } from "./configuredStore.ts";
+import { withAnnouncingStore } from "./configuredStore.ts";
 import { parseExpiry } from "./expiry.ts";
-import { readConfig } from "./readConfig.ts";
 import { formatTable } from "./table.ts";
 
-/** Runs `use` on the root keys of the configured store; running servers hear of what it changed. */
-const withRootKeys = ({ env, clock }: CommandContext, use: (rootKeys: RootKeysRepository) => Promise<void>): Promise<ExitCode> =>
-  withStore(readConfig(env), clock, async (store): Promise<ExitCode> => {
-    const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: createChangesRepository(store) });
-    try {
-      await use(createRootKeysRepository(store, feed.announce));
-      return 0;
-    } finally {
-      await feed.stop();
-    }
-  });
+/** Runs `use` on the root keys of the configured store. */
+const withRootKeys = (context: CommandContext, use: (rootKeys: RootKeysRepository) => Promise<void>): Promise<ExitCode> =>
+  withAnnouncingStore(context, (store, announce) => use(createRootKeysRepository(store, announce)));
 
 /** @param name 1 to 255 characters (rootkeys §2). */
 const checkName = (name: string | undefined): string | undefined => {

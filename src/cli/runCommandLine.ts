@@ -1,12 +1,14 @@
 import { ServiceError } from "../domain/errors.ts";
 import { version } from "../version.ts";
+import { apiCommands } from "./apiCommands.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { helpText } from "./help.ts";
+import { migrationCommands } from "./migrationCommands.ts";
 import { rootKeyCommands } from "./rootKeyCommands.ts";
 import { serve } from "./serve.ts";
 
-const commands: readonly Command[] = [serve, ...rootKeyCommands, doctor];
+const commands: readonly Command[] = [serve, ...rootKeyCommands, ...apiCommands, ...migrationCommands, doctor];
 
 const find = (args: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } => {
   for (const command of commands) {

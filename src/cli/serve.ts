@@ -8,6 +8,7 @@ import type { Command, CommandContext } from "./command.ts";
 import { describeStore } from "./configuredStore.ts";
 import { createApiCommand, createFirstRootKey } from "./firstStart.ts";
 import { readConfig } from "./readConfig.ts";
+import { releaseMemory } from "./releaseMemory.ts";
 
 /** What a person can do next, when there is something to say. */
 const nextSteps = async (service: Service, config: Config, url: string, events: Events, context: CommandContext): Promise<string[]> => {
@@ -55,7 +56,9 @@ export const serve: Command = {
     });
     context.onReload(() => void service.reloadCertificate());
     try {
-      await announce(service, await service.start(), config, events, context);
+      const urls = await service.start();
+      releaseMemory();
+      await announce(service, urls, config, events, context);
     } catch (error) {
       if (!isStopping) {
         await service.stop();

@@ -1,5 +1,5 @@
 import { newDocument, notDeleted, withEvents } from "./audited.ts";
-import type { OperationOptions } from "./collection.ts";
+import type { OperationOptions, Update } from "./collection.ts";
 import type { ApiDocument, AuditEvent } from "./documents.ts";
 import type { Store } from "./store.ts";
 
@@ -12,6 +12,8 @@ export interface ApisRepository {
     events: readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<void>;
+  /** An empty list removes the restriction. False when the API does not exist or is deleted. */
+  readonly setIpAllowlist: (apiId: string, entries: readonly string[], now: number, events: readonly AuditEvent[]) => Promise<boolean>;
   /** False when it does not exist, or was deleted by someone else. Its keys stay as they are. */
   readonly delete: (apiId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
 }
@@ -19,22 +21,32 @@ export interface ApisRepository {
 /** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
 export const createApisRepository = (store: Store, announce: (ids: readonly string[]) => void): ApisRepository => {
   const apis = store.collection("apis");
+
+  const update = async (
+    apiId: string,
+    change: Update<ApiDocument>,
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ): Promise<boolean> => {
+    try {
+      const result = await apis.updateOne({ _id: apiId, ...notDeleted }, withEvents(change, events), options);
+      return result.matchedCount === 1;
+    } finally {
+      announce([apiId]);
+    }
+  };
+
   return {
     find: (apiId, options) => apis.findOne({ _id: apiId, ...notDeleted }, options),
     insert: async ({ id, name }, now, events, options) => {
       await apis.insertOne({ ...newDocument(id, now, events), name }, options);
     },
-    delete: async (apiId, now, events, options) => {
-      try {
-        const result = await apis.updateOne(
-          { _id: apiId, ...notDeleted },
-          withEvents<ApiDocument>({ $set: { deletedAt: now } }, events),
-          options,
-        );
-        return result.matchedCount === 1;
-      } finally {
-        announce([apiId]);
-      }
-    },
+    setIpAllowlist: (apiId, ipAllowlist, now, events) =>
+      update(
+        apiId,
+        ipAllowlist.length === 0 ? { $set: { updatedAt: now }, $unset: { ipAllowlist: "" } } : { $set: { updatedAt: now, ipAllowlist } },
+        events,
+      ),
+    delete: (apiId, now, events, options) => update(apiId, { $set: { deletedAt: now } }, events, options),
   };
 };

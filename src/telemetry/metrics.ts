@@ -1,5 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Reason } from "../domain/errors.ts";
+import { createCounter, createGauge, createHistogram } from "./series.ts";
 
 /** How a call ended: `ok`, or the reason of its error. */
 export type CallOutcome = "ok" | Reason;
@@ -32,36 +32,6 @@ export interface Metrics {
 /** Seconds; finer than usual at the lower end, where a verification from memory lives. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-interface Tally {
-  /** Binds a counter to label values, in the order of the label names. */
-  readonly bind: (...values: string[]) => () => void;
-}
-
-/** A counter whose increments touch one number; the labels are put together when it is read. */
-const createTally = (registry: Registry, name: string, help: string, labelNames: readonly string[]): Tally => {
-  const cells = new Map<string, { readonly values: readonly string[]; count: number }>();
-  new Counter({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { values, count } of cells.values()) this.labels(...values).inc(count);
-    },
-  });
-  return {
-    bind: (...values) => {
-      const id = values.join("\0");
-      const cell = cells.get(id) ?? { values, count: 0 };
-      cells.set(id, cell);
-      return () => {
-        cell.count++;
-      };
-    },
-  };
-};
-
 /** Calls `make` once per argument and remembers what it returned. */
 const memoize = <T>(make: (key: string) => T): ((key: string) => T) => {
   const known = new Map<string, T>();
@@ -75,51 +45,64 @@ const memoize = <T>(make: (key: string) => T): ((key: string) => T) => {
   };
 };
 
-/** One registry of its own: several services in one process do not share numbers. */
+/** What Node and the operating system know of this process; the library is loaded, and measures, from the first use on. */
+const createProcessMetrics = (): (() => Promise<string>) => {
+  let registry: Promise<{ metrics(): Promise<string> }> | undefined;
+  const start = async (): Promise<{ metrics(): Promise<string> }> => {
+    const { collectDefaultMetrics, Registry } = await import("prom-client");
+    const own = new Registry();
+    collectDefaultMetrics({ register: own });
+    return own;
+  };
+  return async () => {
+    registry ??= start();
+    return (await registry).metrics();
+  };
+};
+
+/** Numbers of one service: several in one process do not share any but those of the process. */
 export const createMetrics = ({ version, engine }: { readonly version: string; readonly engine: string }): Metrics => {
-  const registry = new Registry();
-  const registers = [registry];
-
-  new Gauge({ name: "latchkey_build_info", help: "Always 1.", labelNames: ["version"], registers }).labels(version).set(1);
-  const callDuration = new Histogram({
-    name: "latchkey_call_duration_seconds",
-    help: "Duration of calls by procedure and outcome, from the request's headers to its answer.",
-    labelNames: ["procedure", "outcome"],
-    buckets: BUCKETS,
-    registers,
+  const build = createGauge({ name: "latchkey_build_info", help: "Always 1.", labels: ["version"] });
+  const callDuration = createHistogram(
+    {
+      name: "latchkey_call_duration_seconds",
+      help: "Duration of calls by procedure and outcome, from the request's headers to its answer.",
+      labels: ["procedure", "outcome"],
+    },
+    BUCKETS,
+  );
+  const verifications = createCounter({ name: "latchkey_verifications_total", help: "Verifications by code.", labels: ["code"] });
+  const ratelimits = createCounter({
+    name: "latchkey_ratelimit_decisions_total",
+    help: "Decisions of rate limits by result and by who decided.",
+    labels: ["result", "source"],
   });
-  const verifications = createTally(registry, "latchkey_verifications_total", "Verifications by code.", ["code"]);
-  const ratelimits = createTally(registry, "latchkey_ratelimit_decisions_total", "Decisions of rate limits by result and by who decided.", [
-    "result",
-    "source",
-  ]);
-  const caches = createTally(registry, "latchkey_cache_lookups_total", "Look-ups in caches.", ["cache", "result"]);
-  const storeDuration = new Histogram({
-    name: "latchkey_store_operation_duration_seconds",
-    help: "Duration of store operations by collection, operation and outcome.",
-    labelNames: ["collection", "operation", "outcome"],
-    buckets: BUCKETS,
-    registers,
-  });
-  const storeUp = new Gauge({
-    name: "latchkey_store_up",
-    help: "1 while the store answers, 0 while it is away.",
-    labelNames: ["engine"],
-    registers,
-  }).labels(engine);
+  const caches = createCounter({ name: "latchkey_cache_lookups_total", help: "Look-ups in caches.", labels: ["cache", "result"] });
+  const storeDuration = createHistogram(
+    {
+      name: "latchkey_store_operation_duration_seconds",
+      help: "Duration of store operations by collection, operation and outcome.",
+      labels: ["collection", "operation", "outcome"],
+    },
+    BUCKETS,
+  );
+  const store = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
+  const families = [build, callDuration, verifications, ratelimits, caches, storeDuration, store];
 
+  build.bind(version)(1);
+  const storeUp = store.bind(engine);
   const verification = memoize((code) => verifications.bind(code));
   const passed = memoize((source) => ratelimits.bind("passed", source));
   const denied = memoize((source) => ratelimits.bind("denied", source));
   const storeOperations = memoize((collection) =>
-    memoize((operation) => memoize((outcome) => storeDuration.labels(collection, operation, outcome))),
+    memoize((operation) => memoize((outcome) => storeDuration.bind(collection, operation, outcome))),
   );
-  let measuresProcess = false;
+  const processMetrics = createProcessMetrics();
 
   return {
     calls: (procedure) => {
-      const byOutcome = memoize((outcome) => callDuration.labels(procedure, outcome));
-      return (outcome, milliseconds) => byOutcome(outcome).observe(milliseconds / 1000);
+      const byOutcome = memoize((outcome) => callDuration.bind(procedure, outcome));
+      return (outcome, milliseconds) => byOutcome(outcome)(milliseconds / 1000);
     },
     verification: (code) => verification(code)(),
     ratelimit: (isPassed, source) => (isPassed ? passed : denied)(source)(),
@@ -128,16 +111,9 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
       const miss = caches.bind(name, "miss");
       return (isHit) => (isHit ? hit : miss)();
     },
-    storeOperation: (collection, operation, outcome, milliseconds) =>
-      storeOperations(collection)(operation)(outcome).observe(milliseconds / 1000),
-    storeState: (up) => storeUp.set(up ? 1 : 0),
-    contentType: registry.contentType,
-    render: () => {
-      if (!measuresProcess) {
-        measuresProcess = true;
-        collectDefaultMetrics({ register: registry });
-      }
-      return registry.metrics();
-    },
+    storeOperation: (collection, operation, outcome, milliseconds) => storeOperations(collection)(operation)(outcome)(milliseconds / 1000),
+    storeState: (up) => storeUp(up ? 1 : 0),
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
+    render: async () => [...families.map((family) => family.render()), await processMetrics()].join("\n\n"),
   };
 };

@@ -15,8 +15,8 @@ test("calls are counted and timed by procedure and outcome", async () => {
   record("key_not_found", 1);
   const lines = await samples(metrics, "latchkey_call_duration_seconds");
   expect(lines).toContain('latchkey_call_duration_seconds_count{procedure="keys.verifyKey",outcome="ok"} 2');
-  expect(lines).toContain('latchkey_call_duration_seconds_bucket{le="0.0005",procedure="keys.verifyKey",outcome="ok"} 1');
-  expect(lines).toContain('latchkey_call_duration_seconds_bucket{le="0.05",procedure="keys.verifyKey",outcome="ok"} 2');
+  expect(lines).toContain('latchkey_call_duration_seconds_bucket{procedure="keys.verifyKey",outcome="ok",le="0.0005"} 1');
+  expect(lines).toContain('latchkey_call_duration_seconds_bucket{procedure="keys.verifyKey",outcome="ok",le="0.05"} 2');
   expect(lines).toContain('latchkey_call_duration_seconds_count{procedure="keys.verifyKey",outcome="key_not_found"} 1');
 });
 
@@ -58,4 +58,17 @@ test("version and process are described", async () => {
   expect(text).toContain('latchkey_build_info{version="1.2.3"} 1');
   expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m);
   expect(text).toMatch(/^process_resident_memory_bytes /m);
+});
+
+test("every line is one of the text format: a head once for each metric, then its samples", async () => {
+  const metrics = create();
+  metrics.calls('odd "name"\\\n')("ok", 1);
+  const text = await metrics.render();
+  expect(text.endsWith("\n")).toBe(true);
+  const lines = text.split("\n").filter((line) => line !== "");
+  for (const line of lines)
+    expect(line).toMatch(/^# (HELP|TYPE) [a-z_:0-9]+ .+$|^[a-z_:0-9]+(\{([a-z_]+="([^"\\\n]|\\["\\n])*",?)+\})? [-+0-9.eInfNa]+$/);
+  const heads = lines.filter((line) => line.startsWith("# TYPE"));
+  expect(new Set(heads).size).toBe(heads.length);
+  expect(text).toContain('procedure="odd \\"name\\"\\\\\\n"');
 });

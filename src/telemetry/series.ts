@@ -1,0 +1,90 @@
+/**
+ * Numbers that are recorded far more often than they are read: recording touches a few of them in memory, and the text
+ * (Prometheus' format 0.0.4) is made when someone asks for it.
+ */
+export interface Family<R> {
+  /** The recorder of one series, by label values in the order of the label names. Bind it once where calls are frequent. */
+  readonly bind: (...values: readonly string[]) => R;
+  /** All series, with their head, in Prometheus' text format. */
+  readonly render: () => string;
+}
+
+interface Head {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+const escapeValue = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+
+const labelText = (names: readonly string[], values: readonly string[]): string =>
+  names.map((name, i) => `${name}="${escapeValue(values[i] ?? "")}"`).join(",");
+
+/** @param create makes a series and its recorder; `lines` are its samples for the text of its labels. */
+const createFamily = <R>(
+  { name, help, labels }: Head,
+  type: "counter" | "gauge" | "histogram",
+  create: () => { readonly recorder: R; readonly lines: (name: string, labels: string) => readonly string[] },
+): Family<R> => {
+  const series = new Map<string, ReturnType<typeof create>>();
+  return {
+    bind: (...values) => {
+      const key = labelText(labels, values);
+      let found = series.get(key);
+      if (found === undefined) {
+        found = create();
+        series.set(key, found);
+      }
+      return found.recorder;
+    },
+    render: () =>
+      [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...[...series].flatMap(([key, { lines }]) => lines(name, key))].join("\n"),
+  };
+};
+
+/** The recorder adds 1. */
+export const createCounter = (head: Head): Family<() => void> =>
+  createFamily(head, "counter", () => {
+    let count = 0;
+    return {
+      recorder: () => {
+        count++;
+      },
+      lines: (name, labels) => [`${name}{${labels}} ${count}`],
+    };
+  });
+
+/** The recorder sets the value. */
+export const createGauge = (head: Head): Family<(value: number) => void> =>
+  createFamily(head, "gauge", () => {
+    let current = 0;
+    return {
+      recorder: (value) => {
+        current = value;
+      },
+      lines: (name, labels) => [`${name}{${labels}} ${current}`],
+    };
+  });
+
+/** The recorder takes a value; `bounds` are the upper ends of the buckets, ascending. */
+export const createHistogram = (head: Head, bounds: readonly number[]): Family<(value: number) => void> =>
+  createFamily(head, "histogram", () => {
+    const counts = new Float64Array(bounds.length + 1);
+    let sum = 0;
+    return {
+      recorder: (value) => {
+        let bucket = 0;
+        while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
+        counts[bucket] = (counts[bucket] as number) + 1;
+        sum += value;
+      },
+      lines: (name, labels) => {
+        let total = 0;
+        const buckets = [...counts].map((count, i) => {
+          total += count;
+          return `${name}_bucket{${labels},le="${bounds[i] ?? "+Inf"}"} ${total}`;
+        });
+        return [...buckets, `${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${total}`];
+      },
+    };
+  });

@@ -6,8 +6,9 @@ import { KeysService } from "../gen/latchkey/v2/keys_pb.ts";
 import { PermissionsService } from "../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../gen/latchkey/v2/root_keys_pb.ts";
+import { TestingService } from "../gen/latchkey/v2/testing_pb.ts";
 import type { Config } from "./config.ts";
-import { type Clock, systemClock } from "./domain/clock.ts";
+import { type Clock, type SettableClock, systemClock } from "./domain/clock.ts";
 import { createAdminServer } from "./rpc/admin.ts";
 import { createConnectEdge } from "./rpc/connect.ts";
 import { createDispatcher } from "./rpc/dispatch.ts";
@@ -58,6 +59,8 @@ export interface Service extends AsyncDisposable {
 
 export interface ServiceOverrides {
   readonly clock?: Clock;
+  /** Instead of `clock`: one that callers may turn, by `testing.setTime` (DESIGN: a test clock). */
+  readonly testClock?: SettableClock;
   readonly log: Log;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
@@ -65,7 +68,7 @@ export interface ServiceOverrides {
 
 /** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
-  const { clock = systemClock, log } = overrides;
+  const { testClock, clock = testClock ?? systemClock, log } = overrides;
   const events = createEvents(log);
   const engine = overrides.store ?? (await openStore({ ...config, clock, mode: "server" }));
   const metrics = createMetrics({ version, engine: engine.engine });
@@ -77,15 +80,16 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause);
     },
   });
-  const { pipeline, limiter, feed, auditMover, lastUsed } = assemble({ config, clock, store, metrics, events });
+  const { pipeline, limiter, feed, auditMover, lastUsed } = assemble({ config, clock, testClock, store, metrics, events });
 
   const observer: EdgeObserver = {
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
     fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
   };
   const { errorsBaseUrl, maxBodyBytes, host, port, tls } = config;
-  const health = createHealthService(services);
-  const edge = { services, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer };
+  const served = testClock ? [...services, TestingService] : services;
+  const health = createHealthService(served);
+  const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer };
   const handler = createDispatcher(createGateway(edge), createConnectEdge({ ...edge, health }));
 
   let ready = false;

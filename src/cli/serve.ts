@@ -1,10 +1,11 @@
 import type { Config } from "../config.ts";
+import { createSettableClock } from "../domain/clock.ts";
 import { createService, type Service, type Urls } from "../service.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import { createEvents, type Events } from "../telemetry/events.ts";
 import { version } from "../version.ts";
 import { readArguments } from "./arguments.ts";
-import type { Command, CommandContext } from "./command.ts";
+import { type Command, type CommandContext, UsageError } from "./command.ts";
 import { describeStore } from "./configuredStore.ts";
 import { createApiCommand, createFirstRootKey } from "./firstStart.ts";
 import { readConfig } from "./readConfig.ts";
@@ -39,14 +40,18 @@ const announce = async (
 /** Runs the service until it is told to stop, be it during the start. */
 export const serve: Command = {
   name: "serve",
-  usage: "",
-  summary: "Run the service.",
+  usage: "[--test-clock]",
+  summary: "Run the service. --test-clock adds testing.setTime, for test suites of its clients; never in production.",
   run: async (args, context) => {
-    readArguments(args, {});
+    const { values } = readArguments(args, { "test-clock": { type: "boolean" } });
     const config = readConfig(context.env);
+    const testClock = values["test-clock"] ? createSettableClock() : undefined;
+    if (testClock && config.mongodbUrl !== undefined) {
+      throw new UsageError("--test-clock is only for the embedded store: unset MONGODB_URL");
+    }
     const log = context.openLog(config.logLevel);
     const events = createEvents(log);
-    const service = await createService(config, { clock: context.clock, log });
+    const service = await createService(config, { log, ...(testClock ? { testClock } : { clock: context.clock }) });
     let isStopping = false;
     const stopped = context.untilStopped().then(async (reason) => {
       isStopping = true;

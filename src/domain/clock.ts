@@ -13,3 +13,19 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
 };
+
+/** A clock whose wall time can be set; it goes on from there. The monotonic time stays that of the system. */
+export interface SettableClock extends Clock {
+  readonly setTime: (now: number) => void;
+}
+
+export const createSettableClock = (): SettableClock => {
+  let offset = 0;
+  return {
+    now: () => systemClock.now() + offset,
+    monotonic: systemClock.monotonic,
+    setTime: (now) => {
+      offset = now - systemClock.now();
+    },
+  };
+};

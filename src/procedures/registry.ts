@@ -3,6 +3,8 @@ import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
+import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
+import type { SettableClock } from "../domain/clock.ts";
 import { createApi } from "./apis/createApi.ts";
 import { deleteApi } from "./apis/deleteApi.ts";
 import { getApi } from "./apis/getApi.ts";
@@ -26,9 +28,13 @@ import { createPermission } from "./permissions/createPermission.ts";
 import { createRole } from "./permissions/createRole.ts";
 import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespace.ts";
 import { limit } from "./ratelimit/limit.ts";
+import { setTime } from "./testing/setTime.ts";
 
 /** What all procedures together depend on; each takes its part. */
-export type ProcedureDeps = MigrateKeysDeps & UpdateKeyDeps & VerifyKeyDeps & NamespaceDeps;
+export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & MigrateKeysDeps &
+  UpdateKeyDeps &
+  VerifyKeyDeps &
+  NamespaceDeps;
 
 /** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
 export type AnyProcedure = (request: Message, call: Call) => Promise<object> | object;
@@ -67,6 +73,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     migrateKeys: migrateKeys(deps),
   });
   register(PermissionsService, { createPermission: createPermission(deps), createRole: createRole(deps) });
+  if (deps.testClock) register(TestingService, { setTime: setTime({ clock: deps.testClock }) });
   register(RatelimitService, { limit: limit(deps) });
   return table;
 };

@@ -2,7 +2,7 @@ import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
 import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import type { Config } from "../config.ts";
-import type { Clock } from "../domain/clock.ts";
+import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts";
 import { createKeyRing } from "../domain/keyRing.ts";
 import { createProcedures } from "../procedures/registry.ts";
 import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
@@ -36,6 +36,7 @@ import { createVerificationCache } from "../verification/verificationCache.ts";
 export interface AssembleOptions {
   readonly config: Config;
   readonly clock: Clock;
+  readonly testClock: SettableClock | undefined;
   readonly store: Store;
   readonly metrics: Metrics;
   readonly events: Events;
@@ -52,10 +53,11 @@ export interface Core {
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
-export const assemble = ({ config, clock, store, metrics, events }: AssembleOptions): Core => {
+export const assemble = ({ config, clock, testClock, store, metrics, events }: AssembleOptions): Core => {
   const invalidations = createInvalidations(clock);
   const feed = createChangesFeed({
-    clock,
+    // Nodes compare the times of their entries, so this is never a clock that somebody turns.
+    clock: testClock ? systemClock : clock,
     invalidations,
     changes: createChangesRepository(store),
     onError: (error) => events.backgroundTaskFailed("changes feed", error),
@@ -103,6 +105,7 @@ export const assemble = ({ config, clock, store, metrics, events }: AssembleOpti
       onUse: rootKeysLastUsed.mark,
     }),
     procedures: createProcedures({
+      testClock,
       apis,
       keys,
       identities,

@@ -38,9 +38,8 @@ const measure = async ({ call, server }: Target): Promise<Measurement> => {
   return { ...result, cpu: ((server.cpuSeconds() - before) / result.requests) * 1e6 };
 };
 
-const median = (measurements: readonly Measurement[]): Measurement => {
-  const sorted = [...measurements].sort((a, b) => a.perSecond - b.perSecond);
-  const middle = sorted[Math.floor(sorted.length / 2)];
+const medianBy = <T>(items: readonly T[], value: (item: T) => number): T => {
+  const middle = [...items].sort((a, b) => value(a) - value(b))[Math.floor(items.length / 2)];
   if (middle === undefined) throw new Error("nothing was measured");
   return middle;
 };
@@ -63,14 +62,20 @@ for (let round = 1; round <= rounds; round++) {
 }
 await Promise.all([service.stop(), httpEcho.server.stop(), http2Echo.server.stop()]);
 
-const rows = targets.map((target) => {
-  const result = median(measured.get(target) ?? []);
-  return { name: target.name, description: target.description, yardstick: target.yardstick, ...result };
+const results = targets.map((target) => {
+  const { name, description, yardstick } = target;
+  const own = measured.get(target) ?? [];
+  const reference = measured.get(targets.find((other) => other.name === yardstick) ?? target) ?? [];
+  // Round by round: both sides of a ratio were measured in the same minute.
+  const ratios = own.map(({ perSecond }, i) => perSecond / (reference[i]?.perSecond ?? Number.NaN));
+  return {
+    name,
+    description,
+    yardstick,
+    ...medianBy(own, ({ perSecond }) => perSecond),
+    ratio: medianBy(ratios, (ratio) => ratio),
+  };
 });
-const results = rows.map((row) => ({
-  ...row,
-  ratio: row.perSecond / (rows.find(({ name }) => name === row.yardstick)?.perSecond ?? Number.NaN),
-}));
 const machine = {
   cpu: cpus()[0]?.model.trim() ?? "unknown",
   node: process.version,

@@ -9,7 +9,10 @@ const ATTEMPTS = 50;
 /** A window that begins so much later than now was not counted by a node with a sane clock. */
 const CLOCK_ERROR_MS = 60_000;
 
-const expiry = (seq: number, duration: number): Date => new Date((seq + 3) * duration);
+/** The last moment that a date can hold: keys may have windows longer than that (keys §1.6). */
+const LAST_DATE = 8_640_000_000_000_000;
+
+const expiry = (seq: number, duration: number): Date => new Date(Math.min(LAST_DATE, (seq + 3) * duration));
 
 /**
  * The shared counter as it is at `clock`, and the time that this means: rolled forward in thought if nobody has

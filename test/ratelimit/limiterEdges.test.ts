@@ -75,6 +75,14 @@ describe("window edges", () => {
     expect(await ask(limiter, limitOf("a", 100, 0, MONTH))).toMatchObject({ results: [{ remaining: 100 }] });
   });
 
+  test("[verify §2] the longest window there is, longer than any date, is counted like others", async () => {
+    const limiter = node();
+    const longest = Number.MAX_SAFE_INTEGER;
+    expect(await ask(limiter, limitOf("a", 2, 1, longest))).toMatchObject({ passed: true, results: [{ remaining: 1, reset: longest }] });
+    expect(await passes(limiter, limitOf("a", 2, 1, longest))).toBe(true);
+    expect(await passes(limiter, limitOf("a", 2, 1, longest))).toBe(false);
+  });
+
   test("[ratelimit §3] the largest limit and cost are counted exactly", async () => {
     const limiter = node();
     const most = Number.MAX_SAFE_INTEGER;

@@ -52,14 +52,16 @@ export const simulatedCounters = ({ latency, fate = () => "works" }: SimulationO
         counters.set(key, charged);
         return charged;
       }),
-    create: (key, counter) =>
+    create: (key, counter, expireAt) =>
       operate(() => {
+        if (Number.isNaN(expireAt.getTime())) throw new TypeError("no date");
         if (counters.has(key)) return false;
         counters.set(key, counter);
         return true;
       }),
-    roll: (key, from, to) =>
+    roll: (key, from, to, expireAt) =>
       operate(() => {
+        if (Number.isNaN(expireAt.getTime())) throw new TypeError("no date");
         const counter = counters.get(key);
         if (counter?.seq !== from.seq || counter.current !== from.current) return false;
         counters.set(key, to);

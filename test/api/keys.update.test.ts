@@ -256,7 +256,7 @@ everywhere((run) => {
     });
 
     test("[keys §3] re-adding a name within its window does not reset its counter, raising the limit keeps the count", async () => {
-      const requests = (most: number): object => ({ ratelimits: [{ name: "requests", limit: most, duration: FAR, autoApply: true }] });
+      const requests = (most: number): Fields => ({ ratelimits: [{ name: "requests", limit: most, duration: FAR, autoApply: true }] });
       const { keyId, key } = await run.createKey(requests(2));
       expect(await run.verify(key)).toMatchObject({ code: "VALID" });
       await run.data("keys.updateKey", { keyId, ratelimits: [] });

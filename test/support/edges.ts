@@ -110,6 +110,9 @@ const connectEdge = (name: Edge["name"], transport: Transport): Edge => ({
   close: () => undefined,
 });
 
+/** Fifty levels of a Struct are 150 messages within one another: readers stop at 100 by themselves. */
+const binaryOptions = { recursionLimit: 1_000 };
+
 const DETAILS_KEY = "grpc-status-details-bin";
 
 /** The first detail of a `google.rpc.Status`: field 3 of it is a `google.protobuf.Any`, whose field 2 is the message. */
@@ -152,7 +155,7 @@ const grpcJsEdge = (url: string): Edge => {
         client.makeUnaryRequest(
           `/${method.service.typeName}/${method.desc.name}`,
           (message: MessageShape<DescMethodUnary["input"]>) => Buffer.from(toBinary(method.desc.input, message)),
-          (bytes: Buffer) => fromBinary(method.desc.output, bytes),
+          (bytes: Buffer) => fromBinary(method.desc.output, bytes, binaryOptions),
           create(method.desc.input, method.request.decode(body).message),
           metadata,
           (error, message) => {
@@ -177,7 +180,7 @@ const grpcJsEdge = (url: string): Edge => {
 export const openEdges = (url: string): readonly Edge[] => [
   v2Edge(url),
   connectEdge("connect", createConnectTransport({ baseUrl: url, httpVersion: "1.1", useBinaryFormat: false })),
-  connectEdge("grpc", createGrpcTransport({ baseUrl: url })),
-  connectEdge("grpc-web", createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1" })),
+  connectEdge("grpc", createGrpcTransport({ baseUrl: url, binaryOptions })),
+  connectEdge("grpc-web", createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1", binaryOptions })),
   grpcJsEdge(url),
 ];

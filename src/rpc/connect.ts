@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { create, type DescMethod, type DescMethodUnary, type DescService, toBinary, toJsonString } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../domain/clock.ts";
 import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
 import { createId } from "../domain/ids.ts";
@@ -9,7 +10,7 @@ import { toConnectError } from "./connect/connectError.ts";
 import { decodeMessage } from "./connect/decodeMessage.ts";
 import { readMessage } from "./connect/readMessage.ts";
 import { createStandardServices } from "./connect/standardServices.ts";
-import { servedContentTypes, timeoutOf, type Wire, wireOf } from "./connect/wire.ts";
+import { jsonWire, servedContentTypes, timeoutOf, type Wire, wireOf } from "./connect/wire.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
 import { createErrorType } from "./errorBody.ts";
 import type { HealthService } from "./health.ts";
@@ -72,29 +73,26 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   const prefixes = [...new Set(services.map((service) => `/${service.file.proto.package}.`))];
   const errorType = createErrorType(options.errorsBaseUrl);
 
-  const fail = (
-    res: ServerResponse,
-    wire: Wire,
-    requestId: string,
-    error: ServiceError,
-    extra?: OutgoingHttpHeaders,
-    httpStatus?: number,
-  ) => {
-    const outcome = { error: toConnectError(error, requestId, errorType, wire.protocol.name === "grpc"), httpStatus };
-    return answerCall(res, wire, outcome, { ...extra, "x-request-id": requestId });
-  };
+  const connectError = (error: ServiceError, requestId: string, wire: Wire): ConnectError =>
+    toConnectError(error, requestId, errorType, wire.protocol.name === "grpc");
 
   /** Answers what reached no procedure, in Connect's manner unless the content type tells another. */
   const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, httpStatus: number, extra?: OutgoingHttpHeaders) => {
     observer.refused(undefined, error.reason);
-    const wire = wireOf(req.headers["content-type"]) ?? wireOf("application/json");
-    return wire && fail(res, wire, createId("req", clock.now()), error, extra, httpStatus);
+    const wire = wireOf(req.headers["content-type"]) ?? jsonWire;
+    const requestId = createId("req", clock.now());
+    const outcome = { error: connectError(error, requestId, wire), httpStatus, bodyRead: false };
+    return answerCall(res, wire, outcome, { ...extra, "x-request-id": requestId });
   };
 
   /** Steps 2 to 10 of protocol §2; the bytes of the response. */
   const run = async (call: HttpCall, { method, codec }: Route, wire: Wire, badTimeout: Violation | undefined): Promise<Uint8Array> => {
     const caller = await pipeline.authenticate(call);
-    const read = await readMessage(call.req, call.res, wire, maxBodyBytes);
+    const read = await readMessage(call.req, call.res, wire, maxBodyBytes).catch((error: unknown) => {
+      if (error instanceof ServiceError) observer.refused(method, error.reason);
+      throw error;
+    });
+    call.bodyRead = true;
     const decoded = "bytes" in read ? decodeMessage(method.input, read.bytes, wire.binary) : { message: create(method.input), ...read };
     const unreadable = [badTimeout, decoded.violation].filter((violation) => violation !== undefined);
     const violations = unreadable.length > 0 ? unreadable : codec.validate(decoded.message);
@@ -114,7 +112,8 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
       await answerCall(res, wire, { bytes }, extra());
     } catch (cause) {
       call.release();
-      await fail(res, wire, call.requestId, asServiceError(cause, call.requestId, observer), extra());
+      const error = connectError(asServiceError(cause, call.requestId, observer), call.requestId, wire);
+      await answerCall(res, wire, { error, bodyRead: call.bodyRead }, extra());
     }
   };
 

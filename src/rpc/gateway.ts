@@ -58,7 +58,7 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
   /** Answers what reached no procedure. */
   const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, headers?: readonly string[]): void => {
     observer.refused(undefined, error.reason);
-    answerFailure(req, res, { requestId: createId("req", clock.now()), error, headers });
+    answerFailure(req, res, { requestId: createId("req", clock.now()), error, bodyRead: false, headers });
   };
 
   const refuseMethod = (req: IncomingMessage, res: ServerResponse, allowed: string): void =>
@@ -74,9 +74,14 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
 
   const fail = (call: HttpCall, route: Route, cause: unknown): void => {
     call.release();
-    const { req, res, requestId, headers } = call;
+    const { req, res, requestId, bodyRead, headers } = call;
     const error = asServiceError(cause, requestId, observer);
-    answerFailure(req, res, { requestId, error, procedure: route, headers });
+    try {
+      answerFailure(req, res, { requestId, error, bodyRead, procedure: route, headers });
+    } catch (fault) {
+      observer.fault(requestId, fault);
+      res.destroy();
+    }
   };
 
   const succeed = (call: HttpCall, route: Route, response: Response): void => {
@@ -99,7 +104,10 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
       if (body instanceof ServiceError) {
         observer.refused(route.method, body.reason);
         fail(call, route, body);
-      } else invoke(call, route, caller, body);
+      } else {
+        call.bodyRead = true;
+        invoke(call, route, caller, body);
+      }
     });
 
   const serve = (req: IncomingMessage, res: ServerResponse, route: Route): void => {

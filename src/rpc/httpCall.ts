@@ -22,6 +22,8 @@ export class HttpCall implements IncomingCall {
   readonly startedAt: number;
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** Set by the edge once nothing of the body is left to come. */
+  bodyRead = false;
   /** Names and values that `setHeader` was given, in turns. */
   headers: string[] | undefined;
   readonly #clock: Clock;

@@ -40,8 +40,8 @@ export const maxSessionMegabytes = 32;
 /** Receive window of an HTTP/2 stream, in bytes. */
 export const streamWindow: number = 256 * 1024;
 /** Rapid reset: streams that a client may reset at once, and per second. More ends the connection. */
-export const streamResetBurst = 500;
-export const streamResetRate = 50;
+export const streamResetBurst = 1_000;
+export const streamResetRate = 200;
 /** Invalid frames and refused streams after which an HTTP/2 connection is ended. */
 export const maxInvalidFrames = 100;
 export const maxRejectedStreams = 100;

@@ -194,6 +194,15 @@ describe.each(each)("[grpc §1] %s", (_name, transport) => {
   });
 });
 
+/** A length-delimited field. */
+const within = (field: number, bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
+  const head = [(field << 3) | 2];
+  for (let rest = bytes.length; ; rest >>>= 7) {
+    head.push(rest > 127 ? (rest & 127) | 128 : rest);
+    if (rest <= 127) return new Uint8Array(Buffer.concat([Uint8Array.from(head), bytes]));
+  }
+};
+
 test("[grpc §1] every procedure is reachable", async () => {
   await using edges = await startEdges();
   for (const method of services.flatMap((service) => service.methods)) {
@@ -278,6 +287,7 @@ describe("[grpc §2] messages that cannot be read", () => {
   test("unknown JSON fields are refused, wrong types named by field, and no value is repeated", async () => {
     await using edges = await startEdges();
     expect((await invalid(edges, "application/json", '{"key":"a","foo":"secret"}'))[0]?.message).toContain("'foo'");
+    expect((await invalid(edges, "application/json", '{"\\ud800":1}'))[0]?.message).toContain("'\ufffd'");
     const [wrong] = await invalid(edges, "application/json", '{"key":{"s":"secret"}}');
     expect(wrong?.location).toBe("body.key");
     expect(JSON.stringify(wrong)).not.toContain("secret");
@@ -301,21 +311,17 @@ describe("[grpc §2] messages that cannot be read", () => {
     await using edges = await startEdges({ invoke: () => ({ data: { keyId: "key_1", key: "sk_1" } }) });
     const create = async (levels: number, form: "binary" | "json") => {
       const json = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
-      let struct: Uint8Array = new Uint8Array();
-      for (let i = 0; i < levels && form === "binary"; i++) {
-        const value = new BinaryWriter().tag(5, 2).bytes(struct).finish();
-        const entry = new BinaryWriter().tag(1, 2).string("a").tag(2, 2).bytes(value).finish();
-        struct = new BinaryWriter().tag(1, 2).bytes(entry).finish();
-      }
-      const binary = new BinaryWriter().tag(1, 2).string("api_1").tag(6, 2).bytes(struct).finish();
-      const body = form === "json" ? `{"apiId":"api_1","meta":${json}}` : (binary as Uint8Array<ArrayBuffer>);
+      let struct = new Uint8Array();
+      for (let i = 0; i < levels && form === "binary"; i++)
+        struct = within(1, Buffer.concat([within(1, Buffer.from("a")), within(2, within(5, struct))]));
+      const binary = new Uint8Array(Buffer.concat([within(1, Buffer.from("api_1")), within(6, struct)]));
+      const body = form === "json" ? `{"apiId":"api_1","meta":${json}}` : binary;
       return (await post(edges, "/latchkey.v2.KeysService/CreateKey", form === "json" ? "application/json" : "application/proto", body))
         .status;
     };
     for (const form of ["json", "binary"] as const) {
       expect([form, await create(60, form)]).toEqual([form, 200]);
       expect([form, await create(2_000, form)]).toEqual([form, 400]);
-      expect([form, await create(20_000, form)]).toEqual([form, 400]);
     }
   });
 

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type Reason, ServiceError } from "../../src/domain/errors.ts";
@@ -268,6 +270,43 @@ describe("[protocol §5] envelopes", () => {
     expect((await post(edges, verify)).status).toBe(500);
     expect(edges.faults.splice(0)).toHaveLength(1);
   });
+});
+
+test("[protocol §1] HTTP/2 is answered alike", async () => {
+  await using edges = await startEdges({
+    invoke: ({ call }) => (call.idempotencyKey === "bad" ? Promise.reject(new ServiceError("api_not_found", "No.")) : answered),
+  });
+  const session = connectHttp2(edges.url);
+  const ask = async (method: string, path: string, body?: string, more: Record<string, string> = {}) => {
+    const stream = session.request({ ":method": method, ":path": path, ...headers, accept: "*/*", ...more });
+    stream.end(body);
+    const [head] = await once(stream, "response");
+    let text = "";
+    for await (const chunk of stream) text += chunk;
+    expect(head["content-length"]).toBe(String(method === "HEAD" ? head["content-length"] : Buffer.byteLength(text)));
+    return [head[":status"], head["content-type"], head.allow, text === "" ? undefined : JSON.parse(text).error?.title];
+  };
+  const problem = "application/problem+json";
+  expect(await ask("POST", verify, validKey)).toEqual([200, "application/json", undefined, undefined]);
+  expect(await ask("POST", verify, "{}")).toEqual([400, problem, undefined, "Bad Request"]);
+  expect(await ask("POST", verify, validKey, { "idempotency-key": "bad" })).toEqual([404, problem, undefined, "Not Found"]);
+  expect(await ask("GET", verify)).toEqual([405, problem, "POST", "Method Not Allowed"]);
+  expect(await ask("HEAD", verify)).toEqual([405, problem, "POST", undefined]);
+  expect(await ask("GET", "/nowhere?x")).toEqual([404, problem, undefined, "Not Found"]);
+  expect(await ask("GET", "/v2/liveness")).toEqual([200, "application/json", undefined, undefined]);
+  session.destroy();
+});
+
+test("[protocol §5] an answer that cannot be sent ends its connection, not the service", async () => {
+  await using edges = await startEdges({
+    invoke: ({ call }) => {
+      call.setHeader("X-Broken", "line\nbreak");
+      return answered;
+    },
+  });
+  await expect(post(edges, verify)).rejects.toThrow();
+  expect(edges.faults.splice(0)).toHaveLength(2);
+  expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200);
 });
 
 describe("[protocol §2] order of checks", () => {

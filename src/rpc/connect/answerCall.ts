@@ -9,7 +9,17 @@ import { earlyHeaders, endEarly, hasRemainder } from "../drain.ts";
 import { acceptsGzip, type Wire } from "./wire.ts";
 
 /** What a call came to: the bytes of its response message, or an error. */
-export type Outcome = { readonly bytes: Uint8Array } | { readonly error: ConnectError; readonly httpStatus?: number | undefined };
+export type Outcome =
+  | { readonly bytes: Uint8Array }
+  | {
+      readonly error: ConnectError;
+      /** Of Connect, where it is not that of the error's code. */
+      readonly httpStatus?: number | undefined;
+      /** Nothing of the request's body is left to come. */
+      readonly bodyRead: boolean;
+    };
+
+const okTrailers: Readonly<Record<string, string>> = { "grpc-status": "0" };
 
 /** Smaller messages are not worth compressing. */
 const minCompressed = 1024;
@@ -25,15 +35,24 @@ const frame = (flags: number, bytes: Uint8Array): Buffer => {
   return framed;
 };
 
+interface Parts {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Uint8Array;
+  readonly trailers?: OutgoingHttpHeaders;
+}
+
 /** Sends everything, also while the request's body is still coming. */
-const send = (res: ServerResponse, status: number, headers: OutgoingHttpHeaders, body: Uint8Array, trailers?: Headers): void => {
-  const early = hasRemainder(res.req);
+const send = (res: ServerResponse, { status, headers, body, trailers }: Parts, bodyRead: boolean): void => {
+  const early = !bodyRead && hasRemainder(res.req);
   const [name, value] = early ? earlyHeaders(res.req) : [];
   res.writeHead(status, name === undefined ? headers : { ...headers, [name]: value });
-  if (trailers) res.addTrailers(Object.fromEntries(trailers));
+  if (trailers) res.addTrailers(trailers);
   if (early) endEarly(res.req, res, body);
   else res.end(body);
 };
+
+const errorTrailers = (error: ConnectError): Record<string, string> => Object.fromEntries(setTrailerStatus(new Headers(), error));
 
 /**
  * Writes the outcome of a unary call as its protocol wants it: Connect with an HTTP status and, for errors, JSON; gRPC
@@ -50,19 +69,20 @@ export const answerCall = async (res: ServerResponse, wire: Wire, outcome: Outco
     headers[protocol.encodingHeader] = "gzip";
   }
   const error = "error" in outcome ? outcome.error : undefined;
+  const bodyRead = "error" in outcome ? outcome.bodyRead : true;
   if (protocol.name === "connect") {
     const body = error ? errorToJsonBytes(error, undefined) : (bytes ?? new Uint8Array());
     if (error) headers["content-type"] = "application/json";
     headers["content-length"] = body.length;
     const status = "error" in outcome ? (outcome.httpStatus ?? codeToHttpStatus(outcome.error.code)) : 200;
-    send(res, status, headers, body);
+    send(res, { status, headers, body }, bodyRead);
     return;
   }
-  const status = setTrailerStatus(new Headers(), error);
+  const trailers = error ? errorTrailers(error) : okTrailers;
   const message = bytes === undefined ? Buffer.alloc(0) : frame(flags, bytes);
-  if (protocol.name === "grpc") send(res, 200, headers, message, status);
+  if (protocol.name === "grpc") send(res, { status: 200, headers, body: message, trailers }, bodyRead);
   else {
-    const body = Buffer.concat([message, frame(trailerFlag, trailerSerialize(status))]);
-    send(res, 200, { ...headers, "content-length": body.length }, body);
+    const body = Buffer.concat([message, frame(trailerFlag, trailerSerialize(new Headers(trailers)))]);
+    send(res, { status: 200, headers: { ...headers, "content-length": body.length }, body }, bodyRead);
   }
 };

@@ -9,9 +9,14 @@ import type { ErrorType } from "../errorBody.ts";
 const maxDetailBytes = 3_072;
 const maxMessageLength = 512;
 
+// Texts may quote the caller: half a surrogate pair can be written neither in a message nor in a trailer.
 const detailOf = (error: ServiceError, requestId: string, errorType: ErrorType): ErrorDetail => {
   const { status, title } = appearances[error.reason];
-  const violations = error.violations.map(({ location, message, fix = "" }) => ({ location, message, fix }));
+  const violations = error.violations.map(({ location, message, fix = "" }) => ({
+    location: location.toWellFormed(),
+    message: message.toWellFormed(),
+    fix,
+  }));
   return create(ErrorDetailSchema, { type: errorType(error.reason), title, httpStatus: status, requestId, violations });
 };
 
@@ -27,7 +32,6 @@ const trim = (detail: ErrorDetail): void => {
  */
 export const toConnectError = (error: ServiceError, requestId: string, errorType: ErrorType, inTrailers: boolean): ConnectError => {
   const code = codeFromString(appearances[error.reason].code) ?? Code.Internal;
-  // A message may quote text of the caller: half a surrogate pair cannot be written in a trailer.
   const message = error.message.toWellFormed();
   const detail = detailOf(error, requestId, errorType);
   if (inTrailers) trim(detail);

@@ -59,6 +59,9 @@ const wires = {
   grpcWeb: [wire(grpcWeb, "application/grpc-web+", false), wire(grpcWeb, "application/grpc-web+", true)],
 } as const;
 
+/** In which requests are answered that tell nothing of themselves. */
+export const jsonWire: Wire = wires.connect[0];
+
 /** What a unary call with this `Content-Type` is written in; undefined for everything that is not served. */
 export const wireOf = (contentType: string | undefined): Wire | undefined => {
   const asGrpc = parseGrpc(contentType ?? null);

@@ -15,6 +15,8 @@ export const answer = (res: ServerResponse, status: number, headers: readonly st
 export interface Failure {
   readonly requestId: string;
   readonly error: ServiceError;
+  /** Nothing of the request's body is left to come. */
+  readonly bodyRead: boolean;
   /** Set when the path named a procedure. */
   readonly procedure?: ErrorMediaTypes | undefined;
   /** Further names and values in turns. */
@@ -26,7 +28,7 @@ export type AnswerFailure = (req: IncomingMessage, res: ServerResponse, failure:
 
 export const createAnswerFailure =
   (errorBody: ErrorBody): AnswerFailure =>
-  (req, res, { requestId, error, procedure, headers = [] }) => {
+  (req, res, { requestId, error, bodyRead, procedure, headers = [] }) => {
     const { status } = appearances[error.reason];
     const body = errorBody(error, requestId);
     const head = ["Content-Type", errorMediaType(error.reason, req.headers.accept, procedure), ...headers];
@@ -34,7 +36,7 @@ export const createAnswerFailure =
     if (req.method === "HEAD") {
       res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`]);
       res.end();
-    } else if (hasRemainder(req)) {
+    } else if (!bodyRead && hasRemainder(req)) {
       res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`, ...earlyHeaders(req)]);
       endEarly(req, res, body);
     } else answer(res, status, head, body);

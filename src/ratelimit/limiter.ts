@@ -35,6 +35,8 @@ export interface Decision {
   readonly passed: boolean;
   /** In the order of the checks. */
   readonly results: readonly CheckResult[];
+  /** The store is away: for at least one limit the policy for that decided, not the counter. */
+  readonly storeAway: boolean;
 }
 
 export interface Limiter {
@@ -109,10 +111,12 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     if (claims.length === 1) {
       const { granted, remaining, now, source } = grants[0] as Grant;
       onDecision?.(granted, source);
-      return { passed, results: [{ passed, remaining, reset: windowEnd(now, (claims[0] as Claim).counter.duration) }] };
+      const reset = windowEnd(now, (claims[0] as Claim).counter.duration);
+      return { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" };
     }
     for (const [i, claim] of claims.entries()) settle(claim, grants[i] as Grant, passed);
-    return { passed, results: claims.map((claim, i) => resultOf(claim, grants[i] as Grant)) };
+    const results = claims.map((claim, i) => resultOf(claim, grants[i] as Grant));
+    return { passed, results, storeAway: grants.some(({ source }) => source === "store_down") };
   };
 
   const concludeInTurn = async (claims: readonly Claim[]): Promise<Decision> => {

@@ -10,7 +10,7 @@ import { procedureName } from "../../src/rpc/procedureName.ts";
 import { services } from "../../src/service.ts";
 import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
-import { bodyOf, createObjects, nothing, type Objects, validBodies } from "../support/bodies.ts";
+import { bodyOf, createObjects, nothing, type Objects, registerMigration, validBodies } from "../support/bodies.ts";
 import { type Edge, procedureNames } from "../support/edges.ts";
 import { expectEnvelope, type HttpAnswer, type HttpRequest, request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
@@ -67,6 +67,7 @@ describe.each(engines)("on $name", (engine) => {
     objects = await createObjects(async (procedure, body) =>
       dataOf((await v2?.call(procedure, body, api.rootKey)) ?? expect.unreachable()),
     );
+    await registerMigration(api.store);
     powerless = await api.createRootKey({ permissions: [] });
 
     const rootKeys = createRootKeysRepository(api.store, () => undefined);

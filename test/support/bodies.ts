@@ -1,3 +1,7 @@
+import { hash } from "node:crypto";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import type { Store } from "../../src/storage/store.ts";
+
 /** Objects that exist, for requests to name. */
 export interface Objects {
   readonly apiId: string;
@@ -23,6 +27,14 @@ export const nothing: Objects = {
   rootKeyId: "rk_nothingnothing",
 };
 
+const migrationId = "mig_walk";
+
+/** What an operator registers before keys can be imported; no procedure does. */
+export const registerMigration = (store: Store): Promise<unknown> =>
+  store
+    .collection("migrations")
+    .insertOne({ _id: migrationId, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, algorithm: "sha256", createdAt: 1 });
+
 const limit = { identifier: "user_1", limit: 1_000_000, duration: 60_000 };
 
 /** A valid request of every procedure there is, with no more fields than it needs and a few that matter. */
@@ -43,7 +55,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "keys.createKey": ({ apiId }) => ({ apiId }),
   "keys.deleteKey": ({ keyId }) => ({ keyId }),
   "keys.getKey": ({ keyId }) => ({ keyId }),
-  "keys.migrateKeys": ({ apiId }) => ({ apiId, migrationId: "mig_1", keys: [{ hash: "abc" }] }),
+  "keys.migrateKeys": ({ apiId }) => ({ apiId, migrationId, keys: [{ hash: hash("sha256", crypto.randomUUID()) }] }),
   "keys.removePermissions": ({ keyId, permission }) => ({ keyId, permissions: [permission] }),
   "keys.removeRoles": ({ keyId, role }) => ({ keyId, roles: [role] }),
   "keys.rerollKey": ({ keyId }) => ({ keyId, expiration: 3_600_000 }),

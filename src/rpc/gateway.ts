@@ -8,7 +8,7 @@ import type { Decoded } from "./codec/compileCodec.ts";
 import { parseBody } from "./codec/parseBody.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
 import { createErrorBody } from "./errorBody.ts";
-import { answer, createAnswerFailure } from "./gateway/answer.ts";
+import { answer, createAnswerFailure, type Failure } from "./gateway/answer.ts";
 import { checkContentHeaders } from "./gateway/requestHeaders.ts";
 import { compileRoutes, type Route } from "./gateway/routes.ts";
 import { HttpCall } from "./httpCall.ts";
@@ -56,16 +56,21 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
   const answerFailure = createAnswerFailure(createErrorBody(options.errorsBaseUrl));
 
   /** Answers what reached no procedure. */
-  const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, headers?: readonly string[]): void => {
+  const refuse = (
+    req: IncomingMessage,
+    res: ServerResponse,
+    error: ServiceError,
+    more: Pick<Failure, "headers" | "procedure"> = {},
+  ): void => {
     observer.refused(undefined, error.reason);
-    answerFailure(req, res, { requestId: createId("req", clock.now()), error, bodyRead: false, headers });
+    answerFailure(req, res, { requestId: createId("req", clock.now()), error, bodyRead: false, ...more });
   };
 
-  const refuseMethod = (req: IncomingMessage, res: ServerResponse, allowed: string): void =>
-    refuse(req, res, new ServiceError("method_not_allowed", `This address accepts ${allowed} only, not ${req.method}.`), [
-      "Allow",
-      allowed,
-    ]);
+  const refuseMethod = (req: IncomingMessage, res: ServerResponse, allowed: string, procedure?: Route): void =>
+    refuse(req, res, new ServiceError("method_not_allowed", `This address accepts ${allowed} only, not ${req.method}.`), {
+      headers: ["Allow", allowed],
+      procedure,
+    });
 
   const answerLiveness = (req: IncomingMessage, res: ServerResponse): void => {
     if (req.method !== "GET") refuseMethod(req, res, "GET");
@@ -128,6 +133,6 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
       if (targetPath(url) === livenessPath) answerLiveness(req, res);
       else refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."));
     } else if (req.method === "POST") serve(req, res, route);
-    else refuseMethod(req, res, "POST");
+    else refuseMethod(req, res, "POST", route);
   };
 };

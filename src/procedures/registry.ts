@@ -1,14 +1,22 @@
 import type { DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
+import { IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
+import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
 import type { SettableClock } from "../domain/clock.ts";
 import { createApi } from "./apis/createApi.ts";
 import { deleteApi } from "./apis/deleteApi.ts";
 import { getApi } from "./apis/getApi.ts";
+import { listKeys } from "./apis/listKeys.ts";
 import type { Call, Procedure } from "./call.ts";
+import { createIdentity } from "./identities/createIdentity.ts";
+import { deleteIdentity } from "./identities/deleteIdentity.ts";
+import { getIdentity } from "./identities/getIdentity.ts";
+import { listIdentities } from "./identities/listIdentities.ts";
+import { updateIdentity } from "./identities/updateIdentity.ts";
 import { addPermissions } from "./keys/addPermissions.ts";
 import { addRoles } from "./keys/addRoles.ts";
 import { createKey } from "./keys/createKey.ts";
@@ -26,15 +34,31 @@ import { type VerifyKeyDeps, verifyKey } from "./keys/verifyKey.ts";
 import { whoami } from "./keys/whoami.ts";
 import { createPermission } from "./permissions/createPermission.ts";
 import { createRole } from "./permissions/createRole.ts";
+import { deletePermission } from "./permissions/deletePermission.ts";
+import { deleteRole } from "./permissions/deleteRole.ts";
+import { getPermission } from "./permissions/getPermission.ts";
+import { getRole } from "./permissions/getRole.ts";
+import { listPermissions } from "./permissions/listPermissions.ts";
+import { listRoles } from "./permissions/listRoles.ts";
+import { setRolePermissions } from "./permissions/setRolePermissions.ts";
+import { updatePermission } from "./permissions/updatePermission.ts";
+import { updateRole } from "./permissions/updateRole.ts";
 import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespace.ts";
 import { limit } from "./ratelimit/limit.ts";
+import { createKey as createRootKey } from "./rootKeys/createKey.ts";
+import { deleteKey as deleteRootKey } from "./rootKeys/deleteKey.ts";
+import type { RootKeysDeps } from "./rootKeys/findRootKey.ts";
+import { listKeys as listRootKeys } from "./rootKeys/listKeys.ts";
+import { rerollKey as rerollRootKey } from "./rootKeys/rerollKey.ts";
+import { updateKey as updateRootKey } from "./rootKeys/updateKey.ts";
 import { setTime } from "./testing/setTime.ts";
 
 /** What all procedures together depend on; each takes its part. */
 export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & MigrateKeysDeps &
   UpdateKeyDeps &
   VerifyKeyDeps &
-  NamespaceDeps;
+  NamespaceDeps &
+  RootKeysDeps;
 
 /** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
 export type AnyProcedure = (request: Message, call: Call) => Promise<object> | object;
@@ -54,7 +78,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
       table.set(service.method[name] as DescMethodUnary, procedure as AnyProcedure);
     }
   };
-  register(ApisService, { createApi: createApi(deps), getApi: getApi(deps), deleteApi: deleteApi(deps) });
+  register(ApisService, { createApi: createApi(deps), getApi: getApi(deps), deleteApi: deleteApi(deps), listKeys: listKeys(deps) });
   register(KeysService, {
     createKey: createKey(deps),
     updateKey: updateKey(deps),
@@ -72,7 +96,33 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     whoami: whoami(deps),
     migrateKeys: migrateKeys(deps),
   });
-  register(PermissionsService, { createPermission: createPermission(deps), createRole: createRole(deps) });
+  register(PermissionsService, {
+    createPermission: createPermission(deps),
+    createRole: createRole(deps),
+    deletePermission: deletePermission(deps),
+    deleteRole: deleteRole(deps),
+    getPermission: getPermission(deps),
+    getRole: getRole(deps),
+    listPermissions: listPermissions(deps),
+    listRoles: listRoles(deps),
+    setRolePermissions: setRolePermissions(deps),
+    updatePermission: updatePermission(deps),
+    updateRole: updateRole(deps),
+  });
+  register(IdentitiesService, {
+    createIdentity: createIdentity(deps),
+    deleteIdentity: deleteIdentity(deps),
+    getIdentity: getIdentity(deps),
+    listIdentities: listIdentities(deps),
+    updateIdentity: updateIdentity(deps),
+  });
+  register(RootKeysService, {
+    createKey: createRootKey(deps),
+    deleteKey: deleteRootKey(deps),
+    listKeys: listRootKeys(deps),
+    rerollKey: rerollRootKey(deps),
+    updateKey: updateRootKey(deps),
+  });
   if (deps.testClock) register(TestingService, { setTime: setTime({ clock: deps.testClock }) });
   register(RatelimitService, { limit: limit(deps) });
   return table;

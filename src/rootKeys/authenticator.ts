@@ -23,6 +23,8 @@ export interface Authenticator {
 interface Known {
   readonly caller: Caller;
   readonly enabled: boolean;
+  /** First millisecond at which it has expired. */
+  readonly expiredFrom: number | undefined;
 }
 
 const keyNotFound = (): ServiceError => new ServiceError("authentication_key_not_found", "The root key does not exist.");
@@ -43,6 +45,7 @@ const bearerToken = (authorization: string | undefined): string => {
 
 const known = (document: RootKeyDocument): Known => ({
   enabled: document.enabled,
+  expiredFrom: document.expires === undefined || document.expiresInclusive ? document.expires : document.expires + 1,
   caller: {
     rootKeyId: document._id,
     name: document.name,
@@ -54,7 +57,7 @@ const known = (document: RootKeyDocument): Known => ({
 const judge = (root: Known | null, now: number): Caller => {
   if (root === null) throw keyNotFound();
   if (!root.enabled) throw new ServiceError("authentication_key_disabled", "The root key is disabled.");
-  if (root.caller.expires !== undefined && now > root.caller.expires) {
+  if (root.expiredFrom !== undefined && now >= root.expiredFrom) {
     throw new ServiceError("authentication_key_expired", "The root key has expired.");
   }
   return root.caller;

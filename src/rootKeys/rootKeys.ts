@@ -91,6 +91,7 @@ export const updateRootKey = async (
     ...(enabled === undefined ? {} : { enabled }),
   };
   const $unset: Update<RootKeyDocument>["$unset"] = {
+    ...(expires === undefined ? {} : { expiresInclusive: "" }),
     ...(name === null ? { name: "" } : {}),
     ...(permissions === null ? { permissions: "" } : {}),
     ...(expires === null ? { expires: "" } : {}),

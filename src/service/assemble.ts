@@ -72,9 +72,9 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
   const { announce } = feed;
   const apis = createApisRepository(store, announce);
   const keys = createKeysRepository(store, announce);
-  const identities = createIdentitiesRepository(store);
-  const permissions = createPermissionsRepository(store);
-  const roles = createRolesRepository(store);
+  const identities = createIdentitiesRepository(store, announce);
+  const permissions = createPermissionsRepository(store, announce);
+  const roles = createRolesRepository(store, announce);
   const rootKeys = createRootKeysRepository(store, announce);
   const namespaces = createNamespacesRepository(store, announce);
 
@@ -111,6 +111,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
       identities,
       permissions,
       roles,
+      rootKeys,
       namespaces,
       namespaceCache,
       verifications,

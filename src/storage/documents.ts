@@ -113,6 +113,8 @@ export interface KeyDocument extends AuditedDocument {
 export interface IdentityDocument extends AuditedDocument {
   /** Absent once deleted, so that it can be taken again. */
   readonly externalId?: string;
+  /** Id and externalId, to be searched; see `searchText`. */
+  readonly search?: string;
   readonly meta?: string;
   readonly ratelimits: readonly StoredRatelimit[];
   readonly revision: number;
@@ -124,6 +126,9 @@ export interface PermissionDocument extends AuditedDocument {
   /** Lower-cased slug: unique; absent once deleted. */
   readonly slugKey?: string;
   readonly description?: string;
+  /** Id, name, slug and description, to be searched; see `searchText`. */
+  readonly search?: string;
+  readonly revision: number;
 }
 
 export interface RoleDocument extends AuditedDocument {
@@ -131,6 +136,8 @@ export interface RoleDocument extends AuditedDocument {
   /** Lower-cased name: unique; absent once deleted. */
   readonly nameKey?: string;
   readonly description?: string;
+  /** Id, name and description, to be searched; see `searchText`. */
+  readonly search?: string;
   readonly permissionIds: readonly string[];
   readonly revision: number;
 }
@@ -145,6 +152,8 @@ export interface RootKeyDocument extends AuditedDocument {
   readonly permissions?: readonly string[];
   readonly enabled: boolean;
   readonly expires?: number;
+  /** Expired at `expires` already, not only after it: the root key was rerolled away. */
+  readonly expiresInclusive?: boolean;
   readonly lastUsedAt?: number;
 }
 

@@ -1,31 +1,85 @@
-import { newDocument, notDeleted } from "./audited.ts";
+import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditEvent, type IdentityDocument, WORKSPACE_ID } from "./documents.ts";
+import { type AuditEvent, type IdentityDocument, type StoredRatelimit, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
+import { createModify, type Modify } from "./modify.ts";
+import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
+
+export interface NewIdentity {
+  readonly id: string;
+  readonly externalId: string;
+  /** JSON text of an object. */
+  readonly meta?: string;
+  readonly ratelimits?: readonly StoredRatelimit[];
+}
 
 export interface IdentitiesRepository {
   readonly find: (identityId: string, options?: OperationOptions) => Promise<IdentityDocument | null>;
-  /** The live identity of this externalId, made without metadata or limits if there is none (keys §1.7). */
-  readonly findOrCreate: (
-    externalId: string,
-    create: { id: string; now: number; events: readonly AuditEvent[] },
+  readonly findByExternalId: (externalId: string, options?: OperationOptions) => Promise<IdentityDocument | null>;
+  readonly list: (page: PageRequest, options: OperationOptions) => Promise<Page<IdentityDocument>>;
+  /** Rejects with `DuplicateKeyError` when a live identity has the externalId. */
+  readonly insert: (
+    identity: NewIdentity,
+    now: number,
+    events: readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<IdentityDocument>;
+  /** The live identity of this externalId, made if there is none (keys §1.7). */
+  readonly findOrCreate: (
+    identity: NewIdentity,
+    now: number,
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<IdentityDocument>;
+  readonly modify: Modify<IdentityDocument>;
+  /** Deletes for good and frees the externalId; the keys keep the id of what is gone. False when it already was. */
+  readonly delete: (identityId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
 }
 
-export const createIdentitiesRepository = (store: Store): IdentitiesRepository => {
+/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
+export const createIdentitiesRepository = (store: Store, announce: (ids: readonly string[]) => void): IdentitiesRepository => {
   const identities = store.collection("identities");
+
+  const findByExternalId: IdentitiesRepository["findByExternalId"] = (externalId, options) =>
+    identities.findOne({ workspaceId: WORKSPACE_ID, externalId, ...notDeleted }, options);
+
+  const insert: IdentitiesRepository["insert"] = async ({ id, externalId, meta, ratelimits = [] }, now, events, options) => {
+    const identity: IdentityDocument = {
+      ...newDocument(id, now, events),
+      externalId,
+      search: searchText(id, externalId),
+      ...(meta === undefined ? {} : { meta }),
+      ratelimits,
+      revision: 0,
+    };
+    await identities.insertOne(identity, options);
+    return identity;
+  };
+
   return {
     find: (identityId, options) => identities.findOne({ _id: identityId, ...notDeleted }, options),
-    findOrCreate: (externalId, { id, now, events }, options) =>
+    findByExternalId,
+    list: (page, options) => readPage(identities, {}, page, options),
+    insert,
+    findOrCreate: (identity, now, events, options) =>
       insertOrReuse(
-        () => identities.findOne({ workspaceId: WORKSPACE_ID, externalId, ...notDeleted }, options),
-        async () => {
-          const identity: IdentityDocument = { ...newDocument(id, now, events), externalId, ratelimits: [], revision: 0 };
-          await identities.insertOne(identity, options);
-          return identity;
-        },
+        () => findByExternalId(identity.externalId, options),
+        () => insert(identity, now, events, options),
       ),
+    modify: createModify(identities, announce),
+    delete: async (identityId, now, events, options) => {
+      try {
+        const update = { $set: { deletedAt: now, erased: true }, $unset: { externalId: "", search: "" } } as const;
+        const result = await identities.updateOne(
+          { _id: identityId, ...notDeleted },
+          withEvents<IdentityDocument>(update, events),
+          options,
+        );
+        return result.matchedCount === 1;
+      } finally {
+        announce([identityId]);
+      }
+    },
   };
 };

@@ -1,27 +1,26 @@
 import { notDeleted, withEvents } from "./audited.ts";
 import type { Filter, OperationOptions, Update } from "./collection.ts";
 import { type AuditEvent, type KeyDocument, WORKSPACE_ID } from "./documents.ts";
-import { StoreUnavailableError } from "./errors.ts";
-import { createKeyedMutex } from "./keyedMutex.ts";
+import { type Change, createModify, type Modify } from "./modify.ts";
+import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
-
-/** Each failed attempt means that another node changed the key. */
-const MODIFY_ATTEMPTS = 100;
 
 /** Tag under which a look-up by secret is cached, also one that found nothing. */
 export const hashTag = (hash: string): string => `hash:${hash}`;
 
-export interface KeyChange {
-  readonly update: Update<KeyDocument>;
-  readonly events: readonly AuditEvent[];
-  /** The change depends on the balance, too: it is decided again when that has moved. */
-  readonly dependsOnBalance?: boolean;
-}
+/** A change of a key's configuration. */
+export type KeyChange = Change<KeyDocument>;
 
 export interface KeysRepository {
   /** The key unless it is deleted; whether its API lives is the caller's question. */
   readonly find: (keyId: string, options?: OperationOptions) => Promise<KeyDocument | null>;
   readonly findByHash: (hash: string, options?: OperationOptions) => Promise<KeyDocument | null>;
+  /** Keys of one API, of one identity if told. */
+  readonly list: (
+    owner: { readonly apiId: string; readonly identityId?: string },
+    page: PageRequest,
+    options: OperationOptions,
+  ) => Promise<Page<KeyDocument>>;
   /** Those of the hashes that some key has, deleted ones included. */
   readonly findTakenHashes: (hashes: readonly string[], options?: OperationOptions) => Promise<Set<string>>;
   /** Several new keys, in order; stops with `DuplicateKeyError` at the first whose id or hash is taken. */
@@ -30,16 +29,8 @@ export interface KeysRepository {
   readonly markUsed: (times: ReadonlyMap<string, number>) => Promise<void>;
   /** Rejects with `DuplicateKeyError` when the id or the hash is taken. */
   readonly insert: (key: KeyDocument, options?: OperationOptions) => Promise<void>;
-  /**
-   * Changes the configuration of a key: `decide` gets the key as it is and says what to write, or throws. Concurrent
-   * changes are serialised, on any number of nodes; `decide` may run more than once, and returns undefined when there
-   * is nothing to write. Resolves to the key as it was before the change, or null when there is none (any more).
-   */
-  readonly modify: (
-    keyId: string,
-    decide: (key: KeyDocument) => KeyChange | undefined,
-    options?: OperationOptions,
-  ) => Promise<KeyDocument | null>;
+  /** Changes the configuration of a key. Spending credits is no change of configuration. */
+  readonly modify: Modify<KeyDocument>;
   /** Adds events to the key's outbox and changes nothing else. False when there is no such key (any more). */
   readonly recordEvents: (keyId: string, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
   /** Marks the key as deleted; its hash stays taken. False when it already was. */
@@ -53,8 +44,8 @@ export interface KeysRepository {
   readonly spend: (keyId: string, amount: number) => Promise<KeyDocument | null>;
 }
 
-/** Matches the key as long as it has the same balance and the same refills in it. */
-const balanceOf = ({ remaining, refilledAt }: KeyDocument): Filter<KeyDocument> => ({
+/** Guard of a change that depends on the balance, too: matches the key as long as it has the same balance and the same refills in it. */
+export const balanceOf = ({ remaining, refilledAt }: KeyDocument): Filter<KeyDocument> => ({
   remaining: remaining ?? { $exists: false },
   refilledAt: refilledAt ?? { $exists: false },
 });
@@ -62,7 +53,6 @@ const balanceOf = ({ remaining, refilledAt }: KeyDocument): Filter<KeyDocument> 
 /** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
 export const createKeysRepository = (store: Store, announce: (ids: readonly string[]) => void): KeysRepository => {
   const keys = store.collection("keys");
-  const mutex = createKeyedMutex();
 
   const find: KeysRepository["find"] = (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options);
 
@@ -83,6 +73,7 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
   return {
     find,
     findByHash: (hash, options) => keys.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
+    list: (owner, page, options) => readPage(keys, { workspaceId: WORKSPACE_ID, ...owner }, page, options),
     findTakenHashes: async (hashes, options) => {
       const taken = await keys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
       return new Set(taken.flatMap((key) => key.hash ?? []));
@@ -104,26 +95,7 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
         if (key.hash !== undefined) announce([hashTag(key.hash)]);
       }
     },
-    modify: (keyId, decide, options) =>
-      mutex.run(keyId, async () => {
-        for (let attempt = 0; attempt < MODIFY_ATTEMPTS; attempt++) {
-          const key = await find(keyId, options);
-          if (key === null) return null;
-          const change = decide(key);
-          if (change === undefined) return key;
-          const { update, events, dependsOnBalance = false } = change;
-          const unchanged = { revision: key.revision, ...(dependsOnBalance ? balanceOf(key) : {}) };
-          const guarded = withEvents<KeyDocument>({ ...update, $inc: { ...update.$inc, revision: 1 } }, events);
-          const newHash = update.$set?.hash;
-          try {
-            const result = await keys.updateOne({ _id: keyId, ...unchanged, ...notDeleted }, guarded, options);
-            if (result.matchedCount === 1) return key;
-          } finally {
-            announce(newHash === undefined ? [keyId] : [keyId, hashTag(newHash)]);
-          }
-        }
-        throw new StoreUnavailableError("the key changed too often to be updated");
-      }),
+    modify: createModify(keys, announce),
     recordEvents: async (keyId, events, options) => {
       const result = await keys.updateOne({ _id: keyId, ...notDeleted }, withEvents<KeyDocument>({}, events), options);
       return result.matchedCount === 1;

@@ -1,7 +1,9 @@
-import { newDocument, notDeleted } from "./audited.ts";
+import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type PermissionDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
+import { createModify, type Modify } from "./modify.ts";
+import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
 
 export interface NewPermission {
@@ -16,6 +18,7 @@ export interface PermissionsRepository {
   readonly findMany: (ids: readonly string[], options?: OperationOptions) => Promise<PermissionDocument[]>;
   /** By slug, without regard to letter case. */
   readonly findManyBySlug: (slugs: readonly string[], options?: OperationOptions) => Promise<PermissionDocument[]>;
+  readonly list: (page: PageRequest, options: OperationOptions) => Promise<Page<PermissionDocument>>;
   /** Rejects with `DuplicateKeyError` when the slug is taken in any letter case. */
   readonly insert: (
     permission: NewPermission,
@@ -29,24 +32,34 @@ export interface PermissionsRepository {
     events: readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<PermissionDocument>;
+  readonly modify: Modify<PermissionDocument>;
+  /** Deletes for good and frees the slug; keys and roles keep the id of what is gone. False when it already was. */
+  readonly delete: (permissionId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
 }
 
 /** How slugs compare: without regard to letter case (permissions §1). */
 export const slugKey = (slug: string): string => slug.toLowerCase();
 
-export const createPermissionsRepository = (store: Store): PermissionsRepository => {
+/** What of a permission is searched (permissions §1). */
+export const permissionSearch = ({ id, name, slug, description }: NewPermission): string => searchText(id, name, slug, description);
+
+/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
+export const createPermissionsRepository = (store: Store, announce: (ids: readonly string[]) => void): PermissionsRepository => {
   const permissions = store.collection("permissions");
 
   const findManyBySlug: PermissionsRepository["findManyBySlug"] = (slugs, options) =>
     permissions.find({ workspaceId: WORKSPACE_ID, slugKey: { $in: slugs.map(slugKey) }, ...notDeleted }, options).toArray();
 
-  const insert: PermissionsRepository["insert"] = async ({ id, name, slug, description }, now, events, options) => {
+  const insert: PermissionsRepository["insert"] = async (permission, now, events, options) => {
+    const { id, name, slug, description } = permission;
     const document: PermissionDocument = {
       ...newDocument(id, now, events),
       name,
       slug,
       slugKey: slugKey(slug),
       ...(description ? { description } : {}),
+      search: permissionSearch(permission),
+      revision: 0,
     };
     await permissions.insertOne(document, options);
     return document;
@@ -55,11 +68,26 @@ export const createPermissionsRepository = (store: Store): PermissionsRepository
   return {
     findMany: (ids, options) => permissions.find({ _id: { $in: ids }, ...notDeleted }, options).toArray(),
     findManyBySlug,
+    list: (page, options) => readPage(permissions, {}, page, options),
     insert,
     findOrCreate: (permission, now, events, options) =>
       insertOrReuse(
         async () => (await findManyBySlug([permission.slug], options))[0] ?? null,
         () => insert(permission, now, events, options),
       ),
+    modify: createModify(permissions, announce),
+    delete: async (permissionId, now, events, options) => {
+      try {
+        const update = { $set: { deletedAt: now, erased: true }, $unset: { slugKey: "", search: "" } } as const;
+        const result = await permissions.updateOne(
+          { _id: permissionId, ...notDeleted },
+          withEvents<PermissionDocument>(update, events),
+          options,
+        );
+        return result.matchedCount === 1;
+      } finally {
+        announce([permissionId]);
+      }
+    },
   };
 };

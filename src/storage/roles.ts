@@ -1,7 +1,9 @@
-import { newDocument, notDeleted } from "./audited.ts";
+import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type RoleDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
+import { createModify, type Modify } from "./modify.ts";
+import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
 
 export interface NewRole {
@@ -16,26 +18,38 @@ export interface RolesRepository {
   readonly findMany: (ids: readonly string[], options?: OperationOptions) => Promise<RoleDocument[]>;
   /** By name, without regard to letter case; callers that need the exact name compare it. */
   readonly findManyByName: (names: readonly string[], options?: OperationOptions) => Promise<RoleDocument[]>;
+  readonly list: (page: PageRequest, options: OperationOptions) => Promise<Page<RoleDocument>>;
   /** Rejects with `DuplicateKeyError` when the name is taken in any letter case. */
   readonly insert: (role: NewRole, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<RoleDocument>;
   /** The role of this name, in any letter case, made if there is none. */
   readonly findOrCreate: (role: NewRole, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<RoleDocument>;
+  readonly modify: Modify<RoleDocument>;
+  /** Deletes for good and frees the name; keys keep the id of what is gone. False when it already was. */
+  readonly delete: (roleId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
 }
 
-const nameKey = (name: string): string => name.toLowerCase();
+/** How role names compare where letter case is no matter (permissions §1). */
+export const nameKey = (name: string): string => name.toLowerCase();
 
-export const createRolesRepository = (store: Store): RolesRepository => {
+/** What of a role is searched (permissions §1). */
+export const roleSearch = ({ id, name, description }: Pick<NewRole, "id" | "name" | "description">): string =>
+  searchText(id, name, description);
+
+/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
+export const createRolesRepository = (store: Store, announce: (ids: readonly string[]) => void): RolesRepository => {
   const roles = store.collection("roles");
 
   const findManyByName: RolesRepository["findManyByName"] = (names, options) =>
     roles.find({ workspaceId: WORKSPACE_ID, nameKey: { $in: names.map(nameKey) }, ...notDeleted }, options).toArray();
 
-  const insert: RolesRepository["insert"] = async ({ id, name, description, permissionIds }, now, events, options) => {
+  const insert: RolesRepository["insert"] = async (newRole, now, events, options) => {
+    const { id, name, description, permissionIds } = newRole;
     const role: RoleDocument = {
       ...newDocument(id, now, events),
       name,
       nameKey: nameKey(name),
       ...(description ? { description } : {}),
+      search: roleSearch(newRole),
       permissionIds,
       revision: 0,
     };
@@ -46,11 +60,22 @@ export const createRolesRepository = (store: Store): RolesRepository => {
   return {
     findMany: (ids, options) => roles.find({ _id: { $in: ids }, ...notDeleted }, options).toArray(),
     findManyByName,
+    list: (page, options) => readPage(roles, {}, page, options),
     insert,
     findOrCreate: (role, now, events, options) =>
       insertOrReuse(
         async () => (await findManyByName([role.name], options))[0] ?? null,
         () => insert(role, now, events, options),
       ),
+    modify: createModify(roles, announce),
+    delete: async (roleId, now, events, options) => {
+      try {
+        const update = { $set: { deletedAt: now, erased: true }, $unset: { nameKey: "", search: "" } } as const;
+        const result = await roles.updateOne({ _id: roleId, ...notDeleted }, withEvents<RoleDocument>(update, events), options);
+        return result.matchedCount === 1;
+      } finally {
+        announce([roleId]);
+      }
+    },
   };
 };

@@ -2,6 +2,7 @@ import { notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions, Update } from "./collection.ts";
 import { type AuditEvent, type RootKeyDocument, WORKSPACE_ID } from "./documents.ts";
 import { hashTag } from "./keys.ts";
+import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
 const PAGE = 500;
@@ -9,11 +10,15 @@ const PAGE = 500;
 export interface RootKeysRepository {
   readonly find: (rootKeyId: string, options?: OperationOptions) => Promise<RootKeyDocument | null>;
   readonly findByHash: (hash: string, options?: OperationOptions) => Promise<RootKeyDocument | null>;
+  /** One page of those that are not deleted; `ids`: only these. */
+  readonly listPage: (ids: ReadonlySet<string> | undefined, page: PageRequest, options: OperationOptions) => Promise<Page<RootKeyDocument>>;
+  /** Deletes for good: its calls are unauthenticated from then on. False when it already was. */
+  readonly delete: (rootKey: RootKeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
   /** All that are not deleted, ascending by id. */
   readonly list: (options?: OperationOptions) => Promise<RootKeyDocument[]>;
   /** Notes when root keys were used last; touches nothing else of them, and never goes back. */
   readonly markUsed: (times: ReadonlyMap<string, number>) => Promise<void>;
-  readonly insert: (rootKey: RootKeyDocument) => Promise<void>;
+  readonly insert: (rootKey: RootKeyDocument, options?: OperationOptions) => Promise<void>;
   /** False when it does not exist or is deleted. */
   readonly update: (
     rootKeyId: string,
@@ -29,6 +34,22 @@ export const createRootKeysRepository = (store: Store, announce: (ids: readonly 
   return {
     find: (rootKeyId, options) => rootKeys.findOne({ _id: rootKeyId, ...notDeleted }, options),
     findByHash: (hash, options) => rootKeys.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
+    listPage: async (ids, page, options) => {
+      if (ids === undefined) return readPage(rootKeys, {}, page, options);
+      // A root key has at most a thousand permissions, so at most as many ids.
+      const listed = await rootKeys.find({ _id: { $in: [...ids] }, ...notDeleted }, { ...options, sort: { _id: 1 } }).toArray();
+      const rest = listed.filter(({ _id }) => _id >= page.cursor);
+      return { items: rest.slice(0, page.limit), next: rest[page.limit]?._id };
+    },
+    delete: async ({ _id, hash }, now, events, options) => {
+      try {
+        const update = { $set: { deletedAt: now, erased: true }, $unset: { hash: "" } } as const;
+        const result = await rootKeys.updateOne({ _id, ...notDeleted }, withEvents<RootKeyDocument>(update, events), options);
+        return result.matchedCount === 1;
+      } finally {
+        announce([_id, ...(hash === undefined ? [] : [hashTag(hash)])]);
+      }
+    },
     list: async (options) => {
       const all: RootKeyDocument[] = [];
       for (let after = ""; ; ) {
@@ -44,9 +65,9 @@ export const createRootKeysRepository = (store: Store, announce: (ids: readonly 
         [...times].map(([_id, lastUsedAt]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt } } } })),
       );
     },
-    insert: async (rootKey) => {
+    insert: async (rootKey, options) => {
       try {
-        await rootKeys.insertOne(rootKey);
+        await rootKeys.insertOne(rootKey, options);
       } finally {
         if (rootKey.hash !== undefined) announce([hashTag(rootKey.hash)]);
       }

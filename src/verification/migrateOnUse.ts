@@ -3,7 +3,7 @@ import { auditEvent, resource } from "../audit/auditEvent.ts";
 import { createId } from "../domain/ids.ts";
 import type { OperationOptions } from "../storage/collection.ts";
 import { DuplicateKeyError } from "../storage/errors.ts";
-import type { KeyChange, KeysRepository } from "../storage/keys.ts";
+import { hashTag, type KeyChange, type KeysRepository } from "../storage/keys.ts";
 import type { MigrationsRepository } from "../storage/migrations.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 
@@ -61,6 +61,7 @@ export const createMigrateOnUse =
           $set: { hash: ownHash, start: `${parts.prefix}_${parts.tokens.slice(0, 4)}`, updatedAt: now },
           $unset: { pendingMigrationId: "" },
         },
+        voids: [hashTag(ownHash)],
         events: [auditEvent(source, "key.update", display, resource("key", current._id, current.name))],
       };
     };

@@ -2,7 +2,7 @@ import { auditEvent, resource } from "../audit/auditEvent.ts";
 import { createId } from "../domain/ids.ts";
 import { bringInRefills, type Refilled } from "../domain/refill.ts";
 import type { AuditEvent, KeyDocument } from "../storage/documents.ts";
-import type { KeyChange, KeysRepository } from "../storage/keys.ts";
+import { balanceOf, type KeyChange, type KeysRepository } from "../storage/keys.ts";
 
 /** One event per application, by the service itself, with the old and the new balance (keys §1.9). */
 const refillEvent = ({ _id, name, remaining }: KeyDocument, refilled: Refilled, now: number): AuditEvent => {
@@ -19,7 +19,7 @@ export const refillChange = (key: KeyDocument, now: number): KeyChange | undefin
   return {
     update: { $set: { remaining, refilledAt, updatedAt: Math.max(key.updatedAt ?? 0, refilledAt) } },
     events: [refillEvent(key, refilled, now)],
-    dependsOnBalance: true,
+    guard: balanceOf(key),
   };
 };
 

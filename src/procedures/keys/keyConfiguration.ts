@@ -57,7 +57,7 @@ export const storeRatelimits = (
 export const linkIdentity = (identities: IdentitiesRepository, externalId: string, call: Call): Promise<IdentityDocument> => {
   const id = createId("id", call.receivedAt);
   const event = auditEvent(auditSource(call), "identity.create", `Created identity ${externalId}`, resource("identity", id, externalId));
-  return identities.findOrCreate(externalId, { id, now: call.receivedAt, events: [event] }, call);
+  return identities.findOrCreate({ id, externalId }, call.receivedAt, [event], call);
 };
 
 type Connection = "connect" | "disconnect";

@@ -28,7 +28,8 @@ export const showRefill = ({ interval, amount, refillDay }: StoredRefill): Messa
   ...(refillDay === undefined ? {} : { refillDay: BigInt(refillDay) }),
 });
 
-const showIdentity = ({ _id, externalId, meta, ratelimits }: IdentityDocument): MessageInitShape<typeof IdentitySchema> => {
+/** An identity as responses show it: meta and limits are absent when empty. */
+export const showIdentity = ({ _id, externalId, meta, ratelimits }: IdentityDocument): MessageInitShape<typeof IdentitySchema> => {
   const shown = readMeta(meta);
   return { id: _id, externalId: externalId ?? "", ...(shown === undefined ? {} : { meta: shown }), ratelimits: showRatelimits(ratelimits) };
 };

@@ -9,7 +9,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type ServiceError } from "../../domain/errors.ts";
 import { MAX_CREDITS } from "../../domain/refill.ts";
 import type { KeyDocument } from "../../storage/documents.ts";
-import type { KeyChange } from "../../storage/keys.ts";
+import { balanceOf, type KeyChange } from "../../storage/keys.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { refillChange, withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../auditSource.ts";
@@ -57,11 +57,11 @@ export const updateCredits =
       if (remaining === undefined) {
         after = rest;
         const update = { $set: { updatedAt: now }, $unset: { remaining: "", refill: "", refilledAt: "" } } as const;
-        return { update, events, dependsOnBalance: true };
+        return { update, events, guard: balanceOf(key) };
       }
       after = { ...current, remaining };
       const marks = refilledAt === undefined ? {} : { refilledAt };
-      return { update: { $set: { updatedAt: now, remaining, ...marks } }, events, dependsOnBalance: true };
+      return { update: { $set: { updatedAt: now, remaining, ...marks } }, events, guard: balanceOf(key) };
     };
     const changed = await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));
     if (changed === null) throw keyNotFound(keyId);

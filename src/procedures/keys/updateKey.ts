@@ -5,7 +5,7 @@ import { invalidInput, type ServiceError } from "../../domain/errors.ts";
 import type { Update } from "../../storage/collection.ts";
 import type { AuditEvent, KeyDocument } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
-import type { KeyChange } from "../../storage/keys.ts";
+import { balanceOf, type KeyChange } from "../../storage/keys.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
@@ -173,7 +173,7 @@ export const updateKey =
           ),
         );
       }
-      return { update: changes.update(), events, dependsOnBalance: request.credits !== undefined };
+      return { update: changes.update(), events, ...(request.credits === undefined ? {} : { guard: balanceOf(key) }) };
     };
     const modify = () => deps.keys.modify(request.keyId, decide, call);
     const changed = await (request.credits === undefined ? modify() : deps.credits.between(request.keyId, modify));

@@ -9,7 +9,8 @@ const by =
   (a: T, b: T): number =>
     field(a) < field(b) ? -1 : 1;
 
-const showPermission = ({ _id, name, slug, description }: PermissionDocument): MessageInitShape<typeof PermissionSchema> => ({
+/** A permission as responses show it. */
+export const showPermission = ({ _id, name, slug, description }: PermissionDocument): MessageInitShape<typeof PermissionSchema> => ({
   id: _id,
   name,
   slug,
@@ -20,18 +21,34 @@ const showPermission = ({ _id, name, slug, description }: PermissionDocument): M
 export const showPermissions = (permissions: readonly PermissionDocument[]): MessageInitShape<typeof PermissionSchema>[] =>
   [...permissions].sort(by(({ slug }) => slug)).map(showPermission);
 
-/** Roles as responses list them: by name, with their permissions. */
-export const showRoles = async (
+/** Roles with their permissions expanded, in the order given. */
+export const showRolesInOrder = async (
   permissions: PermissionsRepository,
   roles: readonly RoleDocument[],
   options: OperationOptions,
 ): Promise<MessageInitShape<typeof RoleSchema>[]> => {
   const ids = [...new Set(roles.flatMap((role) => role.permissionIds))];
   const held = new Map((ids.length === 0 ? [] : await permissions.findMany(ids, options)).map((each) => [each._id, each]));
-  return [...roles].sort(by(({ name }) => name)).map(({ _id, name, description, permissionIds }) => ({
+  return roles.map(({ _id, name, description, permissionIds }) => ({
     id: _id,
     name,
     ...(description === undefined ? {} : { description }),
     permissions: showPermissions(permissionIds.flatMap((id) => held.get(id) ?? [])),
   }));
+};
+
+/** Roles as responses list them: by name. */
+export const showRoles = (
+  permissions: PermissionsRepository,
+  roles: readonly RoleDocument[],
+  options: OperationOptions,
+): Promise<MessageInitShape<typeof RoleSchema>[]> => showRolesInOrder(permissions, [...roles].sort(by(({ name }) => name)), options);
+
+export const showRole = async (
+  permissions: PermissionsRepository,
+  role: RoleDocument,
+  options: OperationOptions,
+): Promise<MessageInitShape<typeof RoleSchema>> => {
+  const [shown] = await showRolesInOrder(permissions, [role], options);
+  return shown ?? {};
 };

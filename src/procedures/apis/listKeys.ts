@@ -1,0 +1,38 @@
+import type { ListKeysRequestSchema, ListKeysResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { withDueRefills } from "../../verification/refillCredits.ts";
+import type { Procedure } from "../call.ts";
+import { decryptKey } from "../keys/decryptKey.ts";
+import type { FindKeyDeps } from "../keys/findKey.ts";
+import { type IssueKeyDeps, requireKeyRing } from "../keys/issueKey.ts";
+import { type KeyObjectDeps, keyObject } from "../keys/keyObject.ts";
+import { readPageRequest, showPagination } from "../paging.ts";
+import { findApi } from "./findApi.ts";
+
+/** Lists the live keys of an API, ascending by id, of one identity if told (apis: listKeys). */
+export const listKeys =
+  (deps: FindKeyDeps & IssueKeyDeps & KeyObjectDeps): Procedure<typeof ListKeysRequestSchema, typeof ListKeysResponseSchema> =>
+  async (request, call) => {
+    const { apiId, externalId, decrypt } = request;
+    requirePermissions(
+      call.caller,
+      ["api.read_key", apiId],
+      ["api.read_api", apiId],
+      ...(decrypt ? [["api.decrypt_key", apiId] as const] : []),
+    );
+    await findApi(deps.apis, apiId, call);
+    const keyRing = decrypt ? requireKeyRing(deps) : undefined;
+    const identity = externalId === undefined ? undefined : await deps.identities.findByExternalId(externalId, call);
+    if (identity === null) return { data: [], pagination: { hasMore: false } };
+
+    const owner = identity === undefined ? { apiId } : { apiId, identityId: identity._id };
+    const page = await deps.keys.list(owner, readPageRequest(request), call);
+    const data = await Promise.all(
+      page.items.map(async (key) => {
+        const shown = await keyObject(deps, withDueRefills(key, call.receivedAt), call);
+        if (!keyRing || !key.encrypted) return shown;
+        return { ...shown, plaintext: await decryptKey({ ...deps, keyRing }, key, call) };
+      }),
+    );
+    return { data, pagination: showPagination(page) };
+  };

@@ -1,0 +1,39 @@
+import type { CreateIdentityRequestSchema, CreateIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { ServiceError } from "../../domain/errors.ts";
+import { createId } from "../../domain/ids.ts";
+import { DuplicateKeyError } from "../../storage/errors.ts";
+import type { IdentitiesRepository } from "../../storage/identities.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { storeMeta, storeRatelimits } from "../keys/keyConfiguration.ts";
+import { ratelimitEvents } from "./ratelimitEvents.ts";
+
+/** Creates an identity; its externalId is unique among live ones (identities: createIdentity). */
+export const createIdentity =
+  ({
+    identities,
+  }: {
+    readonly identities: IdentitiesRepository;
+  }): Procedure<typeof CreateIdentityRequestSchema, typeof CreateIdentityResponseSchema> =>
+  async ({ externalId, meta, ratelimits }, call) => {
+    requirePermissions(call.caller, ["identity.create_identity", "*"]);
+    const now = call.receivedAt;
+    const id = createId("id", now);
+    const stored = storeRatelimits(ratelimits, [], now);
+    const source = auditSource(call);
+    const target = resource("identity", id, externalId);
+    const events = [
+      auditEvent(source, "identity.create", `Created identity ${externalId}`, target),
+      ...ratelimitEvents(source, target, [], stored),
+    ];
+    try {
+      const identity = { id, externalId, ...(meta === undefined ? {} : { meta: storeMeta(meta) }), ratelimits: stored };
+      await identities.insert(identity, now, events, call);
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+      throw new ServiceError("identity_already_exists", `An identity with the externalId ${externalId} already exists.`, { cause: error });
+    }
+    return { data: { identityId: id } };
+  };

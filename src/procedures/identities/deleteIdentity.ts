@@ -1,0 +1,28 @@
+import type { DeleteIdentityRequestSchema, DeleteIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import type { IdentitiesRepository } from "../../storage/identities.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { findIdentity, identityNotFound } from "./findIdentity.ts";
+import { ratelimitEvents } from "./ratelimitEvents.ts";
+
+/** Deletes an identity; its keys go on without it (identities: deleteIdentity). */
+export const deleteIdentity =
+  ({
+    identities,
+  }: {
+    readonly identities: IdentitiesRepository;
+  }): Procedure<typeof DeleteIdentityRequestSchema, typeof DeleteIdentityResponseSchema> =>
+  async ({ identity }, call) => {
+    requirePermissions(call.caller, ["identity.delete_identity", "*"]);
+    const { _id, externalId, ratelimits } = await findIdentity(identities, identity, call);
+    const source = auditSource(call);
+    const target = resource("identity", _id, externalId);
+    const events = [
+      auditEvent(source, "identity.delete", `Deleted identity ${externalId}`, target),
+      ...ratelimitEvents(source, target, ratelimits, []),
+    ];
+    if (!(await identities.delete(_id, call.receivedAt, events, call))) throw identityNotFound(identity);
+    return { data: {} };
+  };

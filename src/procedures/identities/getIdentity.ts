@@ -1,0 +1,25 @@
+import type { GetIdentityRequestSchema, GetIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
+import { allows, insufficientPermissions } from "../../domain/authorization.ts";
+import type { IdentitiesRepository } from "../../storage/identities.ts";
+import type { Procedure } from "../call.ts";
+import { showIdentity } from "../keys/keyObject.ts";
+import { identityNotFound, lookUpIdentity } from "./findIdentity.ts";
+
+/**
+ * Reads an identity. A caller who may read neither all nor the one that was found (or asked for by its id) gets the
+ * same 403 whether or not it exists (identities: getIdentity).
+ */
+export const getIdentity =
+  ({
+    identities,
+  }: {
+    readonly identities: IdentitiesRepository;
+  }): Procedure<typeof GetIdentityRequestSchema, typeof GetIdentityResponseSchema> =>
+  async ({ identity }, call) => {
+    const found = await lookUpIdentity(identities, identity, call);
+    if (!allows(call.caller, "identity.read_identity", found?._id ?? identity)) {
+      throw insufficientPermissions([["identity.read_identity", "*"]]);
+    }
+    if (found === null) throw identityNotFound(identity);
+    return { data: showIdentity(found) };
+  };

@@ -1,0 +1,21 @@
+import type { ListIdentitiesRequestSchema, ListIdentitiesResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
+import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
+import type { IdentitiesRepository } from "../../storage/identities.ts";
+import type { Procedure } from "../call.ts";
+import { showIdentity } from "../keys/keyObject.ts";
+import { readPageRequest, showPagination } from "../paging.ts";
+
+/** Lists identities, ascending by id; 403 when one of the page may not be read by the caller (identities: listIdentities). */
+export const listIdentities =
+  ({
+    identities,
+  }: {
+    readonly identities: IdentitiesRepository;
+  }): Procedure<typeof ListIdentitiesRequestSchema, typeof ListIdentitiesResponseSchema> =>
+  async (request, call) => {
+    const forbidden = () => insufficientPermissions([["identity.read_identity", "*"]]);
+    if (!allowsAny(call.caller, "identity.read_identity")) throw forbidden();
+    const page = await identities.list(readPageRequest(request), call);
+    if (!page.items.every(({ _id }) => allows(call.caller, "identity.read_identity", _id))) throw forbidden();
+    return { data: page.items.map(showIdentity), pagination: showPagination(page) };
+  };

@@ -1,0 +1,44 @@
+import type { UpdateIdentityRequestSchema, UpdateIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import type { IdentityDocument } from "../../storage/documents.ts";
+import type { IdentitiesRepository } from "../../storage/identities.ts";
+import type { Change } from "../../storage/modify.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { storeMeta, storeRatelimits } from "../keys/keyConfiguration.ts";
+import { showIdentity } from "../keys/keyObject.ts";
+import { findIdentity, identityNotFound } from "./findIdentity.ts";
+import { ratelimitEvents } from "./ratelimitEvents.ts";
+
+/** Replaces what is given, `meta` and `ratelimits` each as a whole, and keeps the rest (identities: updateIdentity). */
+export const updateIdentity =
+  ({
+    identities,
+  }: {
+    readonly identities: IdentitiesRepository;
+  }): Procedure<typeof UpdateIdentityRequestSchema, typeof UpdateIdentityResponseSchema> =>
+  async ({ identity, meta, ratelimits }, call) => {
+    requirePermissions(call.caller, ["identity.update_identity", "*"]);
+    const found = await findIdentity(identities, identity, call);
+    let after: IdentityDocument = found;
+    const decide = (current: IdentityDocument): Change<IdentityDocument> | undefined => {
+      const now = call.receivedAt;
+      after = {
+        ...current,
+        ...(meta === undefined ? {} : { meta: storeMeta(meta) }),
+        ...(ratelimits === undefined ? {} : { ratelimits: storeRatelimits(ratelimits.values, current.ratelimits, now) }),
+      };
+      if (meta === undefined && ratelimits === undefined) return undefined;
+      const source = auditSource(call);
+      const target = resource("identity", current._id, current.externalId);
+      const events = [
+        auditEvent(source, "identity.update", `Updated identity ${current.externalId}`, target),
+        ...ratelimitEvents(source, target, current.ratelimits, after.ratelimits),
+      ];
+      const metaChange = after.meta === undefined ? {} : { meta: after.meta };
+      return { update: { $set: { updatedAt: now, ratelimits: after.ratelimits, ...metaChange } }, events };
+    };
+    if ((await identities.modify(found._id, decide, call)) === null) throw identityNotFound(identity);
+    return { data: showIdentity(after) };
+  };

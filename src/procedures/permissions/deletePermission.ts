@@ -1,0 +1,22 @@
+import type { DeletePermissionRequestSchema, DeletePermissionResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import type { PermissionsRepository } from "../../storage/permissions.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { findPermission, permissionNotFound } from "./findPermission.ts";
+
+/** Deletes a permission: at once nobody holds it any more, however many keys and roles name it (permissions §5). */
+export const deletePermission =
+  ({
+    permissions,
+  }: {
+    readonly permissions: PermissionsRepository;
+  }): Procedure<typeof DeletePermissionRequestSchema, typeof DeletePermissionResponseSchema> =>
+  async ({ permission }, call) => {
+    requirePermissions(call.caller, ["rbac.delete_permission", "*"]);
+    const { _id, slug } = await findPermission(permissions, permission, call);
+    const event = auditEvent(auditSource(call), "permission.delete", `Deleted permission ${slug}`, resource("permission", _id, slug));
+    if (!(await permissions.delete(_id, call.receivedAt, [event], call))) throw permissionNotFound(permission);
+    return { data: {} };
+  };

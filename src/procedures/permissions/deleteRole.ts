@@ -1,0 +1,18 @@
+import type { DeleteRoleRequestSchema, DeleteRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import type { RolesRepository } from "../../storage/roles.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { findRole, roleNotFound } from "./findPermission.ts";
+
+/** Deletes a role: at once no key has it any more; its permissions stay (permissions §9). */
+export const deleteRole =
+  ({ roles }: { readonly roles: RolesRepository }): Procedure<typeof DeleteRoleRequestSchema, typeof DeleteRoleResponseSchema> =>
+  async ({ role }, call) => {
+    requirePermissions(call.caller, ["rbac.delete_role", "*"]);
+    const { _id, name } = await findRole(roles, role, call);
+    const event = auditEvent(auditSource(call), "role.delete", `Deleted role ${name}`, resource("role", _id, name));
+    if (!(await roles.delete(_id, call.receivedAt, [event], call))) throw roleNotFound(role);
+    return { data: {} };
+  };

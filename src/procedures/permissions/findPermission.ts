@@ -1,0 +1,28 @@
+import { ServiceError } from "../../domain/errors.ts";
+import type { OperationOptions } from "../../storage/collection.ts";
+import type { PermissionDocument, RoleDocument } from "../../storage/documents.ts";
+import type { PermissionsRepository } from "../../storage/permissions.ts";
+import type { RolesRepository } from "../../storage/roles.ts";
+
+export const permissionNotFound = (permission: string): ServiceError =>
+  new ServiceError("permission_not_found", `The permission ${permission} does not exist.`);
+
+/** The permission of this id, else of this slug in any letter case: the id wins. 404 `permission_not_found`. */
+export const findPermission = async (
+  permissions: PermissionsRepository,
+  permission: string,
+  options: OperationOptions,
+): Promise<PermissionDocument> => {
+  const [found] = [...(await permissions.findMany([permission], options)), ...(await permissions.findManyBySlug([permission], options))];
+  if (!found) throw permissionNotFound(permission);
+  return found;
+};
+
+export const roleNotFound = (role: string): ServiceError => new ServiceError("role_not_found", `The role ${role} does not exist.`);
+
+/** The role of this id, else of this name in any letter case: the id wins. 404 `role_not_found`. */
+export const findRole = async (roles: RolesRepository, role: string, options: OperationOptions): Promise<RoleDocument> => {
+  const [found] = [...(await roles.findMany([role], options)), ...(await roles.findManyByName([role], options))];
+  if (!found) throw roleNotFound(role);
+  return found;
+};

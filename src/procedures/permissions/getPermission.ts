@@ -1,0 +1,18 @@
+import type { GetPermissionRequestSchema, GetPermissionResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import type { PermissionsRepository } from "../../storage/permissions.ts";
+import type { Procedure } from "../call.ts";
+import { findPermission } from "./findPermission.ts";
+import { showPermission } from "./permissionObject.ts";
+
+/** Reads a permission by id or slug (permissions §3). */
+export const getPermission =
+  ({
+    permissions,
+  }: {
+    readonly permissions: PermissionsRepository;
+  }): Procedure<typeof GetPermissionRequestSchema, typeof GetPermissionResponseSchema> =>
+  async ({ permission }, call) => {
+    requirePermissions(call.caller, ["rbac.read_permission", "*"]);
+    return { data: showPermission(await findPermission(permissions, permission, call)) };
+  };

@@ -1,0 +1,14 @@
+import type { GetRoleRequestSchema, GetRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import type { Procedure } from "../call.ts";
+import type { CreateRoleDeps } from "./createRole.ts";
+import { findRole } from "./findPermission.ts";
+import { showRole } from "./permissionObject.ts";
+
+/** Reads a role by id or name, with its permissions (permissions §7). */
+export const getRole =
+  ({ roles, permissions }: CreateRoleDeps): Procedure<typeof GetRoleRequestSchema, typeof GetRoleResponseSchema> =>
+  async ({ role }, call) => {
+    requirePermissions(call.caller, ["rbac.read_role", "*"]);
+    return { data: await showRole(permissions, await findRole(roles, role, call), call) };
+  };

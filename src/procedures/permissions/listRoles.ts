@@ -1,0 +1,15 @@
+import type { ListRolesRequestSchema, ListRolesResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import type { Procedure } from "../call.ts";
+import { readPageRequest, showPagination } from "../paging.ts";
+import type { CreateRoleDeps } from "./createRole.ts";
+import { showRolesInOrder } from "./permissionObject.ts";
+
+/** Lists roles with their permissions, ascending by id (permissions §8). */
+export const listRoles =
+  ({ roles, permissions }: CreateRoleDeps): Procedure<typeof ListRolesRequestSchema, typeof ListRolesResponseSchema> =>
+  async (request, call) => {
+    requirePermissions(call.caller, ["rbac.read_role", "*"]);
+    const page = await roles.list(readPageRequest(request), call);
+    return { data: await showRolesInOrder(permissions, page.items, call), pagination: showPagination(page) };
+  };

@@ -1,0 +1,50 @@
+import type { UpdatePermissionRequestSchema, UpdatePermissionResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { ServiceError } from "../../domain/errors.ts";
+import type { PermissionDocument } from "../../storage/documents.ts";
+import { DuplicateKeyError } from "../../storage/errors.ts";
+import type { Change } from "../../storage/modify.ts";
+import { type PermissionsRepository, permissionSearch, slugKey } from "../../storage/permissions.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { changedDescription } from "./changedDescription.ts";
+import { findPermission, permissionNotFound } from "./findPermission.ts";
+import { showPermission } from "./permissionObject.ts";
+
+/** Changes a permission; keys and roles that hold it keep it under its new slug (permissions §10a). */
+export const updatePermission =
+  ({
+    permissions,
+  }: {
+    readonly permissions: PermissionsRepository;
+  }): Procedure<typeof UpdatePermissionRequestSchema, typeof UpdatePermissionResponseSchema> =>
+  async (request, call) => {
+    requirePermissions(call.caller, ["rbac.update_permission", "*"]);
+    const found = await findPermission(permissions, request.permission, call);
+    let after: PermissionDocument = found;
+    const decide = (current: PermissionDocument): Change<PermissionDocument> | undefined => {
+      const { description: _, ...rest } = current;
+      const description = changedDescription(request.description, current.description);
+      const { name = current.name, slug = current.slug } = request;
+      after = { ...rest, name, slug, slugKey: slugKey(slug), ...(description === undefined ? {} : { description }) };
+      if (name === current.name && slug === current.slug && description === current.description) return undefined;
+      const search = permissionSearch({ id: current._id, name, slug, ...(description === undefined ? {} : { description }) });
+      const $set = { name, slug, slugKey: slugKey(slug), search, updatedAt: call.receivedAt };
+      const event = auditEvent(
+        auditSource(call),
+        "permission.update",
+        `Updated permission ${slug}`,
+        resource("permission", current._id, slug),
+      );
+      const update = description === undefined ? { $set, $unset: { description: "" } as const } : { $set: { ...$set, description } };
+      return { update, events: [event] };
+    };
+    try {
+      if ((await permissions.modify(found._id, decide, call)) === null) throw permissionNotFound(request.permission);
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+      throw new ServiceError("permission_already_exists", `A permission with the slug ${request.slug} already exists.`, { cause: error });
+    }
+    return { data: showPermission(after) };
+  };

@@ -1,0 +1,38 @@
+import type { UpdateRoleRequestSchema, UpdateRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { ServiceError } from "../../domain/errors.ts";
+import type { RoleDocument } from "../../storage/documents.ts";
+import { DuplicateKeyError } from "../../storage/errors.ts";
+import type { Change } from "../../storage/modify.ts";
+import { nameKey, type RolesRepository, roleSearch } from "../../storage/roles.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { changedDescription } from "./changedDescription.ts";
+import { findRole, roleNotFound } from "./findPermission.ts";
+
+/** Changes a role's name and description; neither its permissions nor its keys (permissions §10a). */
+export const updateRole =
+  ({ roles }: { readonly roles: RolesRepository }): Procedure<typeof UpdateRoleRequestSchema, typeof UpdateRoleResponseSchema> =>
+  async (request, call) => {
+    requirePermissions(call.caller, ["rbac.update_role", "*"]);
+    const found = await findRole(roles, request.role, call);
+    let after: { readonly name: string; readonly description?: string } = found;
+    const decide = (current: RoleDocument): Change<RoleDocument> | undefined => {
+      const { name = current.name } = request;
+      const description = changedDescription(request.description, current.description);
+      after = { name, ...(description === undefined ? {} : { description }) };
+      if (name === current.name && description === current.description) return undefined;
+      const $set = { name, nameKey: nameKey(name), search: roleSearch({ id: current._id, ...after }), updatedAt: call.receivedAt };
+      const event = auditEvent(auditSource(call), "role.update", `Updated role ${name}`, resource("role", current._id, name));
+      const update = description === undefined ? { $set, $unset: { description: "" } as const } : { $set: { ...$set, description } };
+      return { update, events: [event] };
+    };
+    try {
+      if ((await roles.modify(found._id, decide, call)) === null) throw roleNotFound(request.role);
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+      throw new ServiceError("role_already_exists", `A role with the name ${request.name} already exists.`, { cause: error });
+    }
+    return { data: { id: found._id, ...after } };
+  };

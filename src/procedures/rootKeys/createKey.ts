@@ -1,0 +1,30 @@
+import type {
+  RootKeysServiceCreateKeyRequestSchema,
+  RootKeysServiceCreateKeyResponseSchema,
+} from "../../../gen/latchkey/v2/root_keys_pb.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { invalidInput } from "../../domain/errors.ts";
+import { createRootKey, readPermissions } from "../../rootKeys/rootKeys.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { requireContained, requireNoLaterExpiry } from "./containment.ts";
+import type { RootKeysDeps } from "./findRootKey.ts";
+
+/** Makes a root key and returns its secret, this once; it holds no more than its maker (rootkeys §2). */
+export const createKey =
+  ({ rootKeys }: RootKeysDeps): Procedure<typeof RootKeysServiceCreateKeyRequestSchema, typeof RootKeysServiceCreateKeyResponseSchema> =>
+  async (request, call) => {
+    const permissions = readPermissions(request.permissions);
+    const expires = request.expires?.kind.case === "value" ? Number(request.expires.kind.value) : undefined;
+    if (expires !== undefined && expires <= call.receivedAt) {
+      const message = "the expiry must lie in the future";
+      throw invalidInput(`body.expires: ${message}.`, [
+        { location: "body.expires", message, fix: "Send a later time in Unix milliseconds." },
+      ]);
+    }
+    requirePermissions(call.caller, ["root_key.create_root_key", "*"]);
+    requireContained(call.caller, permissions);
+    requireNoLaterExpiry(call.caller, expires);
+    const { rootKeyId, key } = await createRootKey(rootKeys, { name: request.name, permissions, expires }, auditSource(call));
+    return { data: { keyId: rootKeyId, key: key.reveal() } };
+  };

@@ -1,0 +1,20 @@
+import type {
+  RootKeysServiceDeleteKeyRequestSchema,
+  RootKeysServiceDeleteKeyResponseSchema,
+} from "../../../gen/latchkey/v2/root_keys_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
+
+/** Deletes a root key: its calls are 401 `key_not_found` from then on (rootkeys §2). */
+export const deleteKey =
+  (deps: RootKeysDeps): Procedure<typeof RootKeysServiceDeleteKeyRequestSchema, typeof RootKeysServiceDeleteKeyResponseSchema> =>
+  async ({ keyId }, call) => {
+    requirePermissions(call.caller, ["root_key.delete_root_key", keyId]);
+    const found = await findRootKey(deps, keyId, call);
+    const event = auditEvent(auditSource(call), "rootKey.delete", `Deleted root key ${keyId}`, resource("key", keyId, found.name));
+    if (!(await deps.rootKeys.delete(found, call.receivedAt, [event], call))) throw rootKeyNotFound(keyId);
+    return { data: {} };
+  };

@@ -1,0 +1,64 @@
+import type {
+  RootKeysServiceRerollKeyRequestSchema,
+  RootKeysServiceRerollKeyResponseSchema,
+} from "../../../gen/latchkey/v2/root_keys_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { createId } from "../../domain/ids.ts";
+import { createRootKeySecret } from "../../domain/rootKeySecret.ts";
+import { newDocument } from "../../storage/audited.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { requireContained, requireNoLaterExpiry } from "./containment.ts";
+import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
+
+/** The latest time that an expiry can name, Unix ms (rootkeys §2). */
+const LATEST_EXPIRY = 4_102_444_800_000;
+
+/** Makes a new secret with the same powers, and lets the old one run out (rootkeys §2). */
+export const rerollKey =
+  (deps: RootKeysDeps): Procedure<typeof RootKeysServiceRerollKeyRequestSchema, typeof RootKeysServiceRerollKeyResponseSchema> =>
+  async ({ keyId, expiration }, call) => {
+    const delay = expiration?.kind.case === "value" ? Number(expiration.kind.value) : undefined;
+    requirePermissions(
+      call.caller,
+      ["root_key.update_root_key", keyId],
+      ...(delay === undefined ? [] : [["root_key.delete_root_key", keyId] as const]),
+    );
+    const old = await findRootKey(deps, keyId, call);
+    requireContained(call.caller, old.permissions);
+    requireNoLaterExpiry(call.caller, old.expires);
+
+    const now = call.receivedAt;
+    const newId = createId("rk", now);
+    const { key, hash, start, end } = createRootKeySecret();
+    const { name, enabled, permissions, expires, expiresInclusive } = old;
+    const event = auditEvent(
+      auditSource(call),
+      "rootKey.reroll",
+      `Rerolled root key ${keyId} to ${newId}`,
+      resource("key", newId, name),
+      resource("key", keyId, name),
+    );
+    // The new one stands before the old one runs out: a crash between leaves two that work, never none.
+    await deps.rootKeys.insert(
+      {
+        ...newDocument(newId, now, [event]),
+        hash,
+        start,
+        end,
+        enabled,
+        ...(name === undefined ? {} : { name }),
+        ...(permissions === undefined ? {} : { permissions }),
+        ...(expires === undefined ? {} : { expires }),
+        ...(expiresInclusive === undefined ? {} : { expiresInclusive }),
+      },
+      call,
+    );
+    if (delay !== undefined) {
+      const until = Math.min(now + delay, expires ?? LATEST_EXPIRY, LATEST_EXPIRY);
+      const $set = { updatedAt: now, expires: until, ...(delay === 0 ? { expiresInclusive: true } : {}) };
+      if (!(await deps.rootKeys.update(keyId, { $set }, [], call))) throw rootKeyNotFound(keyId);
+    }
+    return { data: { keyId: newId, key: key.reveal() } };
+  };

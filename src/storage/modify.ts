@@ -1,0 +1,54 @@
+import { notDeleted, withEvents } from "./audited.ts";
+import type { Collection, Filter, OperationOptions, Update } from "./collection.ts";
+import type { AuditEvent, AuditedDocument } from "./documents.ts";
+import { StoreUnavailableError } from "./errors.ts";
+import { createKeyedMutex } from "./keyedMutex.ts";
+
+/** Each failed attempt means that another node changed the document. */
+const ATTEMPTS = 100;
+
+/** A document whose changes are serialised by counting them. */
+export type Revised = AuditedDocument & { readonly revision: number };
+
+export interface Change<D> {
+  readonly update: Update<D>;
+  readonly events: readonly AuditEvent[];
+  /** Also has to hold when the change is written; otherwise it is decided again. */
+  readonly guard?: Filter<D>;
+  /** Further ids than the document's that are void after the change. */
+  readonly voids?: readonly string[];
+}
+
+/**
+ * Changes a document: `decide` gets it as it is and says what to write, or throws; undefined = nothing. Concurrent
+ * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the document as it was
+ * before the change, or null when there is none (any more).
+ */
+export type Modify<D> = (id: string, decide: (document: D) => Change<D> | undefined, options?: OperationOptions) => Promise<D | null>;
+
+/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
+export const createModify = <D extends Revised>(collection: Collection<D>, announce: (ids: readonly string[]) => void): Modify<D> => {
+  const mutex = createKeyedMutex();
+  // The compiler cannot see that the fields of Revised are fields of every D.
+  const filterOf = (fields: Filter<Revised>): Filter<D> => fields as unknown as Filter<D>;
+
+  return (id, decide, options) =>
+    mutex.run(id, async () => {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        const document = await collection.findOne(filterOf({ _id: id, ...notDeleted }), options);
+        if (document === null) return null;
+        const change = decide(document);
+        if (change === undefined) return document;
+        const { update, events, guard, voids = [] } = change;
+        const counted = withEvents<D>({ ...update, $inc: { ...update.$inc, revision: 1 } } as unknown as Update<D>, events);
+        try {
+          const unchanged = { ...filterOf({ _id: id, revision: document.revision, ...notDeleted }), ...guard };
+          const result = await collection.updateOne(unchanged, counted, options);
+          if (result.matchedCount === 1) return document;
+        } finally {
+          announce([id, ...voids]);
+        }
+      }
+      throw new StoreUnavailableError("the object changed too often to be updated");
+    });
+};

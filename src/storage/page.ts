@@ -1,0 +1,49 @@
+import { notDeleted } from "./audited.ts";
+import { type Collection, containsText, type Filter, type OperationOptions } from "./collection.ts";
+import type { AuditedDocument } from "./documents.ts";
+
+/** What a list asks for (protocol §10). */
+export interface PageRequest {
+  /** 1–100. */
+  readonly limit: number;
+  /** Id of the page's first object, or a position between two; empty = from the start. */
+  readonly cursor: string;
+  /** Part of the stored search text, in any letter case; blank = no filter. */
+  readonly search?: string;
+}
+
+export interface Page<D> {
+  readonly items: readonly D[];
+  /** Where the next page begins; undefined when this is the last one. */
+  readonly next: string | undefined;
+}
+
+/** How texts are stored to be searched: lower-cased, one per line. */
+export const searchText = (...texts: readonly (string | undefined)[]): string =>
+  texts
+    .filter((text) => text !== undefined)
+    .join("\n")
+    .toLowerCase();
+
+/**
+ * One page of the live documents, ascending by id; one more is read to know whether there is a next one. Objects that
+ * exist throughout appear exactly once, whatever comes and goes meanwhile.
+ */
+export const readPage = async <D extends AuditedDocument & { readonly search?: string }>(
+  collection: Collection<D>,
+  filter: Filter<D>,
+  { limit, cursor, search = "" }: PageRequest,
+  options: OperationOptions,
+): Promise<Page<D>> => {
+  const wanted = search.trim().toLowerCase();
+  const fields: Filter<AuditedDocument & { readonly search?: string }> = {
+    ...notDeleted,
+    ...(cursor === "" ? {} : { _id: { $gte: cursor } }),
+    ...(wanted === "" ? {} : { search: containsText(wanted) }),
+  };
+  // The compiler cannot see that these fields are fields of every D.
+  const all = { ...filter, ...(fields as unknown as Filter<D>) };
+  const sort = { _id: 1 } as unknown as { readonly [K in keyof D]?: 1 };
+  const read = await collection.find(all, { ...options, sort, limit: limit + 1 }).toArray();
+  return { items: read.slice(0, limit), next: read[limit]?._id };
+};

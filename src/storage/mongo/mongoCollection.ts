@@ -4,6 +4,7 @@ import type { Collection, Filter, Identified, OperationOptions, Update } from ".
 import type { CollectionName } from "../documents.ts";
 import { DuplicateKeyError } from "../errors.ts";
 import { indexes } from "../indexes.ts";
+import { createKeyedMutex } from "../keyedMutex.ts";
 import { isTransient, toStoreError } from "./mongoErrors.ts";
 
 /** What the server gives one operation, in milliseconds. */
@@ -44,7 +45,9 @@ export const mongoCollection = <D extends Identified>(
   run: <T>(operation: () => Promise<T>) => Promise<T>,
 ): Collection<D> => {
   const native = driver as unknown as Collection<D>;
-  const uniqueIndex = indexes.find((index) => index.collection === name && index.unique)?.name;
+  const unique = indexes.find((index) => index.collection === name && index.unique);
+  const uniqueFields = unique?.fields.filter((field) => field !== "workspaceId") ?? [];
+  const mutex = createKeyedMutex();
 
   const attempt = <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> =>
     run(async () => {
@@ -52,7 +55,7 @@ export const mongoCollection = <D extends Identified>(
       try {
         return await operation();
       } catch (error) {
-        throw toStoreError(error, kind, uniqueIndex);
+        throw toStoreError(error, kind, unique?.name);
       }
     });
 
@@ -60,7 +63,17 @@ export const mongoCollection = <D extends Identified>(
   const attemptOne = <T>(signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> =>
     attempt("write", signal, () => repeated(isTransient, operation));
 
-  const insertOne = (document: D, signal: AbortSignal | undefined) => attemptOne(signal, () => native.insertOne(document, bounded));
+  /**
+   * Lets this node take one value of the unique index once at a time. FerretDB's servers deadlock over it: PostgreSQL
+   * undoes one of them after a second, then the next, so that a dozen at once would time out.
+   */
+  const oneByOne = <T>(fields: Fields, operation: () => Promise<T>): Promise<T> => {
+    const values = uniqueFields.map((field) => fields[field]);
+    return values.length === 0 || values.includes(undefined) ? operation() : mutex.run(JSON.stringify(values), operation);
+  };
+
+  const insertOne = (document: D, signal: AbortSignal | undefined) =>
+    oneByOne(document as Fields, () => attemptOne(signal, () => native.insertOne(document, bounded)));
 
   /**
    * Updates, else inserts, until one of them succeeds: of concurrent upserts with one filter one inserts, and the
@@ -97,7 +110,7 @@ export const mongoCollection = <D extends Identified>(
     insertMany: (documents, { signal } = {}) =>
       attempt("write", signal, async () => documents.length > 0 && native.insertMany(documents, bounded)),
     updateOne: (filter, update, { upsert, signal } = {}) => {
-      const modify = () => attemptOne(signal, () => native.updateOne(checked(filter), update, bounded));
+      const modify = () => oneByOne(update.$set ?? {}, () => attemptOne(signal, () => native.updateOne(checked(filter), update, bounded)));
       if (!upsert) return modify();
       return upserted(
         filter,

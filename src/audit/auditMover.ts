@@ -8,7 +8,10 @@ import type { LeasesRepository } from "../storage/leases.ts";
 
 const RUN_EVERY_MS = 1_000;
 const LEASE_MS = 10_000;
+/** Of each collection. */
 const DOCUMENTS_PER_ROUND = 200;
+/** A store bounds the time that one insert may take. */
+const EVENTS_PER_INSERT = 200;
 
 /** Hash of the (imaginary) entry before the first one. */
 const GENESIS = "0".repeat(64);
@@ -41,6 +44,18 @@ const chain = (head: AuditLogDocument | null, events: readonly AuditEvent[]): Au
     previousHash = entry.hash;
     return { _id: event.id, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, event, ...entry };
   });
+};
+
+/** Events of all documents, oldest first; those of one document stay in the order in which it was changed. */
+const inOrder = (documents: readonly AuditedDocument[]): AuditEvent[] => {
+  const dated = documents.flatMap(({ outbox = [] }) => {
+    let at = 0;
+    return outbox.map((event) => {
+      at = Math.max(at, event.time);
+      return { at, event };
+    });
+  });
+  return dated.sort((a, b) => a.at - b.at).map(({ event }) => event);
 };
 
 export interface AuditMover {
@@ -77,28 +92,30 @@ export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMove
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
         // Part of them is in the log already, from here or from an earlier, interrupted move.
-        const known = await Promise.all(rest.map((event) => auditLog.has(event.id)));
-        rest = rest.filter((_, i) => !known[i]);
+        const known = await auditLog.findKnown(rest.map(({ id }) => id));
+        rest = rest.filter(({ id }) => !known.has(id));
       }
     }
   };
 
-  const moveCollection = async (collection: AuditedCollection): Promise<number> => {
-    const documents: AuditedDocument[] = await auditLog.findPending(collection, DOCUMENTS_PER_ROUND);
-    const events = documents.flatMap((document) => document.outbox ?? []);
-    events.sort((a, b) => a.time - b.time);
-    await append(events);
-    await Promise.all(documents.map((document) => auditLog.settle(collection, document)));
-    return documents.length;
+  /** Moves what is pending; true when there is more. */
+  const moveSome = async (): Promise<boolean> => {
+    const pending: { readonly collection: AuditedCollection; readonly documents: AuditedDocument[] }[] = [];
+    for (const collection of auditedCollections) {
+      pending.push({ collection, documents: await auditLog.findPending(collection, DOCUMENTS_PER_ROUND) });
+    }
+    const events = inOrder(pending.flatMap(({ documents }) => documents));
+    for (let from = 0; from < events.length; from += EVENTS_PER_INSERT) await append(events.slice(from, from + EVENTS_PER_INSERT));
+    for (const { collection, documents } of pending) {
+      await Promise.all(documents.map((document) => auditLog.settle(collection, document)));
+    }
+    return pending.some(({ documents }) => documents.length === DOCUMENTS_PER_ROUND);
   };
 
   const move = async (): Promise<void> => {
-    if (!(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
-    for (const collection of auditedCollections) {
-      while ((await moveCollection(collection)) === DOCUMENTS_PER_ROUND) {
-        if (!(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
-      }
-    }
+    do {
+      if (!(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
+    } while (await moveSome());
   };
 
   const run = (): Promise<void> => {

@@ -1,17 +1,18 @@
 import { type AuditedDocument, type AuditLogDocument, WORKSPACE_ID } from "./documents.ts";
 import type { Store } from "./store.ts";
 
-/** Collections whose documents have an outbox. */
-export const auditedCollections = ["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides"] as const;
+/** Collections whose documents have an outbox; what a call makes on its way comes before what it was made for. */
+export const auditedCollections = ["permissions", "roles", "identities", "namespaces", "apis", "keys", "rootKeys", "overrides"] as const;
 export type AuditedCollection = (typeof auditedCollections)[number];
 
 export interface AuditLogRepository {
   /** The newest entry, or null when the log is empty. */
   readonly head: () => Promise<AuditLogDocument | null>;
-  readonly has: (eventId: string) => Promise<boolean>;
+  /** Those of the events that the log has. */
+  readonly findKnown: (eventIds: readonly string[]) => Promise<ReadonlySet<string>>;
   /** In order, stopping at the first that is refused: `DuplicateKeyError` of `_id` (known event) or `sequence` (someone else extended the chain). */
   readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
-  /** Up to `limit` documents with events that have not been moved yet. */
+  /** Up to `limit` documents with events that have not been moved yet, those that changed least recently first. */
   readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;
   /** Takes the moved events out of the document, and removes the document itself if it was erased. */
   readonly settle: (collection: AuditedCollection, document: AuditedDocument) => Promise<void>;
@@ -21,14 +22,14 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
   const audit = store.collection("audit");
   return {
     head: () => audit.findOne({ workspaceId: WORKSPACE_ID }, { sort: { sequence: -1 } }),
-    has: async (eventId) => (await audit.findOne({ _id: eventId })) !== null,
+    findKnown: async (eventIds) => new Set((await audit.find({ _id: { $in: eventIds } }).toArray()).map(({ _id }) => _id)),
     append: async (entries) => {
       await audit.insertMany(entries);
     },
     findPending: (collection, limit) =>
       store
         .collection(collection as "apis")
-        .find({ pendingMark: { $exists: true } }, { limit })
+        .find({ pendingMark: { $exists: true } }, { sort: { pendingMark: 1 }, limit })
         .toArray(),
     settle: async (collection, { _id, pendingMark, erased, outbox }) => {
       if (pendingMark === undefined) return;

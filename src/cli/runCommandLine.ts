@@ -5,10 +5,11 @@ import { type Command, type CommandContext, type ExitCode, UsageError } from "./
 import { doctor } from "./doctor.ts";
 import { helpText } from "./help.ts";
 import { migrationCommands } from "./migrationCommands.ts";
+import { namespaceCommands } from "./namespaceCommands.ts";
 import { rootKeyCommands } from "./rootKeyCommands.ts";
 import { serve } from "./serve.ts";
 
-const commands: readonly Command[] = [serve, ...rootKeyCommands, ...apiCommands, ...migrationCommands, doctor];
+const commands: readonly Command[] = [serve, ...rootKeyCommands, ...apiCommands, ...migrationCommands, ...namespaceCommands, doctor];
 
 const find = (args: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } => {
   for (const command of commands) {

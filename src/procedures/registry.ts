@@ -43,8 +43,14 @@ import { listRoles } from "./permissions/listRoles.ts";
 import { setRolePermissions } from "./permissions/setRolePermissions.ts";
 import { updatePermission } from "./permissions/updatePermission.ts";
 import { updateRole } from "./permissions/updateRole.ts";
-import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespace.ts";
+import { deleteOverride } from "./ratelimit/deleteOverride.ts";
+import type { OverrideDeps } from "./ratelimit/findNamespace.ts";
+import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespaces.ts";
+import { getOverride } from "./ratelimit/getOverride.ts";
 import { limit } from "./ratelimit/limit.ts";
+import { listOverrides } from "./ratelimit/listOverrides.ts";
+import { multiLimit } from "./ratelimit/multiLimit.ts";
+import { setOverride } from "./ratelimit/setOverride.ts";
 import { createKey as createRootKey } from "./rootKeys/createKey.ts";
 import { deleteKey as deleteRootKey } from "./rootKeys/deleteKey.ts";
 import type { RootKeysDeps } from "./rootKeys/findRootKey.ts";
@@ -58,6 +64,7 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   UpdateKeyDeps &
   VerifyKeyDeps &
   NamespaceDeps &
+  OverrideDeps &
   RootKeysDeps;
 
 /** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
@@ -124,6 +131,13 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     updateKey: updateRootKey(deps),
   });
   if (deps.testClock) register(TestingService, { setTime: setTime({ clock: deps.testClock }) });
-  register(RatelimitService, { limit: limit(deps) });
+  register(RatelimitService, {
+    deleteOverride: deleteOverride(deps),
+    getOverride: getOverride(deps),
+    limit: limit(deps),
+    listOverrides: listOverrides(deps),
+    multiLimit: multiLimit(deps),
+    setOverride: setOverride(deps),
+  });
   return table;
 };

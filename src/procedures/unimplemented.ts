@@ -1,10 +1,2 @@
 /** Procedures of the contract that answer 501 `not_implemented` so far. A test holds this list against the service. */
-export const unimplemented: readonly string[] = [
-  "analytics.getRatelimits",
-  "analytics.getVerifications",
-  "ratelimit.deleteOverride",
-  "ratelimit.getOverride",
-  "ratelimit.listOverrides",
-  "ratelimit.multiLimit",
-  "ratelimit.setOverride",
-];
+export const unimplemented: readonly string[] = ["analytics.getRatelimits", "analytics.getVerifications"];

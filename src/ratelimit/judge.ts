@@ -32,6 +32,8 @@ export interface Claim {
   readonly counter: Counter;
   readonly limit: number;
   readonly cost: number;
+  /** What the call's claims before this one ask of the same counter: it is judged after them. */
+  readonly earlier: number;
   readonly call: LimitedCall;
   grant: Grant | undefined;
 }
@@ -101,8 +103,8 @@ export const createJudge = ({ clock, exchange, storeDown, onHeld }: JudgeOptions
 
   /** Tells whether there is room, and takes nothing. */
   const look = (claim: Claim, now: number, source: DecisionSource): Grant => {
-    const { counter, limit, cost } = claim;
-    if (usedAt(counter, now) + cost > limit) return refuse(claim, now, source);
+    const { counter, limit, cost, earlier } = claim;
+    if (usedAt(counter, now) + earlier + cost > limit) return refuse(claim, now, source);
     return { granted: true, reserved: 0, seq: counter.seq, now, remaining: remainingAt(counter, limit, now), source };
   };
 

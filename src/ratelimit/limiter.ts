@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
 import type { CountersRepository } from "../storage/counters.ts";
-import { type Counter, createCounter, remainingAt } from "./counter.ts";
+import { type Counter, createCounter, usedAt } from "./counter.ts";
 import { createExchange } from "./exchange.ts";
 import { type Claim, createJudge, type DecisionSource, type Grant, type LimitedCall, type StoreDownPolicy } from "./judge.ts";
 
@@ -56,6 +56,12 @@ export interface LimiterOptions {
   readonly onDecision?: (passed: boolean, source: DecisionSource) => void;
 }
 
+const costOn = (counter: Counter, claims: readonly Claim[]): number => {
+  let sum = 0;
+  for (const claim of claims) if (claim.counter === counter) sum += claim.cost;
+  return sum;
+};
+
 /**
  * Rate limits over counters that nodes share (DESIGN §4): a node charges budget to the shared counter before it admits
  * anything out of it, so nodes together never admit more than the limit. While it holds budget it decides without
@@ -97,12 +103,19 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     judge.concluded(counter);
   };
 
-  const resultOf = ({ counter, limit }: Claim, { granted, seq, now, remaining, source }: Grant): CheckResult => {
+  /**
+   * What one limit of several reports (ratelimit §7): after a batch that passed, what is left after its own cost and
+   * that of the claims before it; after one that failed, what it has beside those before it.
+   */
+  const resultOf = ({ counter, limit, cost, earlier, call }: Claim, grant: Grant, passed: boolean): CheckResult => {
+    const { granted, seq, now, remaining, source } = grant;
     onDecision?.(granted, source);
     const reset = windowEnd(now, counter.duration);
     if (!granted) return { passed: false, remaining: 0, reset };
     if (source === "store_down") return { passed: true, remaining: limit - counter.awaySpent, reset };
-    return { passed: true, remaining: counter.seq === seq ? remainingAt(counter, limit, now) : remaining, reset };
+    if (counter.seq !== seq) return { passed: true, remaining, reset };
+    const notItsOwn = passed ? earlier + cost - costOn(counter, call.claims) : earlier;
+    return { passed: true, remaining: Math.max(0, limit - usedAt(counter, now) - notItsOwn), reset };
   };
 
   /** The one step in which all is spent, or all is given back. */
@@ -115,7 +128,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       return { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" };
     }
     for (const [i, claim] of claims.entries()) settle(claim, grants[i] as Grant, passed);
-    const results = claims.map((claim, i) => resultOf(claim, grants[i] as Grant));
+    const results = claims.map((claim, i) => resultOf(claim, grants[i] as Grant, passed));
     return { passed, results, storeAway: grants.some(({ source }) => source === "store_down") };
   };
 
@@ -176,7 +189,9 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       const call: LimitedCall = { claims: [], lost: false };
       for (const check of checks) {
         const { limit, cost } = check;
-        call.claims.push({ counter: counterOf(check), limit, cost, call, grant: undefined });
+        const counter = counterOf(check);
+        const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);
+        call.claims.push({ counter, limit, cost, earlier, call, grant: undefined });
       }
       const grants: Grant[] = [];
       for (const claim of call.claims) {

@@ -1,25 +1,34 @@
 import { type Cached, createCache } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Clock } from "../domain/clock.ts";
+import { compileOverrides, type OverrideMatcher } from "../domain/overridePattern.ts";
 import type { NamespaceDocument } from "../storage/documents.ts";
 import { type NamespacesRepository, namespaceTag } from "../storage/namespaces.ts";
+import { type LiveOverride, type OverridesRepository, overridesTag } from "../storage/overrides.ts";
 
 const CAPACITY = 50_000;
 
+/** A namespace with what its checks need. */
+export interface CachedNamespace {
+  readonly namespace: NamespaceDocument;
+  readonly overrides: OverrideMatcher<LiveOverride>;
+}
+
 export interface NamespaceCache {
   /** By id or name, as requests name it; null when there is none. A deleted one is found, too. */
-  readonly get: (idOrName: string) => Cached<NamespaceDocument | null> | Promise<Cached<NamespaceDocument | null>>;
+  readonly get: (idOrName: string) => Cached<CachedNamespace | null> | Promise<Cached<CachedNamespace | null>>;
 }
 
 export interface NamespaceCacheOptions {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
   readonly namespaces: NamespacesRepository;
+  readonly overrides: OverridesRepository;
   readonly onAccess?: (hit: boolean) => void;
 }
 
-export const createNamespaceCache = ({ clock, invalidations, namespaces, onAccess }: NamespaceCacheOptions): NamespaceCache =>
-  createCache<NamespaceDocument | null>({
+export const createNamespaceCache = ({ clock, invalidations, namespaces, overrides, onAccess }: NamespaceCacheOptions): NamespaceCache =>
+  createCache<CachedNamespace | null>({
     clock,
     invalidations,
     capacity: CAPACITY,
@@ -27,8 +36,9 @@ export const createNamespaceCache = ({ clock, invalidations, namespaces, onAcces
     load: async (idOrName) => {
       const sentAt = clock.monotonic();
       const namespace = await namespaces.find(idOrName);
-      const dependsOn = [namespaceTag(idOrName), ...(namespace ? [namespace._id] : [])];
       // That there is none is not worth remembering: the next check makes it.
-      return namespace ? { value: namespace, dependsOn, sentAt } : { value: null, dependsOn, sentAt, maxAge: 0 };
+      if (namespace === null) return { value: null, dependsOn: [namespaceTag(idOrName)], sentAt, maxAge: 0 };
+      const dependsOn = [namespaceTag(idOrName), namespace._id, overridesTag(namespace._id)];
+      return { value: { namespace, overrides: compileOverrides(await overrides.listAll(namespace._id)) }, dependsOn, sentAt };
     },
   });

@@ -21,6 +21,7 @@ import { createKeysRepository } from "../storage/keys.ts";
 import { createLeasesRepository } from "../storage/leases.ts";
 import { createMigrationsRepository } from "../storage/migrations.ts";
 import { createNamespacesRepository } from "../storage/namespaces.ts";
+import { createOverridesRepository } from "../storage/overrides.ts";
 import { createPermissionsRepository } from "../storage/permissions.ts";
 import { createRolesRepository } from "../storage/roles.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
@@ -77,6 +78,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
   const roles = createRolesRepository(store, announce);
   const rootKeys = createRootKeysRepository(store, announce);
   const namespaces = createNamespacesRepository(store, announce);
+  const overrides = createOverridesRepository(store, announce);
 
   const limiter = createLimiter({
     clock,
@@ -93,7 +95,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
   const migrations = createMigrationsRepository(store);
   const objects = createObjectCaches({ clock, invalidations, apis, identities, roles, permissions });
   const verifications = createVerificationCache({ clock, invalidations, keys, objects, onAccess: metrics.cache("verification") });
-  const namespaceCache = createNamespaceCache({ clock, invalidations, namespaces, onAccess: metrics.cache("namespace") });
+  const namespaceCache = createNamespaceCache({ clock, invalidations, namespaces, overrides, onAccess: metrics.cache("namespace") });
 
   const pipeline = createPipeline({
     clock,
@@ -113,6 +115,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
       roles,
       rootKeys,
       namespaces,
+      overrides,
       namespaceCache,
       verifications,
       limiter,

@@ -163,7 +163,8 @@ export interface NamespaceDocument extends AuditedDocument {
 
 export interface OverrideDocument extends AuditedDocument {
   readonly namespaceId: string;
-  readonly identifier: string;
+  /** Literal or pattern; absent once deleted, so that it can be set again. */
+  readonly identifier?: string;
   readonly limit: number;
   readonly duration: number;
 }

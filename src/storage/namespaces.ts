@@ -1,4 +1,4 @@
-import { newDocument } from "./audited.ts";
+import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type NamespaceDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
@@ -13,6 +13,8 @@ export interface NamespacesRepository {
     events: readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<NamespaceDocument>;
+  /** Deletes; the name stays taken. False when it does not exist or is deleted already. */
+  readonly delete: (namespaceId: string, now: number, events: readonly AuditEvent[]) => Promise<boolean>;
 }
 
 /** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
@@ -25,6 +27,14 @@ export const createNamespacesRepository = (store: Store, announce: (ids: readonl
   };
 
   return {
+    delete: async (namespaceId, now, events) => {
+      try {
+        const update = withEvents<NamespaceDocument>({ $set: { deletedAt: now } }, events);
+        return (await namespaces.updateOne({ _id: namespaceId, ...notDeleted }, update)).matchedCount === 1;
+      } finally {
+        announce([namespaceId]);
+      }
+    },
     find,
     findOrCreate: ({ id, name }, now, events, options) =>
       insertOrReuse(

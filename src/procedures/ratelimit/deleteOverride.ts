@@ -1,0 +1,23 @@
+import type { DeleteOverrideRequestSchema, DeleteOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { findNamespace, type OverrideDeps, overrideNotFound } from "./findNamespace.ts";
+
+/** Removes the override that was set with exactly this text; checks fall back at once (ratelimit §11). */
+export const deleteOverride =
+  (deps: OverrideDeps): Procedure<typeof DeleteOverrideRequestSchema, typeof DeleteOverrideResponseSchema> =>
+  async ({ namespace, identifier }, call) => {
+    const found = await findNamespace(deps, namespace, "ratelimit.delete_override", call);
+    const override = await deps.overrides.find(found._id, identifier, call);
+    if (override === null) throw overrideNotFound(identifier);
+    const event = auditEvent(
+      auditSource(call),
+      "ratelimit.delete_override",
+      `Deleted override ${identifier}`,
+      resource("ratelimitOverride", override._id, identifier),
+      resource("ratelimitNamespace", found._id, found.name),
+    );
+    if (!(await deps.overrides.delete(override, call.receivedAt, [event], call))) throw overrideNotFound(identifier);
+    return { data: {} };
+  };

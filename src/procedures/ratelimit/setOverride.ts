@@ -1,0 +1,22 @@
+import type { SetOverrideRequestSchema, SetOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
+import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { createId } from "../../domain/ids.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { findNamespace, type OverrideDeps } from "./findNamespace.ts";
+
+/** Creates or replaces the override of one identifier or pattern (ratelimit §8). */
+export const setOverride =
+  (deps: OverrideDeps): Procedure<typeof SetOverrideRequestSchema, typeof SetOverrideResponseSchema> =>
+  async ({ namespace, identifier, limit, duration }, call) => {
+    const { _id: namespaceId } = await findNamespace(deps, namespace, "ratelimit.set_override", call);
+    const source = auditSource(call);
+    const overrideId = await deps.overrides.set(
+      { namespaceId, identifier, limit: Number(limit), duration: Number(duration) },
+      createId("rlor", call.receivedAt),
+      call.receivedAt,
+      (id) => [auditEvent(source, "ratelimit.set_override", `Set override ${identifier}`, resource("ratelimitOverride", id, identifier))],
+      call,
+    );
+    return { data: { overrideId } };
+  };

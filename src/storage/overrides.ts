@@ -1,0 +1,91 @@
+import { newDocument, notDeleted, withEvents } from "./audited.ts";
+import type { OperationOptions } from "./collection.ts";
+import { type AuditEvent, type OverrideDocument, WORKSPACE_ID } from "./documents.ts";
+import { insertOrReuse } from "./insertOrReuse.ts";
+import { type Page, type PageRequest, readPage } from "./page.ts";
+import type { Store } from "./store.ts";
+
+const LOAD_AT_ONCE = 1_000;
+
+/** An override that is not deleted: it has its identifier. */
+export type LiveOverride = OverrideDocument & { readonly identifier: string };
+
+export interface OverrideSettings {
+  readonly namespaceId: string;
+  readonly identifier: string;
+  readonly limit: number;
+  /** Milliseconds. */
+  readonly duration: number;
+}
+
+export interface OverridesRepository {
+  readonly find: (namespaceId: string, identifier: string, options?: OperationOptions) => Promise<LiveOverride | null>;
+  /** All of a namespace. */
+  readonly listAll: (namespaceId: string) => Promise<LiveOverride[]>;
+  readonly list: (namespaceId: string, page: PageRequest, options: OperationOptions) => Promise<Page<LiveOverride>>;
+  /** Creates or replaces; of parallel calls the last one's values stay, and all get the same id. */
+  readonly set: (
+    settings: OverrideSettings,
+    newId: string,
+    now: number,
+    events: (overrideId: string) => readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<string>;
+  /** Frees the identifier. False when it already was. */
+  readonly delete: (override: LiveOverride, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+}
+
+/** Tag that changes with every override of a namespace. */
+export const overridesTag = (namespaceId: string): string => `overrides:${namespaceId}`;
+
+/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
+export const createOverridesRepository = (store: Store, announce: (ids: readonly string[]) => void): OverridesRepository => {
+  const overrides = store.collection("overrides");
+  const find: OverridesRepository["find"] = async (namespaceId, identifier, options) =>
+    (await overrides.findOne({ workspaceId: WORKSPACE_ID, namespaceId, identifier, ...notDeleted }, options)) as LiveOverride | null;
+  const list: OverridesRepository["list"] = async (namespaceId, page, options) =>
+    (await readPage(overrides, { workspaceId: WORKSPACE_ID, namespaceId }, page, options)) as Page<LiveOverride>;
+
+  return {
+    find,
+    list,
+    listAll: async (namespaceId) => {
+      const all: LiveOverride[] = [];
+      for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+        const page: Page<LiveOverride> = await list(namespaceId, { limit: LOAD_AT_ONCE, cursor }, {});
+        all.push(...page.items);
+        cursor = page.next;
+      }
+      return all;
+    },
+    set: async ({ namespaceId, identifier, limit, duration }, newId, now, events, options) => {
+      try {
+        for (;;) {
+          const current = await insertOrReuse<OverrideDocument>(
+            () => find(namespaceId, identifier, options),
+            async () => {
+              const override: OverrideDocument = { ...newDocument(newId, now, events(newId)), namespaceId, identifier, limit, duration };
+              await overrides.insertOne(override, options);
+              return override;
+            },
+          );
+          if (current._id === newId) return newId;
+          const update = withEvents<OverrideDocument>({ $set: { limit, duration, updatedAt: now } }, events(current._id));
+          const result = await overrides.updateOne({ _id: current._id, ...notDeleted }, update, options);
+          if (result.matchedCount === 1) return current._id;
+        }
+      } finally {
+        announce([overridesTag(namespaceId)]);
+      }
+    },
+    delete: async ({ _id, namespaceId }, now, events, options) => {
+      try {
+        const update = { $set: { deletedAt: now, erased: true }, $unset: { identifier: "" } } as const;
+        const result = await overrides.updateOne({ _id, ...notDeleted }, withEvents<OverrideDocument>(update, events), options);
+        return result.matchedCount === 1;
+      } finally {
+        announce([overridesTag(namespaceId)]);
+      }
+    },
+  };
+};

@@ -46,8 +46,11 @@ describe("the lists", () => {
 /** The permissions that every call of a procedure needs, as a 403 for a caller without any names them. */
 const neededPermissions = (procedure: string): readonly string[] =>
   getOption(methodOf(procedure), permission)
-    .filter((text) => !text.includes(" when "))
+    .filter((text) => /^\w+\./.test(text) && !text.includes(" when "))
     .map((text) => text.split(" ", 1)[0]?.replace(/\{.*\}/, "*") ?? "");
+
+/** A detail without the ids of one call's objects. */
+const named = (detail: string, { apiId, rootKeyId }: Objects): string => detail.replaceAll(apiId, "API").replaceAll(rootKeyId, "ROOT_KEY");
 
 describe.each(engines)("on $name", (engine) => {
   let api: Api;
@@ -156,6 +159,10 @@ describe.each(engines)("on $name", (engine) => {
     test("[protocol §8] a root key without permissions is told which one it lacks, and no more than it may know", async () => {
       await onEveryEdge(async (edge) => {
         const known = await edge.call(procedure, bodyOf(procedure, objects), powerless);
+        if (procedure === "rootKeys.listKeys") {
+          expect(dataOf(known)).toEqual([]);
+          return;
+        }
         const denied = expectError(known, 403, "unkey/authorization/insufficient_permissions");
         for (const needed of neededPermissions(procedure)) expect(denied.detail).toContain(needed);
 
@@ -167,7 +174,7 @@ describe.each(engines)("on $name", (engine) => {
         else {
           const { detail } = expectError(unknown, 403, "unkey/authorization/insufficient_permissions");
           if (creates) expect(detail).toContain("ratelimit.*.create_namespace");
-          else expect(detail.replaceAll(nothing.apiId, objects.apiId)).toBe(denied.detail);
+          else expect(named(detail, nothing)).toBe(named(denied.detail, objects));
         }
         expect(keyed && getOption(method, permission_from_request)).toBe(false);
       });

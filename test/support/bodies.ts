@@ -45,7 +45,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "apis.deleteApi": ({ apiId }) => ({ apiId }),
   "apis.getApi": ({ apiId }) => ({ apiId }),
   "apis.listKeys": ({ apiId }) => ({ apiId }),
-  "identities.createIdentity": ({ identity }) => ({ externalId: identity }),
+  "identities.createIdentity": () => ({ externalId: crypto.randomUUID() }),
   "identities.deleteIdentity": ({ identity }) => ({ identity }),
   "identities.getIdentity": ({ identity }) => ({ identity }),
   "identities.listIdentities": () => ({}),
@@ -107,5 +107,6 @@ export const createObjects = async (call: (procedure: string, body: unknown) => 
   await call("permissions.createRole", { name: role, permissions: [permission] });
   const { keyId, key } = await call("keys.createKey", { apiId, externalId: identity });
   await call("ratelimit.limit", { namespace, ...limit });
-  return { apiId, keyId, key, role, permission, namespace, identity, rootKeyId: "rk_nothingnothing" } as Objects;
+  const { keyId: rootKeyId } = await call("rootKeys.createKey", { name: unique, permissions: ["api.*.read_api"] });
+  return { apiId, keyId, key, role, permission, namespace, identity, rootKeyId } as Objects;
 };

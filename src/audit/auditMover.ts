@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import { type AuditedCollection, type AuditLogRepository, auditedCollections } from "../storage/auditLog.ts";
 import { type AuditEvent, type AuditedDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/documents.ts";
 import { DuplicateKeyError } from "../storage/errors.ts";
 import type { LeasesRepository } from "../storage/leases.ts";
+import { chainHash, GENESIS } from "./chainHash.ts";
 
 const RUN_EVERY_MS = 1_000;
 const LEASE_MS = 10_000;
@@ -12,28 +12,6 @@ const LEASE_MS = 10_000;
 const DOCUMENTS_PER_ROUND = 200;
 /** A store bounds the time that one insert may take. */
 const EVENTS_PER_INSERT = 200;
-
-/** Hash of the (imaginary) entry before the first one. */
-const GENESIS = "0".repeat(64);
-
-/** Hex SHA-256 that chains an event to its predecessor's hash. Property order is part of the format. */
-export const chainHash = (previousHash: string, sequence: number, event: AuditEvent): string => {
-  const { id, event: name, time, actor, display, remoteIp, userAgent, resources, correlationId } = event;
-  const canonical = JSON.stringify([
-    previousHash,
-    sequence,
-    id,
-    name,
-    time,
-    [actor.type, actor.id, actor.name ?? null],
-    display,
-    remoteIp ?? null,
-    userAgent ?? null,
-    resources.map((item) => [item.type, item.id, item.name ?? null]),
-    correlationId,
-  ]);
-  return hash("sha256", canonical, "hex");
-};
 
 const chain = (head: AuditLogDocument | null, events: readonly AuditEvent[]): AuditLogDocument[] => {
   let previousHash = head?.hash ?? GENESIS;

@@ -25,5 +25,24 @@ const setIpAllowlist: Command = {
   },
 };
 
+const protect: Command = {
+  name: "api protect",
+  usage: "API_ID [--off]",
+  summary: "Guard an API against apis.deleteApi; --off lifts it.",
+  run: (args, context) => {
+    const { positionals, values } = readArguments(args, { off: { type: "boolean" } }, "API_ID");
+    const [apiId = ""] = positionals;
+    const on = values.off !== true;
+    return withAnnouncingStore(context, async (store, announce) => {
+      const source = systemSource(context.clock);
+      const display = on ? `Protected API ${apiId} against deletion` : `Lifted the deletion protection of API ${apiId}`;
+      const event = auditEvent(source, "api.update", display, resource("api", apiId));
+      const found = await createApisRepository(store, announce).protect(apiId, on, source.now, [event]);
+      if (!found) throw new Error(`the API ${apiId} does not exist`);
+      context.complain(`${display}.`);
+    });
+  },
+};
+
 /** Settings of APIs that no procedure changes. */
-export const apiCommands: readonly Command[] = [setIpAllowlist];
+export const apiCommands: readonly Command[] = [protect, setIpAllowlist];

@@ -1,6 +1,7 @@
 import { ServiceError } from "../domain/errors.ts";
 import { version } from "../version.ts";
 import { apiCommands } from "./apiCommands.ts";
+import { auditCommands } from "./auditCommands.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { doctor } from "./doctor.ts";
 import { helpText } from "./help.ts";
@@ -9,7 +10,15 @@ import { namespaceCommands } from "./namespaceCommands.ts";
 import { rootKeyCommands } from "./rootKeyCommands.ts";
 import { serve } from "./serve.ts";
 
-const commands: readonly Command[] = [serve, ...rootKeyCommands, ...apiCommands, ...migrationCommands, ...namespaceCommands, doctor];
+const commands: readonly Command[] = [
+  serve,
+  ...rootKeyCommands,
+  ...apiCommands,
+  ...migrationCommands,
+  ...namespaceCommands,
+  ...auditCommands,
+  doctor,
+];
 
 const find = (args: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } => {
   for (const command of commands) {

@@ -1,5 +1,5 @@
 import { newDocument, notDeleted, withEvents } from "./audited.ts";
-import type { OperationOptions, Update } from "./collection.ts";
+import type { Filter, OperationOptions, Update } from "./collection.ts";
 import type { ApiDocument, AuditEvent } from "./documents.ts";
 import type { Store } from "./store.ts";
 
@@ -14,7 +14,9 @@ export interface ApisRepository {
   ) => Promise<void>;
   /** An empty list removes the restriction. False when the API does not exist or is deleted. */
   readonly setIpAllowlist: (apiId: string, entries: readonly string[], now: number, events: readonly AuditEvent[]) => Promise<boolean>;
-  /** False when it does not exist, or was deleted by someone else. Its keys stay as they are. */
+  /** Guards the API against deletion, or lifts that. False when the API does not exist or is deleted. */
+  readonly protect: (apiId: string, on: boolean, now: number, events: readonly AuditEvent[]) => Promise<boolean>;
+  /** False when it does not exist, is protected, or was deleted by someone else. Its keys stay as they are. */
   readonly delete: (apiId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
 }
 
@@ -27,9 +29,10 @@ export const createApisRepository = (store: Store, announce: (ids: readonly stri
     change: Update<ApiDocument>,
     events: readonly AuditEvent[],
     options?: OperationOptions,
+    guard?: Filter<ApiDocument>,
   ): Promise<boolean> => {
     try {
-      const result = await apis.updateOne({ _id: apiId, ...notDeleted }, withEvents(change, events), options);
+      const result = await apis.updateOne({ _id: apiId, ...notDeleted, ...guard }, withEvents(change, events), options);
       return result.matchedCount === 1;
     } finally {
       announce([apiId]);
@@ -47,6 +50,9 @@ export const createApisRepository = (store: Store, announce: (ids: readonly stri
         ipAllowlist.length === 0 ? { $set: { updatedAt: now }, $unset: { ipAllowlist: "" } } : { $set: { updatedAt: now, ipAllowlist } },
         events,
       ),
-    delete: (apiId, now, events, options) => update(apiId, { $set: { deletedAt: now } }, events, options),
+    protect: (apiId, on, now, events) =>
+      update(apiId, on ? { $set: { updatedAt: now, protected: true } } : { $set: { updatedAt: now }, $unset: { protected: "" } }, events),
+    delete: (apiId, now, events, options) =>
+      update(apiId, { $set: { deletedAt: now } }, events, options, { protected: { $exists: false } }),
   };
 };

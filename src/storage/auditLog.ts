@@ -8,6 +8,8 @@ export type AuditedCollection = (typeof auditedCollections)[number];
 export interface AuditLogRepository {
   /** The newest entry, or null when the log is empty. */
   readonly head: () => Promise<AuditLogDocument | null>;
+  /** Up to `limit` entries after the one of this number, in order. */
+  readonly listAfter: (sequence: number, limit: number) => Promise<AuditLogDocument[]>;
   /** Those of the events that the log has. */
   readonly findKnown: (eventIds: readonly string[]) => Promise<ReadonlySet<string>>;
   /** In order, stopping at the first that is refused: `DuplicateKeyError` of `_id` (known event) or `sequence` (someone else extended the chain). */
@@ -22,6 +24,8 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
   const audit = store.collection("audit");
   return {
     head: () => audit.findOne({ workspaceId: WORKSPACE_ID }, { sort: { sequence: -1 } }),
+    listAfter: (sequence, limit) =>
+      audit.find({ workspaceId: WORKSPACE_ID, sequence: { $gt: sequence } }, { sort: { sequence: 1 }, limit }).toArray(),
     findKnown: async (eventIds) => new Set((await audit.find({ _id: { $in: eventIds } }).toArray()).map(({ _id }) => _id)),
     append: async (entries) => {
       await audit.insertMany(entries);

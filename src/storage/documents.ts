@@ -66,6 +66,8 @@ export interface StoredRefill {
 
 export interface ApiDocument extends AuditedDocument {
   readonly name: string;
+  /** Cannot be deleted until this is lifted; absent = can. */
+  readonly protected?: boolean;
   /** Addresses and networks that may verify its keys; absent = any. */
   readonly ipAllowlist?: readonly string[];
 }

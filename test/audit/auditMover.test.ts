@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type AuditSource, auditEvent, resource } from "../../src/audit/auditEvent.ts";
-import { type AuditMover, chainHash, createAuditMover } from "../../src/audit/auditMover.ts";
+import { type AuditMover, createAuditMover } from "../../src/audit/auditMover.ts";
+import { chainHash } from "../../src/audit/chainHash.ts";
 import { createId } from "../../src/domain/ids.ts";
 import { newDocument, withEvents } from "../../src/storage/audited.ts";
 import { type AuditedCollection, auditedCollections, createAuditLogRepository } from "../../src/storage/auditLog.ts";

@@ -1,10 +1,14 @@
 import type { DeleteApiRequestSchema, DeleteApiResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import { ServiceError } from "../../domain/errors.ts";
 import type { ApisRepository } from "../../storage/apis.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
-import { apiNotFound, findApi } from "./findApi.ts";
+import { findApi } from "./findApi.ts";
+
+const apiProtected = (apiId: string): ServiceError =>
+  new ServiceError("protected_resource", `The API ${apiId} is protected against deletion. Lift the protection first.`);
 
 /** Deletes an API; its keys stop verifying at once, without being touched (apis: deleteApi). */
 export const deleteApi =
@@ -12,8 +16,12 @@ export const deleteApi =
   async ({ apiId }, call) => {
     requirePermissions(call.caller, ["api.delete_api", apiId]);
     const api = await findApi(apis, apiId, call);
+    if (api.protected) throw apiProtected(apiId);
     const event = auditEvent(auditSource(call), "api.delete", `Deleted API ${apiId}`, resource("api", apiId, api.name));
-    // Of two racing calls one deletes; the other finds nothing.
-    if (!(await apis.delete(apiId, call.receivedAt, [event], call))) throw apiNotFound(apiId);
+    // Of two racing calls one deletes; the other finds nothing, or that it was protected meanwhile.
+    if (!(await apis.delete(apiId, call.receivedAt, [event], call))) {
+      await findApi(apis, apiId, call);
+      throw apiProtected(apiId);
+    }
     return { data: {} };
   };

@@ -1,0 +1,48 @@
+import { readAudit, verifyAudit } from "../audit/verifyAudit.ts";
+import { createAuditLogRepository } from "../storage/auditLog.ts";
+import { readArguments } from "./arguments.ts";
+import { type Command, type ExitCode, UsageError } from "./command.ts";
+import { withStore } from "./configuredStore.ts";
+import { readConfig } from "./readConfig.ts";
+
+const verify: Command = {
+  name: "audit verify",
+  usage: "",
+  summary: "Check the chain of the audit log; names every altered or missing entry and exits with 1 if there is one.",
+  run: (args, context) => {
+    readArguments(args, {});
+    return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
+      const { entries, head, faults, pending } = await verifyAudit(createAuditLogRepository(store));
+      for (const { sequence, eventId, problem } of faults) context.complain(`entry ${sequence} (${eventId}) ${problem}`);
+      context.print(`${entries} entries, ${pending} pending, head ${head}`);
+      context.print(faults.length === 0 ? "The log is whole." : `The log is NOT whole: ${faults.length} faults.`);
+      return faults.length === 0 ? 0 : 1;
+    });
+  },
+};
+
+const readSince = (text: string | undefined): number => {
+  if (text === undefined) return 0;
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new UsageError(`--since: ${JSON.stringify(text)} is not a date such as 2026-01-31 or 2026-01-31T12:00:00Z`);
+  return time;
+};
+
+const exportEvents: Command = {
+  name: "audit export",
+  usage: "[--since DATE]",
+  summary: "Print the events of the audit log, one JSON object per line.",
+  run: (args, context) => {
+    const { values } = readArguments(args, { since: { type: "string" } });
+    const since = readSince(values.since);
+    return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
+      for await (const { sequence, hash, event } of readAudit(createAuditLogRepository(store))) {
+        if (event.time >= since) context.print(JSON.stringify({ sequence, ...event, hash }));
+      }
+      return 0;
+    });
+  },
+};
+
+/** Reading the audit log (protocol §11). */
+export const auditCommands: readonly Command[] = [verify, exportEvents];

@@ -4,9 +4,10 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { createId } from "../../domain/ids.ts";
 import { newDocument } from "../../storage/audited.ts";
 import type { KeyDocument } from "../../storage/documents.ts";
+import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
+import { type FindKeyDeps, findKey } from "./findKey.ts";
 import { type IssueKeyDeps, issueKey, requireKeyRing } from "./issueKey.ts";
 
 const MINUTE_MS = 60_000;
@@ -39,7 +40,9 @@ export const rerollKey =
     const keyRing = recoverable ? requireKeyRing(deps) : undefined;
     const now = call.receivedAt;
     const source = auditSource(call);
-    const { apiId, name, meta, identityId, enabled, expires, remaining, refill, refilledAt, permissionIds, roleIds } = original;
+    const { apiId, name, meta, identityId, enabled, expires, expiresInclusive, permissionIds, roleIds } = original;
+    // With what is due: the copy starts with it, instead of being refilled for a time before it was made.
+    const { remaining, refill, refilledAt } = withDueRefills(original, now);
 
     const issued = await issueKey(
       deps,
@@ -61,6 +64,7 @@ export const rerollKey =
           ...(meta === undefined ? {} : { meta }),
           ...(identityId === undefined ? {} : { identityId }),
           ...(expires === undefined ? {} : { expires }),
+          ...(expiresInclusive === undefined ? {} : { expiresInclusive }),
           ...(remaining === undefined ? {} : { remaining }),
           ...(refill === undefined ? {} : { refill }),
           ...(refilledAt === undefined ? {} : { refilledAt }),
@@ -74,8 +78,9 @@ export const rerollKey =
       call,
     );
     const delay = expiration?.kind.case === "value" ? Number(expiration.kind.value) : undefined;
-    // The new key stands before the old one runs out: a crash between leaves two keys that work, never none.
-    const changed = await deps.keys.modify(
+    // The new key stands before the old one runs out: a crash between leaves two keys that work, never none. An old key
+    // that is deleted by now was rerolled before that: the new one exists and must not be lost.
+    await deps.keys.modify(
       keyId,
       (key) => {
         const until = oldExpiry(delay, key.expires, now);
@@ -84,6 +89,5 @@ export const rerollKey =
       },
       call,
     );
-    if (changed === null) throw keyNotFound(keyId);
     return { data: issued };
   };

@@ -1,7 +1,7 @@
 import type { Log } from "./log.ts";
 
 /** A background task, as it appears in the log. */
-export type BackgroundTask = "changes feed" | "audit log" | "sweep" | "budget refund" | "last used";
+export type BackgroundTask = "changes feed" | "audit log" | "last used";
 
 /** Everything that the service tells in its log, one function per event. Never a secret, never a line per verification. */
 export interface Events {
@@ -13,8 +13,6 @@ export interface Events {
   }) => void;
   readonly serviceStopping: (reason: string) => void;
   readonly serviceStopped: () => void;
-  /** Running calls or background work did not end within the time that a stop may take. */
-  readonly stopTimedOut: () => void;
   readonly firstRootKeyCreated: (facts: { readonly rootKeyId: string; readonly file: string }) => void;
   readonly storeAway: (error: unknown) => void;
   readonly storeBack: () => void;
@@ -45,7 +43,6 @@ export const createEvents = (log: Log): Events => ({
   serviceStarted: (facts) => log.info(facts, "service started"),
   serviceStopping: (reason) => log.info({ reason }, "service stopping"),
   serviceStopped: () => log.info("service stopped"),
-  stopTimedOut: () => log.warn("service stopped before running calls had ended"),
   firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
   storeAway: (error) => log.error({ err: error }, "store away"),
   storeBack: () => log.info("store back"),

@@ -33,8 +33,8 @@ export const everythingIn = async (store: Store): Promise<Record<string, unknown
   for (const name of ["apis", "keys", "identities", "permissions", "roles"] as const) {
     const documents = await allOf(store, name);
     documents.sort((a, b) => (String(a._id) < String(b._id) ? -1 : 1));
-    // Where an event waits is not what was written.
-    content[name] = documents.map(({ outbox: _outbox, pendingMark: _mark, ...rest }) => rest);
+    // Where an event waits is not what was written, and times of use are written behind earlier calls.
+    content[name] = documents.map(({ outbox: _outbox, pendingMark: _mark, lastUsedAt: _used, ...rest }) => rest);
   }
   return content;
 };

@@ -122,7 +122,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
       credits: createCreditSpender(keys),
       lastUsed,
       migrations,
-      migrate: createMigrateOnUse({ keys, migrations, objects }),
+      migrate: createMigrateOnUse({ clock, invalidations, keys, migrations, objects }),
       keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),
       onOutcome: metrics.verification,
     }),

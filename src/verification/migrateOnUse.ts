@@ -1,15 +1,24 @@
 import { hash } from "node:crypto";
 import { auditEvent, resource } from "../audit/auditEvent.ts";
+import { createCache } from "../cache/cache.ts";
+import type { Invalidations } from "../cache/invalidations.ts";
+import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import type { OperationOptions } from "../storage/collection.ts";
+import type { KeyDocument, MigrationDocument } from "../storage/documents.ts";
 import { DuplicateKeyError } from "../storage/errors.ts";
 import { hashTag, type KeyChange, type KeysRepository } from "../storage/keys.ts";
 import type { MigrationsRepository } from "../storage/migrations.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 
+const CAPACITY = 10_000;
+/** Callers may send their migrationId always, so a flood of unknown keys comes here, too (verify §12). */
+const BELIEVED_FOR_MS = 1_000;
+
 /**
  * Gives a key that another system hashed its own hash, the first time it is used with its migration (verify §8).
- * True: the key is now found under `ownHash`. False: there is nothing to migrate, or the caller may not verify it.
+ * True: look again under `ownHash`, a key is or may be there now. False: there is nothing to migrate, or the caller
+ * may not verify it.
  */
 export type MigrateOnUse = (
   key: string,
@@ -20,56 +29,91 @@ export type MigrateOnUse = (
 ) => Promise<boolean>;
 
 export interface MigrateOnUseOptions {
+  readonly clock: Clock;
+  readonly invalidations: Invalidations;
   readonly keys: KeysRepository;
   readonly migrations: MigrationsRepository;
   readonly objects: Pick<ObjectCaches, "api">;
 }
 
+interface Parts {
+  /** Hex SHA-256 of the long token: what the other system stored. */
+  readonly foreignHash: string;
+  /** The prefix, `_`, and four characters. */
+  readonly start: string;
+}
+
 /** `<prefix>_<shortToken>_<longToken>`, taken apart from the right: the prefix may hold `_`. */
-const takeApart = (key: string): { readonly prefix: string; readonly tokens: string; readonly longToken: string } | undefined => {
+const takeApart = (key: string): Parts | undefined => {
   const parts = key.split("_");
   const longToken = parts.pop();
   const shortToken = parts.pop();
   if (!longToken || !shortToken || parts.length === 0) return undefined;
-  return { prefix: parts.join("_"), tokens: `${shortToken}_${longToken}`, longToken };
+  // By characters: half of one could neither be stored nor sent.
+  const [...tokens] = `${shortToken}_${longToken}`;
+  return { foreignHash: hash("sha256", longToken, "hex"), start: `${parts.join("_")}_${tokens.slice(0, 4).join("")}` };
 };
 
-export const createMigrateOnUse =
-  ({ keys, migrations, objects }: MigrateOnUseOptions): MigrateOnUse =>
-  async (key, ownHash, migrationId, mayVerify, call) => {
-    const migration = await migrations.find(migrationId, call);
-    // Keys of `sha256` migrations have our own hash from the start.
-    if (migration?.algorithm !== "github.com/seamapi/prefixed-api-key") return false;
+/** What takes a waiting key over; undefined when someone else was faster. */
+const takeOver =
+  (migrationId: string, ownHash: string, start: string, now: number) =>
+  (key: KeyDocument): KeyChange | undefined => {
+    if (key.pendingMigrationId === undefined) return undefined;
+    const source = { actor: { type: "system", id: "system" }, correlationId: createId("cor", now), now } as const;
+    const display = `Took over key ${key._id} of migration ${migrationId}`;
+    return {
+      update: { $set: { hash: ownHash, start, updatedAt: now }, $unset: { pendingMigrationId: "" } },
+      events: [auditEvent(source, "key.update", display, resource("key", key._id, key.name))],
+    };
+  };
+
+export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse => {
+  const { clock, invalidations, keys, migrations, objects } = options;
+
+  const algorithms = createCache<MigrationDocument["algorithm"] | undefined>({
+    clock,
+    invalidations,
+    capacity: CAPACITY,
+    load: async (migrationId) => {
+      const sentAt = clock.monotonic();
+      const value = (await migrations.find(migrationId))?.algorithm;
+      return { value, dependsOn: [], sentAt, ...(value === undefined ? { maxAge: BELIEVED_FOR_MS } : {}) };
+    },
+  });
+
+  /** By both hashes. A key moves from the foreign one to its own, so that looking in this order never misses it. */
+  const candidates = createCache<KeyDocument | null>({
+    clock,
+    invalidations,
+    capacity: CAPACITY,
+    load: async (hashes) => {
+      const sentAt = clock.monotonic();
+      const [foreignHash = "", ownHash = ""] = hashes.split(" ");
+      const value = (await keys.findByHash(foreignHash)) ?? (await keys.findByHash(ownHash));
+      const dependsOn = [hashTag(foreignHash), hashTag(ownHash), ...(value === null ? [] : [value._id])];
+      return { value, dependsOn, sentAt, maxAge: BELIEVED_FOR_MS };
+    },
+  });
+
+  return async (key, ownHash, migrationId, mayVerify, call) => {
     const parts = takeApart(key);
     if (parts === undefined) return false;
-    const found = await keys.findByHash(hash("sha256", parts.longToken, "hex"), call);
-    if (found?.pendingMigrationId !== migrationId || !mayVerify(found.apiId)) return false;
-    if ((await objects.api(found.apiId)).value === null) return false;
-
-    const now = call.receivedAt;
-    const source = { actor: { type: "system", id: "system" }, correlationId: createId("cor", now), now } as const;
-    const rehash = (current: {
-      readonly _id: string;
-      readonly name?: string;
-      readonly pendingMigrationId?: string;
-    }): KeyChange | undefined => {
-      // Someone else was faster.
-      if (current.pendingMigrationId === undefined) return undefined;
-      const display = `Took over key ${current._id} of migration ${migrationId}`;
-      return {
-        update: {
-          $set: { hash: ownHash, start: `${parts.prefix}_${parts.tokens.slice(0, 4)}`, updatedAt: now },
-          $unset: { pendingMigrationId: "" },
-        },
-        voids: [hashTag(ownHash)],
-        events: [auditEvent(source, "key.update", display, resource("key", current._id, current.name))],
-      };
-    };
-    try {
-      return (await keys.modify(found._id, rehash, call)) !== null;
-    } catch (error) {
-      // The same key was issued or imported once more, and deleted: its hash stays taken.
-      if (error instanceof DuplicateKeyError) return false;
-      throw error;
+    // Keys of `sha256` migrations have our own hash from the start.
+    if ((await algorithms.get(migrationId)).value !== "github.com/seamapi/prefixed-api-key") return false;
+    const { value: found } = await candidates.get(`${parts.foreignHash} ${ownHash}`);
+    if (found === null) return false;
+    if (found.hash !== ownHash) {
+      if (found.pendingMigrationId !== migrationId || !mayVerify(found.apiId)) return false;
+      if ((await objects.api(found.apiId)).value === null) return false;
+      try {
+        await keys.modify(found._id, takeOver(migrationId, ownHash, parts.start, call.receivedAt), call);
+      } catch (error) {
+        // The same key was issued or imported once more: who looks again finds that one, unless it is deleted.
+        if (!(error instanceof DuplicateKeyError)) throw error;
+      }
     }
+    // Whoever took it over, perhaps another node: what is cached here is from before.
+    invalidations.invalidate([hashTag(ownHash)]);
+    return true;
   };
+};

@@ -9,8 +9,8 @@ import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
 import { showPermissions } from "../permissions/permissionObject.ts";
 import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
+import { permissionAssignment } from "./assignments.ts";
 import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
-import { permissionEvents } from "./keyConfiguration.ts";
 
 export interface ChangePermissionsDeps extends FindKeyDeps {
   readonly permissions: PermissionsRepository;
@@ -53,26 +53,17 @@ export const changePermissions = async (
   const listed = await createMissingPermissions(deps.permissions, resolved, call);
   const listedIds = listed.map((permission) => permission._id);
 
+  const assignment = { listed, held: effect === "set" ? found.permissionIds : [] };
+  const eventsOf = await permissionAssignment(deps.permissions, assignment, call);
+
   let heldIds: readonly string[] = found.permissionIds;
   const source = auditSource(call);
   const changed = await deps.keys.modify(
     keyId,
     (key): KeyChange | undefined => {
       heldIds = applyList(effect, key.permissionIds, listedIds);
-      const target = resource("key", keyId, key.name);
-      const removed = key.permissionIds.filter((id) => !heldIds.includes(id));
-      const added = listed.filter(({ _id }) => heldIds.includes(_id) && !key.permissionIds.includes(_id));
-      if (removed.length === 0 && added.length === 0) return undefined;
-      const known = new Map(listed.map((each) => [each._id, each]));
-      const events = [
-        ...permissionEvents(
-          source,
-          "disconnect",
-          target,
-          removed.map((id) => known.get(id) ?? { _id: id, slug: id }),
-        ),
-        ...permissionEvents(source, "connect", target, added),
-      ];
+      const events = eventsOf(source, resource("key", keyId, key.name), key.permissionIds, heldIds);
+      if (events.length === 0) return undefined;
       return { update: { $set: { permissionIds: heldIds } }, events };
     },
     call,

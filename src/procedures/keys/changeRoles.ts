@@ -8,10 +8,10 @@ import type { RolesRepository } from "../../storage/roles.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
 import { showRoles } from "../permissions/permissionObject.ts";
+import { roleAssignment } from "./assignments.ts";
 import { applyList, type ListEffect } from "./changePermissions.ts";
 import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
 import { findRoles } from "./findRoles.ts";
-import { roleEvents } from "./keyConfiguration.ts";
 
 export interface ChangeRolesDeps extends FindKeyDeps {
   readonly permissions: PermissionsRepository;
@@ -33,26 +33,16 @@ export const changeRoles = async (
   const listed = await findRoles(deps.roles, names, call);
   const listedIds = listed.map((role) => role._id);
 
+  const eventsOf = await roleAssignment(deps.roles, { listed, held: effect === "set" ? found.roleIds : [] }, call);
+
   let heldIds: readonly string[] = found.roleIds;
   const source = auditSource(call);
   const changed = await deps.keys.modify(
     keyId,
     (key): KeyChange | undefined => {
       heldIds = applyList(effect, key.roleIds, listedIds);
-      const target = resource("key", keyId, key.name);
-      const removed = key.roleIds.filter((id) => !heldIds.includes(id));
-      const added = listed.filter(({ _id }) => heldIds.includes(_id) && !key.roleIds.includes(_id));
-      if (removed.length === 0 && added.length === 0) return undefined;
-      const known = new Map(listed.map((each) => [each._id, each]));
-      const events = [
-        ...roleEvents(
-          source,
-          "disconnect",
-          target,
-          removed.map((id) => known.get(id) ?? { _id: id, name: id }),
-        ),
-        ...roleEvents(source, "connect", target, added),
-      ];
+      const events = eventsOf(source, resource("key", keyId, key.name), key.roleIds, heldIds);
+      if (events.length === 0) return undefined;
       return { update: { $set: { roleIds: heldIds } }, events };
     },
     call,

@@ -164,6 +164,27 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
     expectError(await call("apis.createApi", { name: "denied" }, nothing.key), 403, "unkey/authorization/insufficient_permissions");
   });
 
+  test("on the node that changes one, the next call sees it, on every edge", async () => {
+    const { keyId, key } = dataOf(await call("rootKeys.createKey", { name: "changed here", permissions: ["api.*.read_api"] })) as {
+      keyId: string;
+      key: string;
+    };
+    const read = async (expectEffect: (answer: Answer) => void): Promise<void> => {
+      for (const edge of api.edges) expectEffect(await edge.call("apis.getApi", { apiId }, key));
+    };
+    await read(expectAccepted);
+    dataOf(await call("rootKeys.updateKey", { keyId, permissions: ["api.*.create_api"] }));
+    await read((answer) => expectError(answer, 403, "unkey/authorization/insufficient_permissions"));
+    dataOf(await call("rootKeys.updateKey", { keyId, permissions: ["api.*.read_api"], enabled: false }));
+    await read((answer) => expectRefused(answer, "key_disabled"));
+    dataOf(await call("rootKeys.updateKey", { keyId, enabled: true }));
+    await read(expectAccepted);
+    dataOf(await call("rootKeys.rerollKey", { keyId, expiration: 0 }));
+    await read((answer) => expectRefused(answer, "key_expired"));
+    dataOf(await call("rootKeys.deleteKey", { keyId }));
+    await read((answer) => expectRefused(answer, "key_not_found"));
+  });
+
   test("the caller's name is the one it has now, in audit events", async () => {
     const { rootKeyId, key } = await makeRootKey({ name: "deployer" });
     const { apiId: made } = dataOf(await call("apis.createApi", { name: "audited" }, key));

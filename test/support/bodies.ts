@@ -107,6 +107,7 @@ export const createObjects = async (call: (procedure: string, body: unknown) => 
   await call("permissions.createRole", { name: role, permissions: [permission] });
   const { keyId, key } = await call("keys.createKey", { apiId, externalId: identity });
   await call("ratelimit.limit", { namespace, ...limit });
+  await call("ratelimit.setOverride", { namespace, ...limit });
   const { keyId: rootKeyId } = await call("rootKeys.createKey", { name: unique, permissions: ["api.*.read_api"] });
   return { apiId, keyId, key, role, permission, namespace, identity, rootKeyId } as Objects;
 };

@@ -12,6 +12,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Of the tests' own environment only what a process needs to run: no setting leaks in. */
 const environment = (env: Environment): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...env });
 
+/** Services that run now: none outlives the tests, also when one of them was given up. */
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 const collect = (child: ChildProcess) => {
   const text = { stdout: "", stderr: "" };
   child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
@@ -81,8 +87,12 @@ export const startService = async ({ env = {}, dataDir }: StartOptions = {}): Pr
     env: environment({ PORT: "0", ADMIN_PORT: "0", DATA_DIR: directory, LOG_LEVEL: "info", ...env }),
     stdio: ["ignore", "pipe", "pipe"],
   });
+  running.add(child);
   const output = collect(child);
-  const exited = once(child, "close").then(([code]) => code as number | null);
+  const exited = once(child, "close").then(([code]) => {
+    running.delete(child);
+    return code as number | null;
+  });
   const started = await new Promise<Started>((resolve, reject) => {
     const look = (): void => {
       const found = startedIn(output);

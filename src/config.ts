@@ -1,4 +1,5 @@
-import { isIP, isIPv4 } from "node:net";
+import { isIP } from "node:net";
+import { parseNetwork } from "./domain/ipAllowlist.ts";
 import { type EncryptionKey, parseEncryptionKeys } from "./domain/keyRing.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
@@ -78,15 +79,6 @@ const webUrl = (value: string): Parsed<string> => {
   return plain ? { value: value.replace(/\/+$/, "") } : { expected: "an http or https URL without credentials, query or fragment" };
 };
 
-/** `10.0.0.0/8`, `192.0.2.7` (taken as /32), `2001:db8::/32`. */
-const network = (entry: string): string | undefined => {
-  const [address = "", prefix, ...rest] = entry.split("/");
-  if (rest.length > 0 || isIP(address) === 0 || address.includes("%")) return undefined;
-  const width = isIPv4(address) ? 32 : 128;
-  if (prefix === undefined) return `${address}/${width}`;
-  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= width ? `${address}/${Number(prefix)}` : undefined;
-};
-
 const encryptionKeys = (value: string): Parsed<readonly EncryptionKey[]> => {
   const keys = parseEncryptionKeys(value);
   return keys === undefined
@@ -97,7 +89,7 @@ const encryptionKeys = (value: string): Parsed<readonly EncryptionKey[]> => {
 const networks = (value: string): Parsed<readonly string[]> => {
   const list: string[] = [];
   for (const entry of value.split(",")) {
-    const parsed = network(entry.trim());
+    const parsed = parseNetwork(entry.trim());
     if (parsed === undefined) return { expected: "IP addresses or networks such as 10.0.0.0/8, separated by commas" };
     list.push(parsed);
   }

@@ -2,50 +2,83 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 /** Which addresses may verify the keys of an API (verify §9). */
 export interface IpAllowlist {
-  /** False without an address. */
+  /** False without an address, and for a text that is none. */
   readonly allows: (address: string | undefined) => boolean;
 }
 
-const MAPPED_PREFIX = "::ffff:";
-
-/** An IPv4 address that is written as IPv6 (`::ffff:192.0.2.1`) is that IPv4 address. */
-export const plainAddress = (address: string): string =>
-  address.toLowerCase().startsWith(MAPPED_PREFIX) && isIPv4(address.slice(MAPPED_PREFIX.length))
-    ? address.slice(MAPPED_PREFIX.length)
-    : address;
+/** `::ffff:192.0.2.1` and its other spellings; more than these begin so, the canonical form decides. */
+const maybeMapped = /^[0:]+:ffff:/i;
+const canonicallyMapped = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/;
 
 /**
- * Reads a comma-separated list of addresses and networks, IPv4 or IPv6, as `address/prefix`; blanks around entries are
- * dropped and an empty list is no restriction. Undefined entries are the problem: returns the first that is malformed.
+ * An IPv4 address that is written as IPv6, in whatever way, is that IPv4 address (verify §9). A zone (`fe80::1%eth0`)
+ * says on which of this machine's networks an address is, and is dropped. All other texts stay as they are.
+ */
+export const plainAddress = (address: string): string => {
+  if (!address.includes(":") || !isIPv6(address)) return address;
+  const [plain = ""] = address.split("%");
+  if (!maybeMapped.test(plain)) return plain;
+  const [, high, low] = canonicallyMapped.exec(new URL(`http://[${plain}]`).hostname) ?? [];
+  if (high === undefined || low === undefined) return plain;
+  const halves = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return halves.flatMap((half) => [half >> 8, half & 0xff]).join(".");
+};
+
+/**
+ * Reads an address or a network, IPv4 or IPv6, as `address/prefix`; undefined when it is neither. A network of mapped
+ * addresses, whose prefix counts from the start of the IPv6 form, is one of IPv4.
+ */
+export const parseNetwork = (text: string): string | undefined => {
+  const [written = "", prefix, ...rest] = text.split("/");
+  if (rest.length > 0 || written.includes("%") || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return undefined;
+  const address = plainAddress(written);
+  const width = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+  const length = prefix === undefined ? width : Number(prefix) - (address === written ? 0 : 96);
+  return length >= 0 && length <= width ? `${address}/${length}` : undefined;
+};
+
+/**
+ * Reads a comma-separated list of addresses and networks; blanks around entries are dropped and an empty list is no
+ * restriction. Returns the entries as `parseNetwork` does, or the first that is malformed.
  */
 export const parseIpAllowlist = (text: string): { readonly entries: readonly string[] } | { readonly malformed: string } => {
+  if (text.trim() === "") return { entries: [] };
   const entries: string[] = [];
   for (const item of text.split(",").map((entry) => entry.trim())) {
-    if (item === "" && text.trim() === "") break;
-    const [written = "", prefix, ...rest] = item.split("/");
-    const address = plainAddress(written);
-    const width = isIPv4(address) ? 32 : isIPv6(address) && !address.includes("%") ? 128 : undefined;
-    if (width === undefined || rest.length > 0) return { malformed: item };
-    // A network of mapped addresses counts its prefix from the start of the IPv6 form.
-    const length = prefix === undefined ? width : Number(prefix) - (address === written ? 0 : 96);
-    if ((prefix !== undefined && !/^\d{1,3}$/.test(prefix)) || length < 0 || length > width) return { malformed: item };
-    entries.push(`${address}/${length}`);
+    const network = parseNetwork(item);
+    if (network === undefined) return { malformed: item };
+    entries.push(network);
   }
   return { entries };
 };
 
-/** @param entries as `parseIpAllowlist` returns them. */
-export const compileIpAllowlist = (entries: readonly string[]): IpAllowlist => {
-  const list = new BlockList();
+const compile = (entries: readonly string[]): IpAllowlist => {
+  // Apart, because a list takes every IPv4 address for a part of `::/0`.
+  const ipv4 = new BlockList();
+  const ipv6 = new BlockList();
   for (const entry of entries) {
     const [address = "", prefix = ""] = entry.split("/");
-    list.addSubnet(address, Number(prefix), isIPv4(address) ? "ipv4" : "ipv6");
+    if (isIPv4(address)) ipv4.addSubnet(address, Number(prefix), "ipv4");
+    else ipv6.addSubnet(address, Number(prefix), "ipv6");
   }
   return {
     allows: (address) => {
       if (address === undefined) return false;
       const plain = plainAddress(address);
-      return list.check(plain, isIPv4(plain) ? "ipv4" : "ipv6");
+      return isIPv4(plain) ? ipv4.check(plain, "ipv4") : ipv6.check(plain, "ipv6");
     },
   };
+};
+
+/** A compiled list takes kilobytes, and every key of an API is verified against the same. */
+const compiled = new WeakMap<readonly string[], IpAllowlist>();
+
+/** @param entries as `parseIpAllowlist` returns them; compiled once for each array. */
+export const compileIpAllowlist = (entries: readonly string[]): IpAllowlist => {
+  let list = compiled.get(entries);
+  if (list === undefined) {
+    list = compile(entries);
+    compiled.set(entries, list);
+  }
+  return list;
 };

@@ -1,33 +1,39 @@
-import { BlockList, isIPv4, isIPv6 } from "node:net";
-import { plainAddress } from "../domain/ipAllowlist.ts";
+import { isIP } from "node:net";
+import { compileIpAllowlist, plainAddress } from "../domain/ipAllowlist.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 
-/** The address of the caller of a procedure, or undefined when there is none. */
+/** The address of the caller of a procedure, or undefined when there is none or nobody knows it. */
 export type ClientAddress = (call: Pick<IncomingCall, "remoteIp" | "forwardedFor">) => string | undefined;
+
+/** `192.0.2.1:443`, `[2001:db8::1]` and `[2001:db8::1]:443`: some proxies write the port, too. */
+const withPort = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;
+
+const addressOf = (hop: string): string | undefined => {
+  const [, ipv4, ipv6] = withPort.exec(hop) ?? [];
+  const address = ipv4 ?? ipv6 ?? hop;
+  return isIP(address) === 0 ? undefined : plainAddress(address);
+};
 
 /**
  * Socket address, or behind trusted proxies the right-most entry of `X-Forwarded-For` that is not one of them
- * (protocol §11). An entry that is no address ends the chain: nothing to its left can be believed.
+ * (protocol §11); the left-most one when all are. An entry that is no address, such as `unknown`, hides the caller:
+ * it is not taken for the proxy that says so, whose own address may be allowed more.
  *
  * @param trustedProxies networks as `address/prefix`.
  */
 export const createClientAddress = (trustedProxies: readonly string[]): ClientAddress => {
   if (trustedProxies.length === 0) return ({ remoteIp }) => (remoteIp === undefined ? undefined : plainAddress(remoteIp));
-  const trusted = new BlockList();
-  for (const network of trustedProxies) {
-    const [address = "", prefix = ""] = network.split("/");
-    trusted.addSubnet(address, Number(prefix), isIPv4(address) ? "ipv4" : "ipv6");
-  }
-  const isTrusted = (address: string): boolean => trusted.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+  const trusted = compileIpAllowlist(trustedProxies);
 
   return ({ remoteIp, forwardedFor }) => {
     if (remoteIp === undefined) return undefined;
-    let address = plainAddress(remoteIp);
-    const hops = forwardedFor?.split(",").map((hop) => hop.trim()) ?? [];
-    while (isTrusted(address)) {
-      const next = hops.pop();
-      if (next === undefined || !(isIPv4(next) || isIPv6(next))) break;
-      address = plainAddress(next);
+    let address: string | undefined = plainAddress(remoteIp);
+    // Empty entries of a list are no entries (RFC 9110 §5.6.1).
+    const hops = forwardedFor?.split(",").flatMap((hop) => hop.trim() || []) ?? [];
+    while (address !== undefined && trusted.allows(address)) {
+      const hop = hops.pop();
+      if (hop === undefined) break;
+      address = addressOf(hop);
     }
     return address;
   };

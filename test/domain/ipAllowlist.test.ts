@@ -1,0 +1,163 @@
+import { isIPv4 } from "node:net";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compileIpAllowlist, parseIpAllowlist, parseNetwork, plainAddress } from "../../src/domain/ipAllowlist.ts";
+
+const entriesOf = (text: string): readonly string[] => {
+  const parsed = parseIpAllowlist(text);
+  if ("malformed" in parsed) throw new Error(`malformed: ${parsed.malformed}`);
+  return parsed.entries;
+};
+const allows = (text: string, address: string | undefined): boolean => compileIpAllowlist(entriesOf(text)).allows(address);
+
+describe("[verify §9] what a list may hold", () => {
+  test.each([
+    ["192.0.2.1", ["192.0.2.1/32"]],
+    ["192.0.2.0/24", ["192.0.2.0/24"]],
+    ["0.0.0.0/0", ["0.0.0.0/0"]],
+    ["2001:db8::1", ["2001:db8::1/128"]],
+    ["2001:db8::/32", ["2001:db8::/32"]],
+    ["2001:DB8:0:0:0:0:0:1", ["2001:DB8:0:0:0:0:0:1/128"]],
+    ["::/0", ["::/0"]],
+    ["::ffff:192.0.2.1", ["192.0.2.1/32"]],
+    ["::FFFF:c000:201", ["192.0.2.1/32"]],
+    ["0:0:0:0:0:ffff:192.0.2.1", ["192.0.2.1/32"]],
+    ["::ffff:10.0.0.0/104", ["10.0.0.0/8"]],
+    ["::ffff:0:0/96", ["0.0.0.0/0"]],
+    [" 192.0.2.1 ,\t10.0.0.0/8,2001:db8::/32 ", ["192.0.2.1/32", "10.0.0.0/8", "2001:db8::/32"]],
+  ])("%j is accepted", (text, entries) => {
+    expect(parseIpAllowlist(text)).toEqual({ entries });
+  });
+
+  test.each(["", " ", "\t"])("%j is no restriction", (text) => {
+    expect(parseIpAllowlist(text)).toEqual({ entries: [] });
+  });
+
+  test.each([
+    ["example.com", "example.com"],
+    ["192.0.2", "192.0.2"],
+    ["192.0.2.256", "192.0.2.256"],
+    ["192.0.2.01", "192.0.2.01"],
+    ["0x7f.0.0.1", "0x7f.0.0.1"],
+    ["3221225985", "3221225985"],
+    ["192.0.2.1:80", "192.0.2.1:80"],
+    ["[2001:db8::1]", "[2001:db8::1]"],
+    ["10.0.0.0/33", "10.0.0.0/33"],
+    ["10.0.0.0/-1", "10.0.0.0/-1"],
+    ["10.0.0.0/", "10.0.0.0/"],
+    ["10.0.0.0/8/8", "10.0.0.0/8/8"],
+    ["10.0.0.0/255.0.0.0", "10.0.0.0/255.0.0.0"],
+    ["10.0.0.0/1e1", "10.0.0.0/1e1"],
+    ["10.0.0.0 / 8", "10.0.0.0 / 8"],
+    ["2001:db8::/129", "2001:db8::/129"],
+    ["2001:db8::1::2", "2001:db8::1::2"],
+    ["fe80::1%eth0", "fe80::1%eth0"],
+    ["::ffff:10.0.0.0/95", "::ffff:10.0.0.0/95"],
+    ["::ffff:10.0.0.0/8", "::ffff:10.0.0.0/8"],
+    ["/8", "/8"],
+    ["*", "*"],
+    ["192.0.2.1,", ""],
+    [",", ""],
+    ["192.0.2.1;192.0.2.2", "192.0.2.1;192.0.2.2"],
+    ["192.0.2.1,nowhere,neither", "nowhere"],
+  ])("%j is refused", (text, malformed) => {
+    expect(parseIpAllowlist(text)).toEqual({ malformed });
+  });
+});
+
+describe("[verify §9] whom a list lets in", () => {
+  test.each([
+    ["192.0.2.1", "192.0.2.1", true],
+    ["192.0.2.1", "192.0.2.2", false],
+    ["192.0.2.1", "192.0.2.10", false],
+    ["192.0.2.7/24", "192.0.2.255", true],
+    ["192.0.2.0/24", "192.0.3.0", false],
+    ["128.0.0.0/1", "128.0.0.1", true],
+    ["128.0.0.0/1", "127.255.255.255", false],
+    ["0.0.0.0/0", "255.255.255.255", true],
+    ["0.0.0.0/0", "2001:db8::1", false],
+    ["2001:db8::1", "2001:DB8:0::0:1", true],
+    ["2001:db8::/33", "2001:db8:7fff:ffff::", true],
+    ["2001:db8::/33", "2001:db8:8000::", false],
+    ["::/0", "2001:db8::1", true],
+    ["fe80::/10", "fe80::1%eth0", true],
+    ["10.0.0.0/8,2001:db8::/32", "2001:db8::1", true],
+    ["10.0.0.0/8,2001:db8::/32", "10.9.8.7", true],
+    ["10.0.0.0/8,2001:db8::/32", "11.0.0.0", false],
+  ])("%s, %s: %j", (list, address, allowed) => {
+    expect(allows(list, address)).toBe(allowed);
+  });
+
+  test.each([
+    "::ffff:192.0.2.1",
+    "::FFFF:192.0.2.1",
+    "::ffff:c000:201",
+    "::ffff:c000:0201",
+    "0:0:0:0:0:ffff:192.0.2.1",
+    "0000::ffff:c000:0201",
+  ])("%s is the IPv4 address, on either side", (mapped) => {
+    expect(plainAddress(mapped)).toBe("192.0.2.1");
+    expect(allows("192.0.2.0/24", mapped)).toBe(true);
+    expect(allows(mapped, "192.0.2.1")).toBe(true);
+    expect(allows("::ffff:0:0/96", mapped)).toBe(true);
+  });
+
+  test.each(["::ffff:0:c000:201", "::ffff:1", "::fffe:c000:201", "1::ffff:c000:201", "64:ff9b::192.0.2.1", "::192.0.2.1", "::1"])(
+    "%s is no IPv4 address",
+    (address) => {
+      expect(plainAddress(address)).toBe(address);
+      expect(allows("0.0.0.0/0", address)).toBe(false);
+    },
+  );
+
+  test("an IPv4 address is on no IPv6 network, not even on all of them", () => {
+    for (const list of ["::/0", "::/64", "::/96"]) {
+      expect(allows(list, "192.0.2.1")).toBe(false);
+      expect(allows(list, "::ffff:192.0.2.1")).toBe(false);
+    }
+  });
+
+  test("no address, and a text that is none, are on no list", () => {
+    for (const address of [undefined, "", "unknown", "192.0.2", "192.0.2.1:80", "[::1]", " 192.0.2.1", "192.0.2.1\n", "::ffff:999.0.2.1"]) {
+      expect(allows("0.0.0.0/0,::/0", address)).toBe(false);
+    }
+  });
+
+  test("a list is compiled once, for all keys of an API", () => {
+    const entries = entriesOf("192.0.2.0/24");
+    expect(compileIpAllowlist(entries)).toBe(compileIpAllowlist(entries));
+  });
+
+  /** An address as a number of its width: the oracle. */
+  const numberOf = (address: string): bigint => {
+    if (isIPv4(address)) return address.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n);
+    const [head = "", tail] = address.split("::").map((half) => half.split(":").filter((group) => group !== ""));
+    const groups = tail === undefined ? [...head] : [...head, ...Array(8 - head.length - tail.length).fill("0"), ...tail];
+    return groups.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
+  };
+  const ipv4 = fc.ipV4();
+  // Without those that end in dotted form, which the oracle does not read.
+  const ipv6 = fc.ipV6().filter((address) => !address.includes(".") && !/ffff/i.test(address));
+
+  test.each([
+    ["IPv4", ipv4, 32],
+    ["IPv6", ipv6, 128],
+  ] as const)("%s networks hold exactly the addresses with the same leading bits", (_, address, width) => {
+    fc.assert(
+      fc.property(address, address, fc.nat(width), fc.nat(width), (network, other, prefix, flip) => {
+        const shift = BigInt(width - prefix);
+        const list = compileIpAllowlist([parseNetwork(`${network}/${prefix}`) ?? ""]);
+        for (const candidate of [other, network]) {
+          expect(list.allows(candidate)).toBe(numberOf(candidate) >> shift === numberOf(network) >> shift);
+        }
+        // A neighbour that differs in one bit, which is where masks go wrong.
+        if (width === 32 && flip < 32) {
+          const bits = numberOf(network) ^ (1n << BigInt(flip));
+          const near = [24n, 16n, 8n, 0n].map((by) => String((bits >> by) & 255n)).join(".");
+          expect(list.allows(near)).toBe(flip < width - prefix);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

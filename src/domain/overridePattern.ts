@@ -1,7 +1,7 @@
 /** Patterns of rate limit overrides (ratelimit §5): `*` matches any run of characters, everything else is literal. */
 
 /** Compares by code points, unlike `<`, which compares UTF-16 units. */
-export const compareCodePoints = (a: string, b: string): number => {
+const compareCodePoints = (a: string, b: string): number => {
   const left = [...a];
   const right = [...b];
   for (let i = 0; i < Math.min(left.length, right.length); i++) {
@@ -12,7 +12,7 @@ export const compareCodePoints = (a: string, b: string): number => {
 };
 
 /** True when the whole of `text` matches. Linear in the length of both: no pattern can make it slow. */
-export const matchesPattern = (pattern: string, text: string): boolean => {
+const matchesPattern = (pattern: string, text: string): boolean => {
   const [head = "", ...rest] = pattern.split("*");
   const tail = rest.pop();
   if (tail === undefined) return text === pattern;

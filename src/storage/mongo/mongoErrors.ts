@@ -86,8 +86,23 @@ const duplicateIn = ({ code, message }: MongoError, declared: string): string | 
   return name === "_id_" ? "_id" : name;
 };
 
+/** What Node says of a connection that is gone; the driver hands it on as it is when the server had closed an idle one. */
+const connectionCodes = new Set<unknown>([
+  "EPIPE",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "ETIMEDOUT",
+  "ERR_STREAM_DESTROYED",
+  "ERR_STREAM_WRITE_AFTER_END",
+]);
+
+const isConnectionLoss = (error: unknown): boolean => error instanceof Error && "code" in error && connectionCodes.has(error.code);
+
 /** The port's error for an error of the driver; what is a bug stays as it is. @param declared the collection's unique index. */
 export const toStoreError = (error: unknown, kind: "read" | "write", declared = "_id"): unknown => {
+  if (isConnectionLoss(error)) {
+    return new StoreUnavailableError("the connection to MongoDB was lost", { cause: error, outcomeUnknown: kind === "write" });
+  }
   if (!(error instanceof MongoError)) return error;
   const index = duplicateIn(error, declared);
   if (index !== undefined) return new DuplicateKeyError(index);

@@ -1,0 +1,17 @@
+import { MongoServerError } from "mongodb";
+import { expect, test } from "vitest";
+import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { toStoreError } from "../../src/storage/mongo/mongoErrors.ts";
+
+test.each(["EPIPE", "ECONNRESET"])("[design §4] %s, which the driver hands on from the socket, means that the store is away", (code) => {
+  const error = Object.assign(new Error("This socket has been ended by the other party"), { code });
+  expect(toStoreError(error, "read")).toBeInstanceOf(StoreUnavailableError);
+  expect(toStoreError(error, "read")).toMatchObject({ outcomeUnknown: false, cause: error });
+  expect(toStoreError(error, "write")).toMatchObject({ outcomeUnknown: true });
+});
+
+test("an error that is no matter of the connection stays what it is", () => {
+  for (const error of [new TypeError("a bug"), new MongoServerError({ code: 2, message: "BadValue" })]) {
+    expect(toStoreError(error, "read")).toBe(error);
+  }
+});

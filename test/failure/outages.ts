@@ -1,0 +1,61 @@
+import { openMongoStore } from "../../src/storage/mongo.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { faultyStore } from "../support/faultyStore.ts";
+import { openProxy } from "../support/proxy.ts";
+import { dropMongoDatabase, type Engine, engines, freshMongoUrl } from "../support/stores.ts";
+
+/** A prepared store that a test can take away, and the engine to start services with. */
+export interface BreakableStore {
+  readonly store: Store;
+  readonly breakDown: () => void;
+  readonly repair: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** A way in which a store can be away. */
+export interface Outage {
+  readonly name: string;
+  readonly engine: Engine;
+  readonly open: () => Promise<BreakableStore>;
+}
+
+const faulty = (engine: Engine, mode: "fails" | "hangs"): Outage => ({
+  name: `the ${engine.name} store ${mode}`,
+  engine,
+  open: async () => {
+    const store = faultyStore(await engine.open());
+    return { store, breakDown: () => store.behave(mode), repair: () => store.behave("well"), close: () => engine.close() };
+  },
+});
+
+const network = (engine: Engine, server: string, mode: "cut" | "hang"): Outage => ({
+  name: `the connection to MongoDB ${mode === "cut" ? "is cut" : "hangs"}`,
+  engine,
+  open: async () => {
+    const direct = freshMongoUrl(server);
+    const url = new URL(direct);
+    const proxy = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
+    url.host = `127.0.0.1:${proxy.port}`;
+    // Else the driver would find the server itself.
+    url.searchParams.set("directConnection", "true");
+    const store = openMongoStore({ url: url.href });
+    await store.prepare();
+    return {
+      store,
+      breakDown: () => proxy[mode](),
+      repair: () => proxy.resume(),
+      close: async () => {
+        await proxy.close();
+        await dropMongoDatabase(direct);
+      },
+    };
+  },
+});
+
+const server = process.env.MONGODB_URL;
+
+/** Every outage that can be made here: of the embedded store, and of the network to the server of `MONGODB_URL`. */
+export const outages: readonly Outage[] = engines.flatMap((engine) => {
+  if (engine.name === "embedded") return [faulty(engine, "fails"), faulty(engine, "hangs")];
+  return server ? [network(engine, server, "cut"), network(engine, server, "hang")] : [];
+});

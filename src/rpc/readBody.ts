@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ServiceError } from "../domain/errors.ts";
+import { isGone } from "./http2Stream.ts";
 import { requestTimeout } from "./limits.ts";
 
 /** Gets the body, or why there is none. Called once, not necessarily later. */
@@ -22,7 +23,7 @@ export const readBody = (req: IncomingMessage, res: ServerResponse, limit: numbe
     done(bodyTooLarge(limit));
     return;
   }
-  if (headers.expect !== undefined) res.writeContinue();
+  if (headers.expect !== undefined && !isGone(res)) res.writeContinue();
 
   let chunks: Buffer[] | undefined;
   let size = 0;

@@ -25,6 +25,18 @@ const universalRequest = (req: IncomingMessage, res: ServerResponse): UniversalS
 };
 
 /**
+ * An HTTP/1.1 client that stops sending does not listen to a stream either: without this, a stream with nothing to tell
+ * would outlive it.
+ */
+const endWithClient = (req: IncomingMessage, res: ServerResponse): void => {
+  if (req.httpVersionMajor > 1) return;
+  const { socket } = req;
+  const end = () => socket.destroy();
+  socket.once("end", end);
+  res.once("close", () => socket.off("end", end));
+};
+
+/**
  * Health and reflection (grpc §1) by path: gRPC's own public services, which need no credentials, stream, and are
  * served by Connect's router as it is.
  */
@@ -38,6 +50,9 @@ export const createStandardServices = (services: readonly DescService[], health:
     router.handlers.map((handler) => [
       handler.requestPath,
       async (req, res) => {
+        // The library listens for errors and stops doing so between the moment when one is decided and its event.
+        req.on("error", () => undefined);
+        if (handler.method.methodKind !== "unary") endWithClient(req, res);
         const request = universalRequest(req, res);
         if (request === undefined) res.writeHead(400).end();
         else await universalResponseToNodeResponse(await handler(request), res);

@@ -42,7 +42,7 @@ export interface Edges extends AsyncDisposable {
   readonly faults: unknown[];
 }
 
-export const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
+const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
 
 const authenticate: Pipeline["authenticate"] = ({ authorization }) => {
   if (authorization === undefined) throw new ServiceError("authentication_missing", "The header Authorization is missing.");

@@ -61,6 +61,8 @@ export interface ServiceProcess extends AsyncDisposable {
 }
 
 export interface StartOptions {
+  /** Of `serve`. */
+  readonly args?: readonly string[];
   /** Settings beside the ports, which are free ones, and `DATA_DIR`. */
   readonly env?: Environment;
   /** Kept after the end; a new temporary one, removed when disposed of, unless given. */
@@ -80,9 +82,9 @@ const startedIn = ({ stdout, stderr }: { stdout: string; stderr: string }): Star
 };
 
 /** Starts the real service as a process of its own on free ports and waits until it is ready. Rejects when it ends before. */
-export const startService = async ({ env = {}, dataDir }: StartOptions = {}): Promise<ServiceProcess> => {
+export const startService = async ({ args = [], env = {}, dataDir }: StartOptions = {}): Promise<ServiceProcess> => {
   const directory = dataDir ?? (await mkdtemp(join(tmpdir(), "latchkey-process-")));
-  const child = spawn(process.execPath, [main, "serve"], {
+  const child = spawn(process.execPath, [main, "serve", ...args], {
     cwd: root,
     env: environment({ PORT: "0", ADMIN_PORT: "0", DATA_DIR: directory, LOG_LEVEL: "info", ...env }),
     stdio: ["ignore", "pipe", "pipe"],

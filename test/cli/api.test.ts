@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../src/domain/clock.ts";
+import { openStore } from "../../src/storage/openStore.ts";
+import { dataOf, testConfig } from "../support/api.ts";
+import { runCommand } from "../support/commandLine.ts";
+import { v2Edge } from "../support/edges.ts";
+import { places } from "../support/places.ts";
+import { runLatchkey, type ServiceProcess, startService } from "../support/process.ts";
+import { eventsIn } from "../support/written.ts";
+
+test.each([
+  [["api"], 'no command "api"'],
+  [["api", "set-ip-allowlist"], "API_ID is missing"],
+  [["api", "set-ip-allowlist", "api_1"], "LIST is missing"],
+  [["api", "set-ip-allowlist", "api_1", "10.0.0.0/8", "10.1.0.0/16"], 'unexpected argument "10.1.0.0/16"'],
+  [["api", "set-ip-allowlist", "api_1", "10.0.0.0/8,example.com"], '"example.com" is neither an IP address nor a network'],
+  [["api", "set-ip-allowlist", "api_1", "10.0.0.0/33"], "10.0.0.0/33"],
+  [["api", "set-ip-allowlist", "api_1", "10.0.0.1,"], '"" is neither'],
+  [["api", "set-ip-allowlist", "api_1", "10.0.0.1", "--force"], "--force"],
+])("[verify §9] wrong usage is refused with 2 and opens no store: %j", async (args, message) => {
+  const { code, printed, complained } = await runCommand(args, { DATA_DIR: "/nonexistent/latchkey" });
+  expect({ code, printed }).toEqual({ code: 2, printed: [] });
+  expect(complained.join("\n")).toContain(message);
+});
+
+describe.each(places)("[verify §9] on $name, beside a running service", ({ open, close }) => {
+  let env: Record<string, string>;
+  let service: ServiceProcess;
+  let rootKey: string;
+  const call = async (procedure: string, body: object): Promise<Record<string, unknown>> =>
+    dataOf(await v2Edge(service.url).call(procedure, body, rootKey));
+  const codeOf = async (key: unknown): Promise<unknown> => (await call("keys.verifyKey", { key })).code;
+  const allow = (apiId: unknown, list: string) => runCommand(["api", "set-ip-allowlist", apiId as string, list], env);
+
+  beforeAll(async () => {
+    env = await open();
+    service = await startService({ env, ...(env.DATA_DIR === undefined ? {} : { dataDir: env.DATA_DIR }) });
+    rootKey = (await runLatchkey(["root-key", "create", "--name", "test"], env)).stdout.trim();
+  });
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    await close(env);
+  });
+
+  test("the service hears of a list, of another one and of its removal", async () => {
+    const { apiId } = await call("apis.createApi", { name: "restricted" });
+    const { key } = await call("keys.createKey", { apiId });
+    expect(await codeOf(key)).toBe("VALID");
+    expect(await allow(apiId, " 192.0.2.1 ,2001:db8::/32")).toEqual({
+      code: 0,
+      printed: [],
+      complained: [`${apiId}: 192.0.2.1/32, 2001:db8::/32`],
+    });
+    await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("FORBIDDEN");
+    expect(await allow(apiId, "::ffff:127.0.0.0/104")).toMatchObject({ code: 0, complained: [`${apiId}: 127.0.0.0/8`] });
+    await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("VALID");
+    expect(await allow(apiId, "192.0.2.1")).toMatchObject({ code: 0 });
+    await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("FORBIDDEN");
+    expect(await allow(apiId, "")).toEqual({ code: 0, printed: [], complained: [`${apiId} may be verified from anywhere.`] });
+    await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("VALID");
+  });
+
+  test("[protocol §11] every change is an audit event of the system", async () => {
+    const { apiId } = await call("apis.createApi", { name: "audited" });
+    await allow(apiId, "192.0.2.1");
+    await allow(apiId, "");
+    const store = await openStore({ ...testConfig(env), clock: systemClock, mode: "tool" });
+    await store.prepare();
+    const events = (await eventsIn(store)).filter(({ resources }) => resources.some(({ id }) => id === apiId));
+    await store.close();
+    expect(events.map(({ event, actor }) => `${event} by ${actor.type}`)).toEqual([
+      "api.create by rootkey",
+      ...Array(2).fill("api.update by system"),
+    ]);
+  });
+
+  test("an API that is unknown or deleted fails with 1", async () => {
+    const { apiId } = await call("apis.createApi", { name: "deleted" });
+    await call("apis.deleteApi", { apiId });
+    for (const id of [apiId, "api_unknown"]) {
+      expect(await allow(id, "192.0.2.1")).toMatchObject({ code: 1, complained: [expect.stringContaining(`${id} does not exist`)] });
+    }
+  });
+});

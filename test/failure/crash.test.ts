@@ -1,0 +1,132 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../src/domain/clock.ts";
+import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { type Edge, v2Edge } from "../support/edges.ts";
+import { type ServiceProcess, startService } from "../support/process.ts";
+import { createWorkload, expectAudited, type MaybeCall } from "./workload.ts";
+
+const MONTH = 2_592_000_000;
+const LOOPS = 6;
+
+describe("the service after kill -9, on the embedded store", () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "latchkey-crash-"));
+  });
+  afterAll(() => rm(dataDir, { recursive: true }));
+
+  const caller =
+    (edge: Edge, rootKey: string): MaybeCall =>
+    async (procedure, body) => {
+      try {
+        return await edge.call(procedure, body, rootKey);
+      } catch {
+        // The connection ended before the answer.
+        return undefined;
+      }
+    };
+  const dataOf = async (call: MaybeCall, procedure: string, body: unknown): Promise<Record<string, unknown>> =>
+    (await call(procedure, body))?.body.data as Record<string, unknown>;
+
+  /** Starts the service in a process, and ends it with SIGKILL after `use` unless that did. */
+  const running = async (use: (call: MaybeCall, service: ServiceProcess) => Promise<void>): Promise<void> => {
+    await using service = await startService({ dataDir });
+    const edge = v2Edge(service.url);
+    await use(caller(edge, await service.rootKey()), service);
+  };
+
+  const looking = async (look: (store: Store) => Promise<void>): Promise<void> => {
+    const store = openEmbeddedStore({ directory: dataDir, clock: systemClock, mode: "tool" });
+    try {
+      await store.prepare();
+      await look(store);
+    } finally {
+      await store.close();
+    }
+  };
+
+  test("[issue] loses no acknowledged write, leaves nothing half done, and has an event for exactly each change", async () => {
+    // Moments within the first calls, amid the first moves of events, and later.
+    for (const [round, kills] of [3, 40, 250, 600].entries()) {
+      let acknowledgements = 0;
+      let kept: ReturnType<typeof createWorkload>["expectKept"] | undefined;
+      await running(async (call, service) => {
+        const { apiId } = await dataOf(call, "apis.createApi", { name: `round ${round}` });
+        const workload = createWorkload(call, apiId as string, `round${round}`, LOOPS, () => {
+          if (++acknowledgements === kills) service.kill("SIGKILL");
+        });
+        await workload.run();
+        expect(await service.exited).toBeNull();
+        kept = workload.expectKept;
+      });
+      expect(acknowledgements).toBeGreaterThanOrEqual(kills);
+      await looking(expectAudited);
+      await running(async (call) => {
+        await looking(async (store) => kept?.(store, (key) => dataOf(call, "keys.verifyKey", { key })));
+        // The events that were pending are moved now; the chain goes on where it ended.
+        await looking(expectAudited);
+      });
+    }
+  });
+
+  test("[issue] no acknowledged spend of credits is lost, and none is spent that nobody asked for", async () => {
+    const { key, keyId, spent, unanswered } = await (async () => {
+      const result = { key: "", keyId: "", spent: 0, unanswered: 0 };
+      await running(async (call, service) => {
+        const { apiId } = await dataOf(call, "apis.createApi", { name: "credits" });
+        Object.assign(result, await dataOf(call, "keys.createKey", { apiId, credits: { remaining: 100_000 } }));
+        const spend = async (): Promise<void> => {
+          for (;;) {
+            const answer = await call("keys.verifyKey", { key: result.key });
+            if (answer?.status !== 200) break;
+            if (++result.spent === 400) service.kill("SIGKILL");
+          }
+          result.unanswered++;
+        };
+        await Promise.all(Array.from({ length: 16 }, spend));
+        await service.exited;
+      });
+      return result;
+    })();
+    await running(async (call) => {
+      const { credits } = await dataOf(call, "keys.getKey", { keyId });
+      const gone = 100_000 - (credits as { remaining: number }).remaining;
+      expect(gone).toBeGreaterThanOrEqual(spent);
+      expect(gone).toBeLessThanOrEqual(spent + unanswered);
+      expect(await dataOf(call, "keys.verifyKey", { key })).toMatchObject({ code: "VALID", credits: 100_000 - gone - 1 });
+    });
+  });
+
+  test("[design §4] limits survive: before and after it no more pass than the limit, and hardly fewer", async () => {
+    const limits = [
+      { namespace: "crash", identifier: "small", limit: 10, duration: MONTH },
+      { namespace: "crash", identifier: "large", limit: 600, duration: MONTH },
+    ];
+    const passed = limits.map(() => 0);
+    await running(async (call, service) => {
+      const use = async (i: number, until: number): Promise<void> => {
+        while ((passed[i] ?? 0) < until) {
+          const answer = await call("ratelimit.limit", limits[i]);
+          if ((answer?.body.data as { success?: boolean } | undefined)?.success) passed[i] = (passed[i] ?? 0) + 1;
+        }
+      };
+      await use(0, 6);
+      await use(1, 200);
+      service.kill("SIGKILL");
+      await service.exited;
+    });
+    await running(async (call) => {
+      for (const [i, body] of limits.entries()) {
+        while ((await dataOf(call, "ratelimit.limit", body)).success) passed[i] = (passed[i] ?? 0) + 1;
+      }
+    });
+    expect(passed[0]).toBe(10);
+    // What the dead process held unspent is lost: at most a twentieth of what was left.
+    expect(passed[1]).toBeLessThanOrEqual(600);
+    expect(passed[1]).toBeGreaterThanOrEqual(570);
+  });
+});

@@ -1,9 +1,20 @@
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { createId } from "../../domain/ids.ts";
+import { mapLimited } from "../../domain/mapLimited.ts";
 import type { PermissionDocument } from "../../storage/documents.ts";
 import { type PermissionsRepository, slugKey } from "../../storage/permissions.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
+
+/** Permissions made at a time: a thousand at once would keep all of the store's connections from other calls. */
+const PARALLEL = 16;
+
+/** Two nodes that make the same list seldom meet at one slug: a server that is asked for one twice may have to undo one. */
+const shuffled = <T>(items: readonly T[]): T[] =>
+  items
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
 
 /** What a list of permissions in a request refers to. */
 export interface ResolvedPermissions {
@@ -39,15 +50,15 @@ export const resolvePermissions = async (
 };
 
 /** Makes the missing permissions, each with name = slug = the item and an event of its own; concurrent calls share one. */
-export const createMissingPermissions = (
+export const createMissingPermissions = async (
   permissions: PermissionsRepository,
   { existing, missing }: ResolvedPermissions,
   call: Call,
 ): Promise<PermissionDocument[]> => {
-  const made = missing.map((slug) => {
+  const made = await mapLimited(shuffled(missing), PARALLEL, (slug) => {
     const id = createId("perm", call.receivedAt);
     const event = auditEvent(auditSource(call), "permission.create", `Created permission ${slug}`, resource("permission", id, slug));
     return permissions.findOrCreate({ id, name: slug, slug }, call.receivedAt, [event], call);
   });
-  return Promise.all([...existing, ...made]);
+  return [...existing, ...made];
 };

@@ -22,7 +22,7 @@ export interface Change<D> {
 /**
  * Changes a document: `decide` gets it as it is and says what to write, or throws; undefined = nothing. Concurrent
  * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the document as it was
- * before the change, or null when there is none (any more).
+ * right before the change (what is not guarded may differ from what `decide` saw), or null when there is none (any more).
  */
 export type Modify<D> = (id: string, decide: (document: D) => Change<D> | undefined, options?: OperationOptions) => Promise<D | null>;
 
@@ -43,8 +43,8 @@ export const createModify = <D extends Revised>(collection: Collection<D>, annou
         const counted = withEvents<D>({ ...update, $inc: { ...update.$inc, revision: 1 } } as unknown as Update<D>, events);
         try {
           const unchanged = { ...filterOf({ _id: id, revision: document.revision, ...notDeleted }), ...guard };
-          const result = await collection.updateOne(unchanged, counted, options);
-          if (result.matchedCount === 1) return document;
+          const before = await collection.findOneAndUpdate(unchanged, counted, { ...options, returnDocument: "before" });
+          if (before !== null) return before;
         } finally {
           announce([id, ...voids]);
         }

@@ -1,12 +1,13 @@
+import { bringInRefills } from "../domain/refill.ts";
 import type { KeysRepository } from "../storage/keys.ts";
 import { refillCredits } from "./refillCredits.ts";
 
 /** More than this many spends of one key never wait for the same write. */
 const BATCH = 1_000;
 
-/** What became of one spend (verify §6 step 11). `balance` is what the store holds after it. */
+/** What became of one spend (verify §6 step 11). `balance` is what the store holds after it, `refilledAt` its mark. */
 export type Spend =
-  | { readonly outcome: "spent" | "exceeded"; readonly balance: number }
+  | { readonly outcome: "spent" | "exceeded"; readonly balance: number; readonly refilledAt: number | undefined }
   | { readonly outcome: "unlimited" }
   /** The key was deleted meanwhile. */
   | { readonly outcome: "gone" };
@@ -16,19 +17,21 @@ export interface CreditSpender {
    * Takes `cost` (0 or more) from the key's balance, or nothing. Exact over any number of nodes. Rejects with
    * `StoreUnavailableError`, after which it is unknown whether the credits were taken.
    */
-  readonly spend: (keyId: string, cost: number, refill?: DueRefill) => Promise<Spend>;
+  readonly spend: (keyId: string, cost: number, time?: SpendTime) => Promise<Spend>;
   /** Runs `task` between two spends of the key on this node, so that a change of the balance seldom has to be repeated. */
   readonly between: <T>(keyId: string, task: () => Promise<T>) => Promise<T>;
 }
 
-/** A refill is due at `now` as far as the caller knows; it is brought in before the spend. */
-export interface DueRefill {
+/** When a spend counts: no call is denied while a refill is due that would pay for it. */
+export interface SpendTime {
   readonly now: number;
+  /** A refill is due as far as the caller knows; then it is brought in before the spend. */
+  readonly refillDue: boolean;
 }
 
 interface Member {
   readonly cost: number;
-  readonly refill: DueRefill | undefined;
+  readonly time: SpendTime | undefined;
   readonly resolve: (spend: Spend) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -51,6 +54,9 @@ const affordable = (members: readonly Member[], available: number): Set<Member> 
   }
   return fitting;
 };
+
+/** The latest time of any of them. */
+const latest = (members: readonly Member[]): number => members.reduce((now, { time }) => Math.max(now, time?.now ?? 0), 0);
 
 const total = (members: Iterable<Member>): number => {
   let sum = 0;
@@ -75,12 +81,12 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
     let balance = after.remaining + sum;
     for (const member of members) {
       balance -= member.cost;
-      member.resolve({ outcome: "spent", balance });
+      member.resolve({ outcome: "spent", balance, refilledAt: after.refilledAt });
     }
     return true;
   };
 
-  /** Serves at least the first of `members`, and returns those who have to be judged again. */
+  /** Serves some of `members` unless something changed under them, and returns those who have to be judged again. */
   const serve = async (keyId: string, members: readonly Member[]): Promise<readonly Member[]> => {
     if (await spendTogether(keyId, members)) return [];
     const key = await keys.find(keyId);
@@ -88,9 +94,14 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
       for (const member of members) member.resolve(key ? { outcome: "unlimited" } : { outcome: "gone" });
       return [];
     }
+    // Nobody may have known that a refill is due: a cached key can be older than its schedule.
+    if (bringInRefills(key, latest(members)) !== undefined) {
+      await refillCredits(keys, keyId, latest(members));
+      return members;
+    }
     const fitting = affordable(members, key.remaining);
     if (fitting.size === 0) {
-      for (const member of members) member.resolve({ outcome: "exceeded", balance: key.remaining });
+      for (const member of members) member.resolve({ outcome: "exceeded", balance: key.remaining, refilledAt: key.refilledAt });
       return [];
     }
     // Refused again only if someone else was faster; then everybody is judged against the new balance.
@@ -107,8 +118,7 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
   const serveMembers = async (keyId: string, queue: Waiting[]): Promise<void> => {
     const members = takeMembers(queue);
     try {
-      const due = members.find((member) => member.refill !== undefined)?.refill;
-      if (due) await refillCredits(keys, keyId, due.now);
+      if (members.some(({ time }) => time?.refillDue)) await refillCredits(keys, keyId, latest(members));
       queue.unshift(...(await serve(keyId, members)));
     } catch (error) {
       // Those who were served already do not hear of it: a settled promise stays as it is.
@@ -140,9 +150,9 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
   };
 
   return {
-    spend: (keyId, cost, refill) => {
+    spend: (keyId, cost, time) => {
       const { promise, resolve, reject } = Promise.withResolvers<Spend>();
-      enqueue(keyId, { cost, refill, resolve, reject });
+      enqueue(keyId, { cost, time, resolve, reject });
       return promise;
     },
     between: <T>(keyId: string, task: () => Promise<T>) => {

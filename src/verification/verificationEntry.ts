@@ -36,7 +36,8 @@ export interface VerificationEntry {
   /** The balance that this node saw last; undefined = unlimited. Only the store decides a spend. */
   balance: number | undefined;
   readonly refill: StoredRefill | undefined;
-  readonly refilledAt: number | undefined;
+  /** The last refill instant that `balance` contains: the two move together. */
+  refilledAt: number | undefined;
 }
 
 /** Metadata as it is shown: absent when there is none or when it is empty. */

@@ -56,8 +56,9 @@ const changeCredits = (credits: UpdateKeyRequest["credits"], key: KeyDocument, c
     const finite = remaining === undefined ? key.remaining !== undefined : remaining.kind.case === "value";
     if (!finite) throw refillNeedsBalance();
     changes.set("refill", storeRefill(refill.kind.value));
-    // A new refill waits for the next scheduled instant after it was configured (keys §1.9).
-    changes.set("refilledAt", now);
+    // A new refill waits for the next scheduled instant after it was configured (keys §1.9). Marks never go back: calls
+    // may overtake one another, and an instant that the balance contains must not come again under the new schedule.
+    changes.set("refilledAt", Math.max(now, key.refilledAt ?? 0));
   }
 };
 

@@ -35,6 +35,19 @@ const newBalance = (operation: CreditOperation, value: number | undefined, curre
   return current + amount;
 };
 
+/**
+ * Adds to, or takes from, whatever the balance is when it is written: a change that had to find the balance as it was
+ * read would never come through while several nodes spend from the key.
+ */
+const addition = (operation: CreditOperation, amount: number, remaining: number, updatedAt: number): Omit<KeyChange, "events"> => {
+  if (operation === CreditOperation.INCREMENT) {
+    return { update: { $set: { updatedAt }, $inc: { remaining: amount } }, guard: { remaining: { $lte: MAX_CREDITS - amount } } };
+  }
+  return remaining > 0
+    ? { update: { $set: { updatedAt }, $inc: { remaining: -amount } }, guard: { remaining: { $gte: amount } } }
+    : { update: { $set: { updatedAt, remaining: 0 } }, guard: { remaining: { $lte: amount } } };
+};
+
 /** Sets, increases or decreases the balance; concurrent changes and spends all count (keys §9). */
 export const updateCredits =
   (deps: UpdateCreditsDeps): Procedure<typeof UpdateCreditsRequestSchema, typeof UpdateCreditsResponseSchema> =>
@@ -45,32 +58,30 @@ export const updateCredits =
     const value = request.value?.kind.case === "value" ? Number(request.value.kind.value) : undefined;
     const now = call.receivedAt;
 
-    let after: KeyDocument = found;
-    const decide = (key: KeyDocument): KeyChange => {
+    const decide = (key: KeyDocument): KeyChange | undefined => {
       // A set discards what is due; anything else adds to it, and to the event of its own that it brings.
       const due = operation === CreditOperation.SET ? undefined : refillChange(key, now);
       const current = withDueRefills(key, now);
       const remaining = newBalance(operation, value, current.remaining);
+      if (operation !== CreditOperation.SET && value === 0) return undefined;
       const event = auditEvent(auditSource(call), "key.update", `Updated credits of key ${keyId}`, resource("key", keyId, key.name));
       const events = [...(due?.events ?? []), event];
-      const { remaining: _, refill, refilledAt, ...rest } = current;
-      if (remaining === undefined) {
-        after = rest;
-        const update = { $set: { updatedAt: now }, $unset: { remaining: "", refill: "", refilledAt: "" } } as const;
-        return { update, events, guard: balanceOf(key) };
-      }
-      after = { ...current, remaining };
-      const marks = refilledAt === undefined ? {} : { refilledAt };
-      return { update: { $set: { updatedAt: now, remaining, ...marks } }, events, guard: balanceOf(key) };
+      const updatedAt = Math.max(current.updatedAt ?? 0, now);
+      if (remaining === undefined)
+        return { update: { $set: { updatedAt }, $unset: { remaining: "", refill: "", refilledAt: "" } }, events };
+      const marks = current.refilledAt === undefined ? {} : { refilledAt: current.refilledAt };
+      if (operation === CreditOperation.SET) return { update: { $set: { updatedAt, remaining, ...marks } }, events };
+      if (due) return { update: { $set: { updatedAt, remaining, ...marks } }, events, guard: balanceOf(key) };
+      return { ...addition(operation, value ?? 0, remaining, updatedAt), events };
     };
-    const changed = await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));
-    if (changed === null) throw keyNotFound(keyId);
+    const before = await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));
+    if (before === null) throw keyNotFound(keyId);
+    const current = withDueRefills(before, now);
+    const remaining = newBalance(operation, value, current.remaining);
     return {
       data: {
-        remaining: {
-          kind: after.remaining === undefined ? { case: "null", value: 0 } : { case: "value", value: BigInt(after.remaining) },
-        },
-        ...(after.refill === undefined ? {} : { refill: showRefill(after.refill) }),
+        remaining: { kind: remaining === undefined ? { case: "null", value: 0 } : { case: "value", value: BigInt(remaining) } },
+        ...(remaining === undefined || current.refill === undefined ? {} : { refill: showRefill(current.refill) }),
       },
     };
   };

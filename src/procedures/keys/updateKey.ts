@@ -3,7 +3,7 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { AuditEvent, KeyDocument } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
-import { balanceOf, type KeyChange } from "../../storage/keys.ts";
+import type { KeyChange } from "../../storage/keys.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
@@ -81,7 +81,8 @@ export const updateKey =
         changes.set("roleIds", roles.ids);
         events.push(...roles.eventsOf(source, target, key.roleIds, roles.ids));
       }
-      return { update: changes.update(), events, ...(request.credits === undefined ? {} : { guard: balanceOf(key) }) };
+      // Only a refill that is brought in depends on the balance: a new one takes the place of any.
+      return { update: changes.update(), events, ...(due?.guard === undefined ? {} : { guard: due.guard }) };
     };
     const modify = () => deps.keys.modify(request.keyId, decide, call);
     const changed = await (request.credits === undefined ? modify() : deps.credits.between(request.keyId, modify));

@@ -155,11 +155,12 @@ export const verifyKey = ({
 
     if (entry.balance === undefined) return answer(entry, VerificationCode.VALID, undefined, ratelimits);
     const cost = request.credits?.cost;
-    const due = bringInRefills(entryCredits(entry), call.receivedAt) === undefined ? undefined : { now: call.receivedAt };
-    const spend = await credits.spend(entry.keyId, cost === undefined ? 1 : Number(cost), due);
+    const time = { now: call.receivedAt, refillDue: bringInRefills(entryCredits(entry), call.receivedAt) !== undefined };
+    const spend = await credits.spend(entry.keyId, cost === undefined ? 1 : Number(cost), time);
     if (spend.outcome === "gone") return NOT_FOUND;
     if (spend.outcome === "unlimited") return answer(entry, VerificationCode.VALID, undefined, ratelimits);
     entry.balance = spend.balance;
+    entry.refilledAt = spend.refilledAt;
     const code = spend.outcome === "spent" ? VerificationCode.VALID : VerificationCode.USAGE_EXCEEDED;
     return answer(entry, code, spend.balance, ratelimits);
   };

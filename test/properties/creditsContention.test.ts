@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Api, dataOf, startApi } from "../support/api.ts";
+import { interceptStore } from "../support/interceptStore.ts";
+import { engines } from "../support/stores.ts";
+import { createTestClock } from "../support/testClock.ts";
+
+const DAY = 86_400_000;
+const refill = { interval: "daily", amount: 100 };
+
+describe.each(engines)("on $name", (engine) => {
+  const clock = createTestClock(Date.parse("2031-05-06T12:00:00Z"));
+  let api: Api;
+  let other: Api;
+  /** The key that the other node spends one credit of, right before each write of this node. */
+  let hot: string | undefined;
+  let spent = 0;
+  beforeAll(async () => {
+    const store = await engine.open();
+    const contended = interceptStore(store, async (operation, { collection, name }) => {
+      if (hot !== undefined && collection === "keys" && name === "findOneAndUpdate") {
+        const key = hot;
+        const verified = dataOf((await other.edges[0]?.call("keys.verifyKey", { key }, other.rootKey)) ?? expect.unreachable());
+        if (verified.code === "VALID") spent++;
+      }
+      return operation();
+    });
+    api = await startApi(engine, { store: contended, clock });
+    other = await startApi(engine, { store: await engine.openBeside(store), clock });
+  });
+  afterAll(async () => {
+    await other.close();
+    await api.close();
+    await engine.close();
+  });
+  const data = async (procedure: string, body: object) =>
+    dataOf((await api.edges[0]?.call(procedure, body, api.rootKey)) ?? expect.unreachable());
+  const createKey = async (credits: object): Promise<{ keyId: string; key: string }> => {
+    const { apiId } = await data("apis.createApi", { name: "contended" });
+    return (await data("keys.createKey", { apiId, credits })) as { keyId: string; key: string };
+  };
+  /** Runs `change` while the other node spends from the key; how many credits it spent meanwhile. */
+  const contend = async (key: string, change: () => Promise<unknown>): Promise<number> => {
+    hot = key;
+    spent = 0;
+    await change().finally(() => {
+      hot = undefined;
+    });
+    return spent;
+  };
+  const balance = async (keyId: string) => ((await data("keys.getKey", { keyId })).credits as { remaining: number }).remaining;
+
+  test("[keys §9] an increment and a decrement come through at once, although another node spends before every write", async () => {
+    const { keyId, key } = await createKey({ remaining: 1000 });
+    for (const [operation, value, change] of [
+      ["increment", 50, 50],
+      ["decrement", 30, -30],
+    ] as const) {
+      const before = await balance(keyId);
+      let answer: unknown;
+      const taken = await contend(key, async () => {
+        answer = await data("keys.updateCredits", { keyId, operation, value });
+      });
+      expect(taken).toBe(1);
+      expect(answer).toEqual({ remaining: before - 1 + change });
+      expect(await balance(keyId)).toBe(before - 1 + change);
+    }
+  });
+
+  test("[keys §9] set replaces the balance that is there, whatever was spent before it", async () => {
+    const { keyId, key } = await createKey({ remaining: 1000, refill });
+    expect(await contend(key, () => data("keys.updateCredits", { keyId, operation: "set", value: 7 }))).toBe(1);
+    expect(await balance(keyId)).toBe(7);
+    expect(await contend(key, () => data("keys.updateKey", { keyId, credits: { remaining: 9 } }))).toBe(1);
+    expect(await balance(keyId)).toBe(9);
+    expect(await contend(key, () => data("keys.updateKey", { keyId, credits: { refill: null } }))).toBe(1);
+    expect(await balance(keyId)).toBe(8);
+  });
+
+  test("[keys §9] a decrement whose value is spent in between stops at 0", async () => {
+    const { keyId, key } = await createKey({ remaining: 5 });
+    let answer: unknown;
+    await contend(key, async () => {
+      answer = await data("keys.updateCredits", { keyId, operation: "decrement", value: 5 });
+    });
+    expect(answer).toEqual({ remaining: 0 });
+    expect(await balance(keyId)).toBe(0);
+  });
+
+  test("[keys §9] an increment that only fits because of what is spent in between is judged by the balance that was read", async () => {
+    const { keyId, key } = await createKey({ remaining: Number.MAX_SAFE_INTEGER - 1 });
+    await contend(key, () => data("keys.updateCredits", { keyId, operation: "increment", value: 1 }));
+    expect(await balance(keyId)).toBe(Number.MAX_SAFE_INTEGER - 1);
+  });
+
+  test("[keys §1.9] a refill that is due comes in once, also when the other node spends, and refills, in between", async () => {
+    const { keyId, key } = await createKey({ remaining: 10, refill });
+    clock.advance(DAY);
+    const taken = await contend(key, () => data("keys.updateCredits", { keyId, operation: "increment", value: 1000 }));
+    expect(await balance(keyId)).toBe(10 + 100 + 1000 - taken);
+    clock.advance(DAY);
+    const more = await contend(key, () => data("keys.verifyKey", { key, credits: { cost: 500 } }));
+    expect(await balance(keyId)).toBe(1110 - taken + 100 - 500 - more);
+  });
+});

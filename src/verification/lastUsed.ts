@@ -3,11 +3,12 @@ import type { Clock } from "../domain/clock.ts";
 /** Each key is written at most this often by one node. */
 const WRITE_EVERY_MS = 60_000;
 const FLUSH_EVERY_MS = 5_000;
-/** Writes of one flush; the rest follows with the next. */
-const FLUSH_AT_MOST = 500;
+/** Keys of one store write: few enough to end well within an operation's time. */
+const CHUNK = 500;
 
 /** When keys were used last, written behind the answers (verify §10). */
 export interface LastUsed {
+  /** Notes a use at `now` (Unix ms); earlier ones than the last change nothing. */
   readonly mark: (id: string, now: number) => void;
   readonly start: () => void;
   /** Writes all that is not written yet. */
@@ -15,47 +16,57 @@ export interface LastUsed {
 }
 
 interface Use {
+  readonly id: string;
   usedAt: number;
-  /** What the store has been told, and when (monotonic). */
-  writtenUse: number;
+  /** Used since it was written. */
+  dirty: boolean;
+  /** Monotonic ms. */
   writtenAt: number;
 }
 
 export interface LastUsedOptions {
   readonly clock: Clock;
+  /** Gets at most 500 keys. What it could not write is tried again. */
   readonly write: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly onError?: (error: unknown) => void;
 }
 
+/** Goes by the monotonic clock, so that a wall clock which is turned makes it neither write more often nor stop writing. */
 export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): LastUsed => {
   const uses = new Map<string, Use>();
-  /** Used since they were written. */
-  const dirty = new Map<string, Use>();
+  const dirty = new Set<Use>();
+  let forgotAt = clock.monotonic();
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
 
+  const isResting = ({ writtenAt }: Use, now: number): boolean => now - writtenAt < WRITE_EVERY_MS;
+
+  const writeChunk = async (chunk: readonly Use[], now: number): Promise<void> => {
+    const times = new Map(chunk.map(({ id, usedAt }) => [id, usedAt]));
+    await write(times);
+    for (const use of chunk) {
+      use.writtenAt = now;
+      // Used once more while it was written: that is for the next time.
+      if (use.usedAt !== times.get(use.id)) continue;
+      use.dirty = false;
+      dirty.delete(use);
+    }
+  };
+
+  /** Of a key that nobody uses any more nothing is kept. */
+  const forget = (now: number): void => {
+    if (now - forgotAt < WRITE_EVERY_MS) return;
+    forgotAt = now;
+    for (const [id, use] of uses) {
+      if (!use.dirty && !isResting(use, now)) uses.delete(id);
+    }
+  };
+
   const flush = async (all: boolean): Promise<void> => {
     const now = clock.monotonic();
-    const times = new Map<string, number>();
-    const written: Use[] = [];
-    for (const [id, use] of dirty) {
-      if (!all && now - use.writtenAt < WRITE_EVERY_MS) continue;
-      times.set(id, use.usedAt);
-      written.push(use);
-      if (times.size === FLUSH_AT_MOST) break;
-    }
-    if (times.size > 0) {
-      await write(times);
-      for (const [id, use] of [...times.keys()].map((each, i) => [each, written[i] as Use] as const)) {
-        use.writtenUse = times.get(id) ?? use.writtenUse;
-        use.writtenAt = now;
-        if (use.usedAt === use.writtenUse) dirty.delete(id);
-      }
-      if (times.size === FLUSH_AT_MOST) return flush(all);
-    }
-    for (const [id, use] of uses) {
-      if (!dirty.has(id) && now - use.writtenAt >= WRITE_EVERY_MS) uses.delete(id);
-    }
+    const due = [...dirty].filter((use) => all || !isResting(use, now));
+    for (let from = 0; from < due.length; from += CHUNK) await writeChunk(due.slice(from, from + CHUNK), now);
+    forget(now);
   };
 
   const schedule = (): void => {
@@ -70,11 +81,15 @@ export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): Last
     mark: (id, now) => {
       let use = uses.get(id);
       if (use === undefined) {
-        use = { usedAt: now, writtenUse: 0, writtenAt: Number.NEGATIVE_INFINITY };
+        use = { id, usedAt: now, dirty: false, writtenAt: Number.NEGATIVE_INFINITY };
         uses.set(id, use);
+      } else {
+        if (now <= use.usedAt) return;
+        use.usedAt = now;
       }
-      use.usedAt = now;
-      dirty.set(id, use);
+      if (use.dirty) return;
+      use.dirty = true;
+      dirty.add(use);
     },
     start: schedule,
     stop: async () => {

@@ -1,3 +1,4 @@
+import { foldCase } from "../domain/foldCase.ts";
 import { notDeleted } from "./audited.ts";
 import { type Collection, containsText, type Filter, type OperationOptions } from "./collection.ts";
 import type { AuditedDocument } from "./documents.ts";
@@ -18,12 +19,12 @@ export interface Page<D> {
   readonly next: string | undefined;
 }
 
-/** How texts are stored to be searched: lower-cased, one per line. */
+/** A capital letter occurs in no folded text, so no search reaches from one text into the next. */
+const SEPARATOR = "X";
+
+/** How texts are stored to be searched: without letter case, one after the other. */
 export const searchText = (...texts: readonly (string | undefined)[]): string =>
-  texts
-    .filter((text) => text !== undefined)
-    .join("\n")
-    .toLowerCase();
+  texts.flatMap((text) => (text === undefined ? [] : foldCase(text))).join(SEPARATOR);
 
 /**
  * One page of the live documents, ascending by id; one more is read to know whether there is a next one. Objects that
@@ -35,7 +36,7 @@ export const readPage = async <D extends AuditedDocument & { readonly search?: s
   { limit, cursor, search = "" }: PageRequest,
   options: OperationOptions,
 ): Promise<Page<D>> => {
-  const wanted = search.trim().toLowerCase();
+  const wanted = foldCase(search.trim());
   const fields: Filter<AuditedDocument & { readonly search?: string }> = {
     ...notDeleted,
     ...(cursor === "" ? {} : { _id: { $gte: cursor } }),

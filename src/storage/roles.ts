@@ -1,3 +1,4 @@
+import { foldCase } from "../domain/foldCase.ts";
 import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type RoleDocument, WORKSPACE_ID } from "./documents.ts";
@@ -29,14 +30,21 @@ export interface RolesRepository {
 }
 
 /** How role names compare where letter case is no matter (permissions §1). */
-export const nameKey = (name: string): string => name.toLowerCase();
+export const nameKey: (name: string) => string = foldCase;
 
 /** What of a role is searched (permissions §1). */
 export const roleSearch = ({ id, name, description }: Pick<NewRole, "id" | "name" | "description">): string =>
   searchText(id, name, description);
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createRolesRepository = (store: Store, announce: (ids: readonly string[]) => void): RolesRepository => {
+/**
+ * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
+ * @param moveEvents see `createModify`.
+ */
+export const createRolesRepository = (
+  store: Store,
+  announce: (ids: readonly string[]) => void,
+  moveEvents?: () => Promise<void>,
+): RolesRepository => {
   const roles = store.collection("roles");
 
   const findManyByName: RolesRepository["findManyByName"] = (names, options) =>
@@ -67,7 +75,7 @@ export const createRolesRepository = (store: Store, announce: (ids: readonly str
         async () => (await findManyByName([role.name], options))[0] ?? null,
         () => insert(role, now, events, options),
       ),
-    modify: createModify(roles, announce),
+    modify: createModify(roles, announce, moveEvents),
     delete: async (roleId, now, events, options) => {
       try {
         const update = { $set: { deletedAt: now, erased: true }, $unset: { nameKey: "", search: "" } } as const;

@@ -1,4 +1,4 @@
-import { newDocument, notDeleted, withEvents } from "./audited.ts";
+import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type IdentityDocument, type StoredRatelimit, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
@@ -33,13 +33,29 @@ export interface IdentitiesRepository {
     options?: OperationOptions,
   ) => Promise<IdentityDocument>;
   readonly modify: Modify<IdentityDocument>;
-  /** Deletes for good and frees the externalId; the keys keep the id of what is gone. False when it already was. */
-  readonly delete: (identityId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  /**
+   * Deletes for good and frees the externalId; the keys keep the id of what is gone. False when it already was.
+   * @param eventsOf the events of deleting the identity as it is by then
+   */
+  readonly delete: (
+    identityId: string,
+    now: number,
+    eventsOf: (identity: IdentityDocument) => readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<boolean>;
 }
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createIdentitiesRepository = (store: Store, announce: (ids: readonly string[]) => void): IdentitiesRepository => {
+/**
+ * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
+ * @param moveEvents see `createModify`.
+ */
+export const createIdentitiesRepository = (
+  store: Store,
+  announce: (ids: readonly string[]) => void,
+  moveEvents?: () => Promise<void>,
+): IdentitiesRepository => {
   const identities = store.collection("identities");
+  const modify = createModify(identities, announce, moveEvents);
 
   const findByExternalId: IdentitiesRepository["findByExternalId"] = (externalId, options) =>
     identities.findOne({ workspaceId: WORKSPACE_ID, externalId, ...notDeleted }, options);
@@ -67,19 +83,10 @@ export const createIdentitiesRepository = (store: Store, announce: (ids: readonl
         () => findByExternalId(identity.externalId, options),
         () => insert(identity, now, events, options),
       ),
-    modify: createModify(identities, announce),
-    delete: async (identityId, now, events, options) => {
-      try {
-        const update = { $set: { deletedAt: now, erased: true }, $unset: { externalId: "", search: "" } } as const;
-        const result = await identities.updateOne(
-          { _id: identityId, ...notDeleted },
-          withEvents<IdentityDocument>(update, events),
-          options,
-        );
-        return result.matchedCount === 1;
-      } finally {
-        announce([identityId]);
-      }
+    modify,
+    delete: async (identityId, now, eventsOf, options) => {
+      const update = { $set: { deletedAt: now, erased: true }, $unset: { externalId: "", search: "" } } as const;
+      return (await modify(identityId, (identity) => ({ update, events: eventsOf(identity) }), options)) !== null;
     },
   };
 };

@@ -1,6 +1,7 @@
 import type { DeleteIdentityRequestSchema, DeleteIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import type { AuditEvent, IdentityDocument } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
@@ -16,13 +17,15 @@ export const deleteIdentity =
   }): Procedure<typeof DeleteIdentityRequestSchema, typeof DeleteIdentityResponseSchema> =>
   async ({ identity }, call) => {
     requirePermissions(call.caller, ["identity.delete_identity", "*"]);
-    const { _id, externalId, ratelimits } = await findIdentity(identities, identity, call);
+    const { _id } = await findIdentity(identities, identity, call);
     const source = auditSource(call);
-    const target = resource("identity", _id, externalId);
-    const events = [
-      auditEvent(source, "identity.delete", `Deleted identity ${externalId}`, target),
-      ...ratelimitEvents(source, target, ratelimits, []),
-    ];
-    if (!(await identities.delete(_id, call.receivedAt, events, call))) throw identityNotFound(identity);
+    const eventsOf = ({ externalId, ratelimits }: IdentityDocument): AuditEvent[] => {
+      const target = resource("identity", _id, externalId);
+      return [
+        auditEvent(source, "identity.delete", `Deleted identity ${externalId}`, target),
+        ...ratelimitEvents(source, target, ratelimits, []),
+      ];
+    };
+    if (!(await identities.delete(_id, call.receivedAt, eventsOf, call))) throw identityNotFound(identity);
     return { data: {} };
   };

@@ -11,7 +11,11 @@ import { showIdentity } from "../keys/keyObject.ts";
 import { findIdentity, identityNotFound } from "./findIdentity.ts";
 import { ratelimitEvents } from "./ratelimitEvents.ts";
 
-/** Replaces what is given, `meta` and `ratelimits` each as a whole, and keeps the rest (identities: updateIdentity). */
+/** Whether two states of an identity show the same; the order of limits counts. */
+const isSame = (a: IdentityDocument, b: IdentityDocument): boolean =>
+  (a.meta ?? "{}") === (b.meta ?? "{}") && JSON.stringify(a.ratelimits) === JSON.stringify(b.ratelimits);
+
+/** Replaces what is given, `meta` and `ratelimits` each as a whole, and keeps the rest; writes nothing when nothing changes (identities: updateIdentity). */
 export const updateIdentity =
   ({
     identities,
@@ -29,7 +33,7 @@ export const updateIdentity =
         ...(meta === undefined ? {} : { meta: storeMeta(meta) }),
         ...(ratelimits === undefined ? {} : { ratelimits: storeRatelimits(ratelimits.values, current.ratelimits, now) }),
       };
-      if (meta === undefined && ratelimits === undefined) return undefined;
+      if (isSame(current, after)) return undefined;
       const source = auditSource(call);
       const target = resource("identity", current._id, current.externalId);
       const events = [

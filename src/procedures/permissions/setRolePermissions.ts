@@ -23,10 +23,13 @@ export const setRolePermissions =
 
     const ids = granted.map((permission) => permission._id);
     const known = new Map((await permissions.findMany(found.permissionIds, call)).map(({ _id, slug }) => [_id, slug]));
+    // Its connection went with a permission that was deleted (permissions §5): that is no change any more.
+    const settled = new Set([...ids, ...found.permissionIds.filter((id) => !known.has(id))]);
     const source = auditSource(call);
     const decide = (role: RoleDocument): Change<RoleDocument> | undefined => {
-      const added = granted.filter(({ _id }) => !role.permissionIds.includes(_id));
-      const removed = role.permissionIds.filter((id) => !ids.includes(id));
+      const held = new Set(role.permissionIds);
+      const added = granted.filter(({ _id }) => !held.has(_id));
+      const removed = role.permissionIds.filter((id) => !settled.has(id));
       if (added.length === 0 && removed.length === 0) return undefined;
       const target = resource("role", role._id, role.name);
       const events = [

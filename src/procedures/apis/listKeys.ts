@@ -1,5 +1,6 @@
 import type { ListKeysRequestSchema, ListKeysResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import { ServiceError } from "../../domain/errors.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import type { Procedure } from "../call.ts";
 import { decryptKey } from "../keys/decryptKey.ts";
@@ -27,12 +28,18 @@ export const listKeys =
 
     const owner = identity === undefined ? { apiId } : { apiId, identityId: identity._id };
     const page = await deps.keys.list(owner, readPageRequest(request), call);
-    const data = await Promise.all(
+    const shown = await Promise.all(
       page.items.map(async (key) => {
-        const shown = await keyObject(deps, withDueRefills(key, call.receivedAt), call);
-        if (!keyRing || !key.encrypted) return shown;
-        return { ...shown, plaintext: await decryptKey({ ...deps, keyRing }, key, call) };
+        const item = await keyObject(deps, withDueRefills(key, call.receivedAt), call);
+        if (!keyRing || !key.encrypted) return [item];
+        try {
+          return [{ ...item, plaintext: await decryptKey({ ...deps, keyRing }, key, call) }];
+        } catch (error) {
+          // Deleted since the page was read: deleted keys are not listed, and their secrets not handed out.
+          if (error instanceof ServiceError && error.reason === "key_not_found") return [];
+          throw error;
+        }
       }),
     );
-    return { data, pagination: showPagination(page) };
+    return { data: shown.flat(), pagination: showPagination(page) };
   };

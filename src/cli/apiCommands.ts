@@ -34,11 +34,15 @@ const protect: Command = {
     const [apiId = ""] = positionals;
     const on = values.off !== true;
     return withAnnouncingStore(context, async (store, announce) => {
+      const apis = createApisRepository(store, announce);
+      const api = await apis.find(apiId);
+      if (api === null) throw new Error(`the API ${apiId} does not exist`);
       const source = systemSource(context.clock);
       const display = on ? `Protected API ${apiId} against deletion` : `Lifted the deletion protection of API ${apiId}`;
-      const event = auditEvent(source, "api.update", display, resource("api", apiId));
-      const found = await createApisRepository(store, announce).protect(apiId, on, source.now, [event]);
-      if (!found) throw new Error(`the API ${apiId} does not exist`);
+      const event = auditEvent(source, "api.update", display, resource("api", apiId, api.name));
+      // What is so already is no change, and leaves no event (protocol §11).
+      if ((api.protected ?? false) !== on && !(await apis.protect(apiId, on, source.now, [event])))
+        throw new Error(`the API ${apiId} does not exist`);
       context.complain(`${display}.`);
     });
   },

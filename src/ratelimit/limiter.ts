@@ -194,8 +194,10 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
         call.claims.push({ counter, limit, cost, earlier, call, grant: undefined });
       }
       const grants: Grant[] = [];
-      for (const claim of call.claims) {
-        claim.grant = judge.decideNow(claim, now);
+      for (const [i, claim] of call.claims.entries()) {
+        // Of claims on one counter the later ones wait for the earlier ones.
+        const isBehind = claim.earlier > 0 && call.claims.slice(0, i).some((other) => other.counter === claim.counter && !other.grant);
+        claim.grant = isBehind ? undefined : judge.decideNow(claim, now);
         if (claim.grant) grants.push(claim.grant);
       }
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);

@@ -73,6 +73,68 @@ describe("one node", () => {
     );
   });
 
+  const entry = fc.record({
+    key: fc.constantFrom("a", "b"),
+    limit: fc.constantFrom(0, 1, 3, 10, 60),
+    cost: fc.constantFrom(0, 1, 1, 2, 5, 30),
+  });
+  /** Calls may ask one counter several times: entry i is judged after the costs of those before it (ratelimit §7). */
+  const batches = fc.array(fc.array(entry, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 30 });
+  const judge = (used: Map<string, number>, entries: readonly { key: string; limit: number; cost: number }[]) => {
+    const before = new Map(used);
+    const judged = entries.map(({ key, limit, cost }) => {
+      const earlier = used.get(key) ?? 0;
+      used.set(key, earlier + cost);
+      return { fits: earlier + cost <= limit, spent: limit - earlier - cost, unspent: limit - earlier };
+    });
+    const passed = judged.every(({ fits }) => fits);
+    if (!passed) for (const { key } of entries) used.set(key, before.get(key) ?? 0);
+    const results = judged.map(({ fits, spent, unspent }) => ({ passed: fits, remaining: fits ? (passed ? spent : unspent) : 0 }));
+    return { passed, results };
+  };
+
+  test("[ratelimit §7] one call after the other, each entry passes and has left what the contract says", async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, async (calls) => {
+        vi.setSystemTime(START);
+        const limiter = limiterOn(simulatedCounters({ latency: () => 0 }));
+        const used = new Map<string, number>();
+        for (const entries of calls) {
+          const decision = await limiter.check(
+            entries.map((each): Check => ({ ...each, duration: MONTH })),
+            Date.now(),
+          );
+          expect(decision).toMatchObject(judge(used, entries));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("[ratelimit §7] calls in parallel that ask a counter several times pass exactly as one after the other, and none waits for itself", async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, fc.array(fc.nat({ max: 30 }), { minLength: 1 }), latencies, async (calls, times, delays) => {
+        vi.setSystemTime(START);
+        const limiter = limiterOn(simulatedCounters({ latency: cycle(delays, 0) }));
+        // Peeks are judged at any moment of their call, and so not in the order of arrival.
+        const spending = calls.map((entries) => entries.filter(({ cost }) => cost > 0)).filter(({ length }) => length > 0);
+        const ordered = spending.map((entries, i) => ({ entries, at: times[i % times.length] ?? 0 })).sort((a, b) => a.at - b.at);
+        const running = ordered.map(async ({ entries, at }) => {
+          await elapse(at);
+          return limiter.check(
+            entries.map((each): Check => ({ ...each, duration: MONTH })),
+            Date.now(),
+          );
+        });
+        await vi.advanceTimersByTimeAsync(10_000);
+        const decisions = await Promise.all(running);
+        const used = new Map<string, number>();
+        expect(decisions.map(({ passed }) => passed)).toEqual(ordered.map(({ entries }) => judge(used, entries).passed));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   test("[ratelimit §3] parallel calls that pass see distinct remaining values, each once", async () => {
     await fc.assert(
       fc.asyncProperty(

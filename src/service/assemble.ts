@@ -72,10 +72,10 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
 
   const { announce } = feed;
   const apis = createApisRepository(store, announce);
-  const keys = createKeysRepository(store, announce);
-  const identities = createIdentitiesRepository(store, announce);
+  const keys = createKeysRepository(store, announce, auditMover.run);
+  const identities = createIdentitiesRepository(store, announce, auditMover.run);
   const permissions = createPermissionsRepository(store, announce);
-  const roles = createRolesRepository(store, announce);
+  const roles = createRolesRepository(store, announce, auditMover.run);
   const rootKeys = createRootKeysRepository(store, announce);
   const namespaces = createNamespacesRepository(store, announce);
   const overrides = createOverridesRepository(store, announce);

@@ -50,8 +50,15 @@ export const balanceOf = ({ remaining, refilledAt }: KeyDocument): Filter<KeyDoc
   refilledAt: refilledAt ?? { $exists: false },
 });
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createKeysRepository = (store: Store, announce: (ids: readonly string[]) => void): KeysRepository => {
+/**
+ * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
+ * @param moveEvents see `createModify`.
+ */
+export const createKeysRepository = (
+  store: Store,
+  announce: (ids: readonly string[]) => void,
+  moveEvents?: () => Promise<void>,
+): KeysRepository => {
   const keys = store.collection("keys");
 
   const find: KeysRepository["find"] = (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options);
@@ -95,7 +102,7 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
         if (key.hash !== undefined) announce([hashTag(key.hash)]);
       }
     },
-    modify: createModify(keys, announce),
+    modify: createModify(keys, announce, moveEvents),
     recordEvents: async (keyId, events, options) => {
       const result = await keys.updateOne({ _id: keyId, ...notDeleted }, withEvents<KeyDocument>({}, events), options);
       return result.matchedCount === 1;

@@ -1,11 +1,17 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { notDeleted, withEvents } from "./audited.ts";
 import type { Collection, Filter, OperationOptions, Update } from "./collection.ts";
 import type { AuditEvent, AuditedDocument } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { createKeyedMutex } from "./keyedMutex.ts";
 
-/** Each failed attempt means that another node changed the document. */
+/** Each failed attempt means that another node changed the document, or that its events had to be moved first. */
 const ATTEMPTS = 100;
+
+/** Events that may wait in a document before it is changed. One change adds up to 2000 of them, a megabyte. */
+const MOST_PENDING = 500;
+/** Bounds of one wait for the audit log: another node may be the one that moves events. */
+const RELIEF_MS = { least: 50, most: 1000 };
 
 /** A document whose changes are serialised by counting them. */
 export type Revised = AuditedDocument & { readonly revision: number };
@@ -26,9 +32,21 @@ export interface Change<D> {
  */
 export type Modify<D> = (id: string, decide: (document: D) => Change<D> | undefined, options?: OperationOptions) => Promise<D | null>;
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createModify = <D extends Revised>(collection: Collection<D>, announce: (ids: readonly string[]) => void): Modify<D> => {
+/**
+ * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
+ * @param moveEvents see `AuditMover.run`: asked for when the events of a document pile up, which then waits; it would
+ * grow until the store refuses it.
+ */
+export const createModify = <D extends Revised>(
+  collection: Collection<D>,
+  announce: (ids: readonly string[]) => void,
+  moveEvents: () => Promise<void> = () => Promise.resolve(),
+): Modify<D> => {
   const mutex = createKeyedMutex();
+  const relief = async (): Promise<void> => {
+    const moved = moveEvents().catch(() => undefined);
+    await Promise.all([sleep(RELIEF_MS.least), Promise.race([moved, sleep(RELIEF_MS.most)])]);
+  };
   // The compiler cannot see that the fields of Revised are fields of every D.
   const filterOf = (fields: Filter<Revised>): Filter<D> => fields as unknown as Filter<D>;
 
@@ -37,6 +55,10 @@ export const createModify = <D extends Revised>(collection: Collection<D>, annou
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const document = await collection.findOne(filterOf({ _id: id, ...notDeleted }), options);
         if (document === null) return null;
+        if ((document.outbox?.length ?? 0) > MOST_PENDING) {
+          await relief();
+          continue;
+        }
         const change = decide(document);
         if (change === undefined) return document;
         const { update, events, guard, voids = [] } = change;

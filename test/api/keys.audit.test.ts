@@ -166,3 +166,22 @@ everywhere((run) => {
     ]);
   });
 });
+
+everywhere(
+  (run) => {
+    test("[protocol §11] events that pile up in a key wait for the log to take them, and none is lost", async () => {
+      const stem = run.unique("pile");
+      const sets = ["a", "b"].map((set) => Array.from({ length: 300 }, (_, i) => `${stem}.${set}.${i}`));
+      const { keyId } = await run.createKey({ permissions: sets[0] });
+      await run.createKey({ permissions: sets[1] });
+      const name = run.unique("actor");
+      const rootKey = await run.api.createRootKey({ name });
+      for (const i of [1, 2, 3, 4, 5, 6]) await run.data("keys.updateKey", { keyId, permissions: sets[i % 2] }, rootKey);
+      // Each replaces 300 by 300; as many again may have been waiting before the last of them.
+      expect(await eventsBy(run.api.store, name)).toHaveLength(6 * 601);
+      const stored = await run.api.store.collection("keys").findOne({ _id: keyId });
+      expect(stored?.outbox?.length ?? 0).toBeLessThan(2 * 601);
+    });
+  },
+  ["v2"],
+);

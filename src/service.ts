@@ -8,7 +8,7 @@ import { RatelimitService } from "../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../gen/latchkey/v2/testing_pb.ts";
 import type { Config } from "./config.ts";
-import { type Clock, type SettableClock, systemClock } from "./domain/clock.ts";
+import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "./domain/clock.ts";
 import { createAdminServer } from "./rpc/admin.ts";
 import { createConnectEdge } from "./rpc/connect.ts";
 import { createDispatcher } from "./rpc/dispatch.ts";
@@ -70,7 +70,8 @@ export interface ServiceOverrides {
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
   const { testClock, clock = testClock ?? systemClock, log } = overrides;
   const events = createEvents(log);
-  const engine = overrides.store ?? (await openStore({ ...config, clock, mode: "server" }));
+  const engine =
+    overrides.store ?? (await openStore({ ...config, clock: testClock ? notAheadOfSystem(testClock) : clock, mode: "server" }));
   const metrics = createMetrics({ version, engine: engine.engine });
   const store = guardStore(meterStore(engine, { clock, metrics }), {
     clock,

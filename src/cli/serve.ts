@@ -63,6 +63,7 @@ export const serve: Command = {
     try {
       const urls = await service.start();
       releaseMemory();
+      if (testClock) events.testClockInUse();
       await announce(service, urls, config, events, context);
     } catch (error) {
       if (!isStopping) {

@@ -7,6 +7,7 @@ import { createKeyRing } from "../domain/keyRing.ts";
 import { createProcedures } from "../procedures/registry.ts";
 import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
+import { restartWhenSetBack } from "../ratelimit/restartable.ts";
 import { createAuthenticator } from "../rootKeys/authenticator.ts";
 import { createClientAddress } from "../rpc/clientAddress.ts";
 import type { Pipeline } from "../rpc/incomingCall.ts";
@@ -56,15 +57,16 @@ export interface Core {
 /** Wires repositories, engines and procedures. Nothing runs yet. */
 export const assemble = ({ config, clock, testClock, store, metrics, events }: AssembleOptions): Core => {
   const invalidations = createInvalidations(clock);
+  // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
+  const commonClock = testClock ? systemClock : clock;
   const feed = createChangesFeed({
-    // Nodes compare the times of their entries, so this is never a clock that somebody turns.
-    clock: testClock ? systemClock : clock,
+    clock: commonClock,
     invalidations,
     changes: createChangesRepository(store),
     onError: (error) => events.backgroundTaskFailed("changes feed", error),
   });
   const auditMover = createAuditMover({
-    clock,
+    clock: commonClock,
     auditLog: createAuditLogRepository(store),
     leases: createLeasesRepository(store),
     onError: (error) => events.backgroundTaskFailed("audit log", error),
@@ -80,12 +82,13 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
   const namespaces = createNamespacesRepository(store, announce);
   const overrides = createOverridesRepository(store, announce);
 
-  const limiter = createLimiter({
+  const plainLimiter = createLimiter({
     clock,
     counters: createCountersRepository(store),
     storeDown: config.ratelimitStoreDown,
     onDecision: metrics.ratelimit,
   });
+  const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: (error) => events.backgroundTaskFailed("last used", error) });
   const rootKeysLastUsed = createLastUsed({
     clock,

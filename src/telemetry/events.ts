@@ -11,6 +11,8 @@ export interface Events {
     readonly store: string;
     readonly version: string;
   }) => void;
+  /** The service was started with a clock that its callers can turn. */
+  readonly testClockInUse: () => void;
   readonly serviceStopping: (reason: string) => void;
   readonly serviceStopped: () => void;
   readonly firstRootKeyCreated: (facts: { readonly rootKeyId: string; readonly file: string }) => void;
@@ -41,6 +43,7 @@ export interface Events {
 
 export const createEvents = (log: Log): Events => ({
   serviceStarted: (facts) => log.info(facts, "service started"),
+  testClockInUse: () => log.warn("test clock in use: any root key can turn the time with testing.setTime"),
   serviceStopping: (reason) => log.info({ reason }, "service stopping"),
   serviceStopped: () => log.info("service stopped"),
   firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect } from "vitest";
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { type Config, loadConfig } from "../../src/config.ts";
-import { type Clock, systemClock } from "../../src/domain/clock.ts";
+import { type Clock, type SettableClock, systemClock } from "../../src/domain/clock.ts";
 import { createRootKey, type NewRootKey } from "../../src/rootKeys/rootKeys.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
@@ -32,14 +32,20 @@ export interface Api {
 
 export interface StartOptions {
   readonly clock?: Clock;
+  /** Instead of `clock`: one that `testing.setTime` turns. */
+  readonly testClock?: SettableClock;
   readonly env?: Record<string, string>;
   /** Instead of a fresh one. */
   readonly store?: Store;
 }
 
-export const startApi = async (engine: Engine, { clock = systemClock, env, store: given }: StartOptions = {}): Promise<Api> => {
-  const store = given ?? (await engine.open());
-  const service = await createService(testConfig(env), { clock, store, log: pino({ level: "silent" }) });
+export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
+  const { testClock, clock = testClock ?? systemClock, env, store = await engine.open() } = options;
+  const service = await createService(testConfig(env), {
+    ...(testClock ? { testClock } : { clock }),
+    store,
+    log: pino({ level: "silent" }),
+  });
   const { url, adminUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store, () => undefined);
   const makeRootKey = async (options: NewRootKey = {}): Promise<string> =>

@@ -30,7 +30,11 @@ export interface Change<D> {
  * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the document as it was
  * right before the change (what is not guarded may differ from what `decide` saw), or null when there is none (any more).
  */
-export type Modify<D> = (id: string, decide: (document: D) => Change<D> | undefined, options?: OperationOptions) => Promise<D | null>;
+export type Modify<D> = (
+  id: string,
+  decide: (document: D) => Change<D> | undefined | Promise<Change<D> | undefined>,
+  options?: OperationOptions,
+) => Promise<D | null>;
 
 /**
  * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
@@ -59,7 +63,7 @@ export const createModify = <D extends Revised>(
           await relief();
           continue;
         }
-        const change = decide(document);
+        const change = await decide(document);
         if (change === undefined) return document;
         const { update, events, guard, voids = [] } = change;
         const counted = withEvents<D>({ ...update, $inc: { ...update.$inc, revision: 1 } } as unknown as Update<D>, events);

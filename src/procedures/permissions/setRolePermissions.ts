@@ -1,7 +1,7 @@
 import type { SetRolePermissionsRequestSchema, SetRolePermissionsResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { RoleDocument } from "../../storage/documents.ts";
+import type { AuditEvent, PermissionDocument, RoleDocument } from "../../storage/documents.ts";
 import type { Change } from "../../storage/modify.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
@@ -22,35 +22,26 @@ export const setRolePermissions =
     const granted = await createMissingPermissions(permissions, resolved, call);
 
     const ids = granted.map((permission) => permission._id);
-    const known = new Map((await permissions.findMany(found.permissionIds, call)).map(({ _id, slug }) => [_id, slug]));
-    // Its connection went with a permission that was deleted (permissions §5): that is no change any more.
-    const settled = new Set([...ids, ...found.permissionIds.filter((id) => !known.has(id))]);
     const source = auditSource(call);
-    const decide = (role: RoleDocument): Change<RoleDocument> | undefined => {
-      const held = new Set(role.permissionIds);
+    const eventOf = (
+      event: "authorization.connect_role_and_permission" | "authorization.disconnect_role_and_permissions",
+      role: RoleDocument,
+      { _id, slug }: PermissionDocument,
+    ): AuditEvent => {
+      const did = event === "authorization.connect_role_and_permission" ? "Connected" : "Disconnected";
+      const resources = [resource("role", role._id, role.name), resource("permission", _id, slug)];
+      return auditEvent(source, event, `${did} role ${role.name} and permission ${slug}`, ...resources);
+    };
+    const decide = async (role: RoleDocument): Promise<Change<RoleDocument> | undefined> => {
+      const [held, wanted] = [new Set(role.permissionIds), new Set(ids)];
       const added = granted.filter(({ _id }) => !held.has(_id));
-      const removed = role.permissionIds.filter((id) => !settled.has(id));
+      const others = role.permissionIds.filter((id) => !wanted.has(id));
+      // A deleted one is not found: its connection went with it (permissions §5), that is no change any more.
+      const removed = others.length === 0 ? [] : await permissions.findMany(others, call);
       if (added.length === 0 && removed.length === 0) return undefined;
-      const target = resource("role", role._id, role.name);
       const events = [
-        ...removed.map((id) =>
-          auditEvent(
-            source,
-            "authorization.disconnect_role_and_permissions",
-            `Disconnected role ${role.name} and permission ${known.get(id) ?? id}`,
-            target,
-            resource("permission", id, known.get(id)),
-          ),
-        ),
-        ...added.map(({ _id, slug }) =>
-          auditEvent(
-            source,
-            "authorization.connect_role_and_permission",
-            `Connected role ${role.name} and permission ${slug}`,
-            target,
-            resource("permission", _id, slug),
-          ),
-        ),
+        ...removed.map((permission) => eventOf("authorization.disconnect_role_and_permissions", role, permission)),
+        ...added.map((permission) => eventOf("authorization.connect_role_and_permission", role, permission)),
       ];
       return { update: { $set: { permissionIds: ids, updatedAt: call.receivedAt } }, events };
     };

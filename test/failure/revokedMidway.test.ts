@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { systemSource } from "../../src/audit/auditEvent.ts";
+import { createChangesFeed } from "../../src/cache/changesFeed.ts";
+import { createInvalidations } from "../../src/cache/invalidations.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { updateRootKey } from "../../src/rootKeys/rootKeys.ts";
+import { createChangesRepository } from "../../src/storage/changes.ts";
+import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
+import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
+import type { Answer } from "../support/edges.ts";
+import { engines } from "../support/stores.ts";
+
+describe.each(engines)("on $name", (engine) => {
+  let api: Api;
+  beforeAll(async () => {
+    api = await startApi(engine);
+  });
+  afterAll(async () => {
+    await api.close();
+    await engine.close();
+  });
+
+  const call = (procedure: string, body: unknown, rootKey: string): Promise<Answer> => {
+    const [edge] = api.edges;
+    if (!edge) throw new Error("there is no edge");
+    return edge.call(procedure, body, rootKey);
+  };
+
+  /** Changes a root key as another process does, such as the command line. */
+  const changeElsewhere = async (rootKey: string, change: Parameters<typeof updateRootKey>[2]): Promise<void> => {
+    const feed = createChangesFeed({
+      clock: systemClock,
+      invalidations: createInvalidations(systemClock),
+      changes: createChangesRepository(api.store),
+    });
+    const rootKeys = createRootKeysRepository(api.store, feed.announce);
+    const [document] = (await rootKeys.list()).filter(({ end }) => rootKey.endsWith(end));
+    await updateRootKey(rootKeys, document?._id ?? "", change, systemSource(systemClock));
+    await feed.stop();
+  };
+
+  const callersUntil = (rootKey: string, key: string, refused: (answer: Answer) => boolean) => {
+    const callers = Array.from({ length: 8 }, async () => {
+      for (;;) {
+        const answer = await call("keys.verifyKey", { key }, rootKey);
+        if (refused(answer)) break;
+        expect(dataOf(answer).code).toBe("VALID");
+      }
+      // Once refused, always refused.
+      for (let i = 0; i < 10; i++) expect(refused(await call("keys.verifyKey", { key }, rootKey))).toBe(true);
+    });
+    return Promise.all(callers);
+  };
+
+  const verifiedKey = async (): Promise<{ key: string; rootKey: string }> => {
+    const { apiId } = dataOf(await call("apis.createApi", { name: "revoked" }, api.rootKey));
+    const { key } = dataOf(await call("keys.createKey", { apiId }, api.rootKey)) as { key: string };
+    return { key, rootKey: await api.createRootKey() };
+  };
+
+  test("[protocol §7] a root key that is revoked amid calls is let in until then, 401 from then on, and nothing else", async () => {
+    const { key, rootKey } = await verifiedKey();
+    const callers = callersUntil(rootKey, key, ({ status }) => status === 401);
+    await changeElsewhere(rootKey, { enabled: false });
+    await callers;
+    expectError(await call("keys.verifyKey", { key }, rootKey), 401, "unkey/authentication/key_disabled");
+    await changeElsewhere(rootKey, { enabled: true });
+    await vi.waitFor(async () => expect((await call("keys.verifyKey", { key }, rootKey)).status).toBe(200), { timeout: 10_000 });
+  });
+
+  test("[protocol §7] a root key that loses a permission amid calls is 403 from then on", async () => {
+    const { key, rootKey } = await verifiedKey();
+    const callers = callersUntil(rootKey, key, ({ status }) => status === 403);
+    await changeElsewhere(rootKey, { permissions: ["api.*.read_key"] });
+    await callers;
+    expectError(await call("keys.verifyKey", { key }, rootKey), 403, "unkey/authorization/insufficient_permissions");
+  });
+});

@@ -7,6 +7,7 @@ import { createRootKey, type NewRootKey } from "../../src/rootKeys/rootKeys.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
 import type { Store } from "../../src/storage/store.ts";
+import type { Log } from "../../src/telemetry/log.ts";
 import { type Answer, type Edge, openEdges } from "./edges.ts";
 import type { Engine } from "./stores.ts";
 
@@ -37,14 +38,16 @@ export interface StartOptions {
   readonly env?: Record<string, string>;
   /** Instead of a fresh one. */
   readonly store?: Store;
+  /** Instead of one that is silent. */
+  readonly log?: Log;
 }
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
-  const { testClock, clock = testClock ?? systemClock, env, store = await engine.open() } = options;
+  const { testClock, clock = testClock ?? systemClock, env, store = await engine.open(), log = pino({ level: "silent" }) } = options;
   const service = await createService(testConfig(env), {
     ...(testClock ? { testClock } : { clock }),
     store,
-    log: pino({ level: "silent" }),
+    log,
   });
   const { url, adminUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store, () => undefined);

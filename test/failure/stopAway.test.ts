@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Api, dataOf, startApi } from "../support/api.ts";
+import { type BreakableStore, outages } from "./outages.ts";
+
+/** How long running calls may take to end (issue), in milliseconds. */
+const GRACE = 30_000;
+
+describe.each(outages)("while $name", (outage) => {
+  let place: BreakableStore;
+  let api: Api;
+  beforeEach(async () => {
+    place = await outage.open();
+    api = await startApi(outage.engine, { store: place.store });
+  });
+  afterEach(async () => {
+    place.repair();
+    await api.close();
+    await place.close();
+  });
+
+  test("[issue] the service stops all the same, and every call that ran has its answer", async () => {
+    const [edge] = api.edges;
+    const call = async (procedure: string, body: unknown) => edge?.call(procedure, body, api.rootKey);
+    const limit = { namespace: "stopping", identifier: "user", limit: 1_000, duration: 60_000 };
+    const made = await call("apis.createApi", { name: "stopping" });
+    if (!made) expect.unreachable("there is no edge");
+    const { apiId } = dataOf(made);
+    // Budget is held, events and changes wait to be written.
+    for (let i = 0; i < 30; i++) await call("ratelimit.limit", limit);
+    place.breakDown();
+    const running = Promise.all(
+      [call("keys.createKey", { apiId }), call("apis.getApi", { apiId }), call("ratelimit.limit", { ...limit, cost: 900 })].map(
+        async (answer) => (await answer)?.status,
+      ),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const started = performance.now();
+    await api.service.stop();
+    expect(performance.now() - started).toBeLessThan(GRACE);
+    expect(await running).toEqual([503, 503, 200]);
+  });
+});

@@ -49,7 +49,7 @@ describe("the service after kill -9, on the embedded store", () => {
     }
   };
 
-  test("[issue] loses no acknowledged write, leaves nothing half done, and has an event for exactly each change", async () => {
+  test("[design §3] loses no acknowledged write, leaves nothing half done, and has an event for exactly each change", async () => {
     // Moments within the first calls, amid the first moves of events, and later.
     for (const [round, kills] of [3, 40, 250, 600].entries()) {
       let acknowledgements = 0;
@@ -73,7 +73,7 @@ describe("the service after kill -9, on the embedded store", () => {
     }
   });
 
-  test("[issue] no acknowledged spend of credits is lost, and none is spent that nobody asked for", async () => {
+  test("[verify §11] no acknowledged spend of credits is lost, and none is spent that nobody asked for", async () => {
     const { key, keyId, spent, unanswered } = await (async () => {
       const result = { key: "", keyId: "", spent: 0, unanswered: 0 };
       await running(async (call, service) => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { type BreakableStore, outages } from "./outages.ts";
 
-/** How long running calls may take to end (issue), in milliseconds. */
+/** How long running calls may take to end, in milliseconds. */
 const GRACE = 30_000;
 
 describe.each(outages)("while $name", (outage) => {
@@ -18,7 +18,7 @@ describe.each(outages)("while $name", (outage) => {
     await place.close();
   });
 
-  test("[issue] the service stops all the same, and every call that ran has its answer", async () => {
+  test("[protocol §9] the service stops all the same, and every call that ran has its answer", async () => {
     const [edge] = api.edges;
     const call = async (procedure: string, body: unknown) => edge?.call(procedure, body, api.rootKey);
     const limit = { namespace: "stopping", identifier: "user", limit: 1_000, duration: 60_000 };

@@ -6,7 +6,7 @@ import { type BreakableStore, outages } from "./outages.ts";
 import { createShiftedClock, type ShiftedClock } from "./shiftedClock.ts";
 
 const MONTH = 2_592_000_000;
-/** Bounds of the issue, in milliseconds. */
+/** Milliseconds. */
 const ANSWERED_WITHIN = 5_000;
 const SERVED_FOR = 30_000;
 

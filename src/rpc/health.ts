@@ -20,13 +20,25 @@ export interface HealthService {
 export const createHealthService = (services: readonly DescService[]): HealthService => {
   const known = new Set(["", ...services.map((service) => service.typeName)]);
   let state: ServingState = "starting";
-  let changed = Promise.withResolvers<void>();
+  const waiting = new Set<() => void>();
   const draining = new AbortController();
 
   const statusOf = (service: string): Status => {
     if (!known.has(service)) return Status.SERVICE_UNKNOWN;
     return state === "serving" ? Status.SERVING : Status.NOT_SERVING;
   };
+
+  /** Resolves at the next change, or when nobody listens any more. */
+  const nextChange = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = () => {
+        waiting.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      waiting.add(wake);
+      signal.addEventListener("abort", wake);
+    });
 
   return {
     implementation: {
@@ -36,15 +48,14 @@ export const createHealthService = (services: readonly DescService[]): HealthSer
         return { status };
       },
       watch: async function* ({ service }, { signal }) {
-        const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
         let last: Status | undefined;
         while (!signal.aborted) {
           const status = statusOf(service);
-          const next = changed.promise;
-          if (status !== last) yield { status };
-          last = status;
-          if (state === "draining") return;
-          await Promise.race([next, aborted]);
+          if (status !== last) {
+            last = status;
+            yield { status };
+          } else if (state === "draining") return;
+          else await nextChange(signal);
         }
       },
     },
@@ -53,8 +64,7 @@ export const createHealthService = (services: readonly DescService[]): HealthSer
       if (state === "draining") return;
       state = next;
       if (state === "draining") draining.abort();
-      changed.resolve();
-      changed = Promise.withResolvers<void>();
+      for (const wake of [...waiting]) wake();
     },
   };
 };

@@ -17,8 +17,9 @@ export const callTimeout = 60_000;
 export const keepAliveTimeout = 75_000;
 /** Silence on an HTTP/1.1 connection while a call runs or its answer is sent; above `callTimeout` on purpose. */
 export const inactivityTimeout = 120_000;
-/** An HTTP/2 connection without any frame for so long is asked to go (GOAWAY); its streams may finish. */
-export const sessionIdleTimeout = 300_000;
+/** How often HTTP/2 connections are looked at, and after how many looks without movement one is asked to go: 5 minutes. */
+export const sessionCheckInterval = 15_000;
+export const silentSessionChecks = 20;
 /** TCP keep-alive probes start after this; they end connections whose other end vanished. */
 export const probeDelay = 60_000;
 

@@ -61,12 +61,18 @@ export const createReflectionService = (services: readonly DescService[], draini
 
   /** The requests as they come, until draining begins. */
   async function* untilDraining<T>(requests: AsyncIterable<T>): AsyncGenerator<T> {
-    const ended = new Promise<undefined>((resolve) => draining.addEventListener("abort", () => resolve(undefined), { once: true }));
-    const iterator = requests[Symbol.asyncIterator]();
-    while (!draining.aborted) {
-      const next = await Promise.race([iterator.next(), ended]);
-      if (next === undefined || next.done) return;
-      yield next.value;
+    const { promise: ended, resolve } = Promise.withResolvers<undefined>();
+    const end = () => resolve(undefined);
+    draining.addEventListener("abort", end);
+    try {
+      const iterator = requests[Symbol.asyncIterator]();
+      while (!draining.aborted) {
+        const next = await Promise.race([iterator.next(), ended]);
+        if (next === undefined || next.done) return;
+        yield next.value;
+      }
+    } finally {
+      draining.removeEventListener("abort", end);
     }
   }
 

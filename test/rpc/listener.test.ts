@@ -145,6 +145,30 @@ describe("[protocol §5] input that is no HTTP", () => {
     expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200);
   });
 
+  test("HTTP/2 streams that are opened and reset in the first bytes do not keep their connection", async () => {
+    await using edges = await startEdges();
+    const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
+      const head = Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, stream]);
+      return Buffer.concat([head, payload]);
+    };
+    const literal = (...fields: string[]) =>
+      Buffer.concat([Buffer.from([0]), ...fields.flatMap((text) => [Buffer.from([text.length]), Buffer.from(text)])]);
+    const fields = [literal(":method", "POST"), literal(":scheme", "http"), literal(":authority", "x"), literal(":path", "/x")];
+    const [settings, headers, reset, goaway] = [4, 1, 3, 7];
+    const connection = await openRaw(edges.port);
+    await connection.send(
+      Buffer.concat([
+        Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        frame(settings, 0, 0, Buffer.alloc(0)),
+        frame(headers, 4, 1, Buffer.concat(fields)),
+        frame(reset, 0, 1, Buffer.alloc(4)),
+        frame(goaway, 0, 0, Buffer.alloc(8)),
+      ]),
+    );
+    connection.socket.end();
+    await connection.ended;
+  });
+
   test("over HTTP/2 too large a header list resets its stream, nothing else", async () => {
     await using edges = await startEdges();
     const session = connectHttp2(edges.url);
@@ -226,66 +250,5 @@ describe("[protocol §9] clients that are slow", () => {
     const response = parseResponse(text);
     expect(response.status).toBe(408);
     expect(JSON.parse(response.body).error).toMatchObject({ title: "Request Timeout", status: 408, errors: [] });
-  });
-});
-
-describe("[protocol §9] stopping", () => {
-  const request = (body = '{"key":"sk_1"}') =>
-    `POST /v2/keys.verifyKey HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-
-  test("idle connections close at once, running calls finish with Connection: close and GOAWAY, new ones are refused", async () => {
-    const gate = Promise.withResolvers<object>();
-    await using edges = await startEdges({ invoke: () => gate.promise });
-    const silent = await openRaw(edges.port);
-    const idle = await openRaw(edges.port);
-    await idle.send(liveness);
-    await idle.until(/\}$/);
-    const running = await openRaw(edges.port);
-    await running.send(request());
-    const session = connectHttp2(edges.url);
-    const stream = session.request({
-      ":method": "POST",
-      ":path": "/v2/keys.verifyKey",
-      authorization: "Bearer x",
-      "content-type": "application/json",
-    });
-    stream.end('{"key":"sk_1"}');
-    while (edges.invocations.length < 2) await new Promise((resolve) => setImmediate(resolve));
-
-    const goaway = once(session, "goaway");
-    const stopped = edges.listener.stop();
-    await Promise.all([silent.ended, idle.ended, goaway]);
-    await expect(openRaw(edges.port)).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    const response = once(stream, "response");
-    gate.resolve({ data: { valid: true, code: 1 } });
-    const { text } = await running.ended;
-    expect(parseResponse(text).status).toBe(200);
-    expect(parseResponse(text).headers.get("connection")).toBe("close");
-    expect((await response)[0][":status"]).toBe(200);
-    stream.resume();
-    await stopped;
-  });
-
-  test("calls that do not finish in time are cut off and their signals aborted", async () => {
-    const aborted = Promise.withResolvers<unknown>();
-    await using edges = await startEdges({
-      invoke: ({ call }) => {
-        call.signal.addEventListener("abort", () => aborted.resolve(call.signal.reason));
-        return new Promise(() => undefined);
-      },
-    });
-    const running = await openRaw(edges.port);
-    await running.send(request());
-    while (edges.invocations.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    await edges.listener.stop(10);
-    expect(await aborted.promise).toMatchObject({ reason: "client_closed_request" });
-    expect((await running.ended).text).toBe("");
-  });
-
-  test("stopping again waits for the same end", async () => {
-    await using edges = await startEdges();
-    const [first, second] = [edges.listener.stop(), edges.listener.stop()];
-    await Promise.all([first, second]);
-    expect(first).toBe(second);
   });
 });

@@ -1,7 +1,9 @@
-import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { isGone } from "../http2Stream.ts";
 import * as limits from "../limits.ts";
 import type { RequestHandler } from "../listener.ts";
+import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
 export interface Http2Side {
@@ -27,20 +29,40 @@ const createHttp2Server = (): Http2Server =>
     streamResetRate: limits.streamResetRate,
   });
 
+/**
+ * Lets go of streams as soon as they have served. One that was reset in the same bytes that opened it, the first of its
+ * connection, is closed before anybody saw it, and node would keep it, and with it the connection, for ever. And what
+ * nobody read of a request is swallowed once its answer is out, for node destroys no stream with input left.
+ */
+const tidy = (stream: ServerHttp2Stream): void => {
+  if (stream.closed) stream.destroy();
+  else stream.once("finish", () => stream.resume());
+};
+
+/** A request that was taken back before it could be looked at is not looked at. */
+const unlessGone =
+  (handler: RequestHandler): RequestHandler =>
+  (req, res) => {
+    if (!isGone(res)) handler(req, res);
+  };
+
 export const createHttp2Side = (handler: RequestHandler): Http2Side => {
-  const sessions = new Set<ServerHttp2Session>();
+  const sessions = new Map<ServerHttp2Session, () => void>();
+  const checking = setInterval(() => {
+    for (const check of sessions.values()) check();
+  }, limits.sessionCheckInterval).unref();
   let leaving = false;
   const server = createHttp2Server();
+  // Before the listener that makes requests of streams.
+  server.on("stream", tidy);
   // The compatibility API has the shape of HTTP/1.1 requests and responses, which node's types do not know.
-  const handle = handler as unknown as Parameters<typeof server.on<"request">>[1];
+  const handle = unlessGone(handler) as unknown as Parameters<typeof server.on<"request">>[1];
   server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);
   server.on("session", (session) => {
-    sessions.add(session);
+    sessions.set(session, createSilenceCheck(session));
     session.once("close", () => sessions.delete(session));
     if (leaving) session.close();
   });
-  server.setTimeout(limits.sessionIdleTimeout);
-  server.on("timeout", (session: ServerHttp2Session) => session.close());
   return {
     serve: (socket) => {
       // The listening server lets connections stay half open; HTTP/2 has no use for one.
@@ -49,7 +71,8 @@ export const createHttp2Side = (handler: RequestHandler): Http2Side => {
     },
     goAway: () => {
       leaving = true;
-      for (const session of sessions) session.close();
+      clearInterval(checking);
+      for (const session of sessions.keys()) session.close();
     },
   };
 };

@@ -130,6 +130,8 @@ export interface Caller {
   readonly name: string | undefined;
   readonly expires: number | undefined;
   readonly grants: Grants;
+  /** Hears of every permission that was asked for and is held. */
+  readonly onPermitted?: (needed: readonly Permission[]) => void;
 }
 
 /** True when the caller holds the action for this object, or for all (`id` = `*`: only for all). */
@@ -160,4 +162,5 @@ export const insufficientPermissions = (missing: readonly (readonly [Action, str
 export const requirePermissions = (caller: Caller, ...needed: readonly (readonly [Action, string])[]): void => {
   const missing = needed.filter(([action, id]) => !allows(caller, action, id));
   if (missing.length > 0) throw insufficientPermissions(missing);
+  caller.onPermitted?.(needed.map(([action, id]) => ({ action, id })));
 };

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { hkdfSync, randomFillSync } from "node:crypto";
 
 /** Kinds of ids (protocol §4), plus `ch` for entries of the changes feed and `node` for one process. */
 export type IdPrefix =
@@ -52,5 +52,17 @@ export const timePart = (time: number): string => {
 export const createId = (prefix: IdPrefix, now: number): string => {
   let id = `${prefix}_${timePart(now)}`;
   for (let i = 0; i < RANDOM_LENGTH; i++) id += randomCharacter();
+  return id;
+};
+
+/** An id like those of `createId`, always the same for the same time, salt and label (at most 1024 bytes). */
+export const deriveId = (prefix: IdPrefix, now: number, salt: Uint8Array, label: string): string => {
+  // 256 bits for 16 characters of 5.9 bits each: no character is likelier than another.
+  let rest = BigInt(`0x${Buffer.from(hkdfSync("sha256", salt, "", `${prefix}:${label}`, 32)).toString("hex")}`);
+  let id = `${prefix}_${timePart(now)}`;
+  for (let i = 0; i < RANDOM_LENGTH; i++) {
+    id += ALPHABET[Number(rest % 58n)] as string;
+    rest /= 58n;
+  }
   return id;
 };

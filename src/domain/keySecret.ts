@@ -1,4 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
+import { hash, hkdfSync, randomBytes } from "node:crypto";
 import { type Secret, secret } from "./secret.ts";
 
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -39,10 +39,24 @@ export interface KeySecret {
 /** Base64 SHA-256 of the UTF-8 bytes of a key, 44 characters: the form in which secrets are stored and looked up. */
 export const hashKey = (key: string): string => hash("sha256", key, "base64");
 
-/** @param byteLength 16–255 bytes from a CSPRNG. @param prefix 1–16 characters; may hold `_`. */
-export const createKeySecret = (byteLength: number, prefix: string | undefined): KeySecret => {
-  const secretPart = encodeBase58(randomBytes(byteLength));
+/** What the secret of an API key is made of beside its bytes. */
+export interface KeySecretForm {
+  /** 16–255. */
+  readonly byteLength: number;
+  /** 1–16 characters; may hold `_`. */
+  readonly prefix?: string | undefined;
+}
+
+const keySecretOf = (bytes: Uint8Array, prefix: string | undefined): KeySecret => {
+  const secretPart = encodeBase58(bytes);
   const head = prefix === undefined ? "" : `${prefix}_`;
   const key = head + secretPart;
   return { key: secret(key), hash: hashKey(key), start: head + secretPart.slice(0, 4) };
 };
+
+/** A secret of bytes from a CSPRNG. */
+export const createKeySecret = ({ byteLength, prefix }: KeySecretForm): KeySecret => keySecretOf(randomBytes(byteLength), prefix);
+
+/** The secret that HKDF-SHA256 makes of a root key, a random salt and a label: always the same for the same. */
+export const deriveKeySecret = ({ byteLength, prefix }: KeySecretForm, rootKey: Secret, salt: Uint8Array, label: string): KeySecret =>
+  keySecretOf(new Uint8Array(hkdfSync("sha256", rootKey.reveal(), salt, `secret:${label}`, byteLength)), prefix);

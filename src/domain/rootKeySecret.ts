@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { hkdfSync, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { hashKey } from "./keySecret.ts";
 import { type Secret, secret } from "./secret.ts";
@@ -30,12 +30,26 @@ export interface RootKeySecret {
   readonly end: string;
 }
 
-export const createRootKeySecret = (): RootKeySecret => {
+/** 256 random bits for 32 characters of 6 bits each: no character is likelier than another, to one part in 2^66. */
+const BYTES = 32;
+
+const rootKeySecretOf = (bytes: Uint8Array): RootKeySecret => {
+  let rest = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let body = "";
-  for (let i = 0; i < RANDOM_LENGTH; i++) body += BASE62[randomInt(62)];
+  for (let i = 0; i < RANDOM_LENGTH; i++) {
+    body += BASE62[Number(rest % 62n)];
+    rest /= 62n;
+  }
   const key = PREFIX + body + checksum(body);
   return { key: secret(key), hash: hashKey(key), start: key.slice(0, PREFIX.length + 4), end: key.slice(-4) };
 };
+
+/** A secret of bytes from a CSPRNG. */
+export const createRootKeySecret = (): RootKeySecret => rootKeySecretOf(randomBytes(BYTES));
+
+/** The secret that HKDF-SHA256 makes of another root key, a random salt and a label: always the same for the same. */
+export const deriveRootKeySecret = (rootKey: Secret, salt: Uint8Array, label: string): RootKeySecret =>
+  rootKeySecretOf(new Uint8Array(hkdfSync("sha256", rootKey.reveal(), salt, `root key:${label}`, BYTES)));
 
 /** False for a text that cannot be a root key, a mistyped one included: it needs no look-up. */
 export const looksLikeRootKey = (text: string): boolean =>

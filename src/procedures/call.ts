@@ -1,5 +1,11 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
+import type { IdPrefix } from "../domain/ids.ts";
+import type { KeySecret, KeySecretForm } from "../domain/keySecret.ts";
+import type { RootKeySecret } from "../domain/rootKeySecret.ts";
+import type { Change } from "../idempotency/reservations.ts";
+import type { AuditEvent } from "../storage/documents.ts";
+import { DuplicateKeyError } from "../storage/errors.ts";
 
 /** What a procedure knows of the call beside its request message. */
 export interface Call {
@@ -13,7 +19,38 @@ export interface Call {
   readonly correlationId: string;
   readonly remoteIp: string | undefined;
   readonly userAgent: string | undefined;
+  /**
+   * The call has an Idempotency-Key, so it may be one of several runs of the same call (DESIGN §4): whatever stands
+   * under an id of `newId` was written by an earlier one.
+   */
+  readonly repeatable: boolean;
+  /**
+   * A new id; in all runs of a call the same for the same prefix and label. The label tells the ids of one call apart and
+   * follows from the request alone.
+   */
+  readonly newId: (prefix: IdPrefix, label?: string) => string;
+  /** A new secret of an API key; in all runs of a call the same for the same form and label. */
+  readonly newKeySecret: (form: KeySecretForm, label?: string) => KeySecret;
+  /** The same for a root key. */
+  readonly newRootKeySecret: (label?: string) => RootKeySecret;
+  /**
+   * To be called once, by every procedure that writes audit events: after its permission checks, before its first write.
+   * Ends the run if another one has answered or is at work; the pipeline then gives its answer.
+   *
+   * @param change where the event goes that `mark` marks; left out if several writes make the change.
+   * @param answer what the call will answer if the change succeeds; left out if the change decides that, too.
+   * @returns true when an earlier run made the change, and its answer has to be read from the store. Never with `answer`.
+   */
+  readonly begin: (change?: Change, answer?: object) => Promise<boolean>;
+  /** The events of the change that `begin` named, in a form in which other runs find them. At least one. */
+  readonly mark: (events: readonly AuditEvent[]) => readonly AuditEvent[];
+  /** Ends the run if the change that `mark` marks was made, by the look of the document as it is now and the log. */
+  readonly ensureUnwritten?: (outbox: readonly AuditEvent[]) => Promise<void>;
 }
+
+/** An insert was refused because an earlier run of the same call has made it. */
+export const isOwnWrite = (error: unknown, call: Call): boolean =>
+  call.repeatable && error instanceof DuplicateKeyError && error.index === "_id";
 
 /** A response without its `meta`, which the pipeline adds. */
 export type Answer<O extends DescMessage> = Omit<MessageInitShape<O>, "meta" | "$typeName" | "$unknown">;

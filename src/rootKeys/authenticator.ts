@@ -29,8 +29,11 @@ interface Known {
 
 const keyNotFound = (): ServiceError => new ServiceError("authentication_key_not_found", "The root key does not exist.");
 
-/** The token of `Bearer <token>`, the scheme in any letter case, blanks around header and token dropped. */
-const bearerToken = (authorization: string | undefined): string => {
+/**
+ * The token of `Bearer <token>`, the scheme in any letter case, blanks around header and token dropped. Throws 401
+ * `authentication_missing` or `_malformed`.
+ */
+export const bearerToken = (authorization: string | undefined): string => {
   const header = authorization?.trim() ?? "";
   if (header === "") {
     throw new ServiceError("authentication_missing", "The Authorization header is missing; send 'Authorization: Bearer <root key>'.");

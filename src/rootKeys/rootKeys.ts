@@ -2,11 +2,11 @@ import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
 import { formatPermission, parsePermission } from "../domain/authorization.ts";
 import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
 import { createId } from "../domain/ids.ts";
-import { createRootKeySecret } from "../domain/rootKeySecret.ts";
+import { createRootKeySecret, type RootKeySecret } from "../domain/rootKeySecret.ts";
 import type { Secret } from "../domain/secret.ts";
 import { newDocument } from "../storage/audited.ts";
 import type { Update } from "../storage/collection.ts";
-import type { RootKeyDocument } from "../storage/documents.ts";
+import type { AuditEvent, RootKeyDocument } from "../storage/documents.ts";
 import type { RootKeysRepository } from "../storage/rootKeys.ts";
 
 /** Managing root keys (protocol §7); the command line and, later, the procedures of `rootKeys` use the same functions. */
@@ -43,17 +43,27 @@ export interface NewRootKey {
   readonly expires?: number | undefined;
 }
 
+/** What identifies a root key that is about to be made. */
+export interface RootKeyIdentity {
+  readonly rootKeyId: string;
+  readonly secret: RootKeySecret;
+}
+
+type MarkEvents = (events: readonly AuditEvent[]) => readonly AuditEvent[];
+const unmarked: MarkEvents = (events) => events;
+
 /** Makes a root key. Its secret is returned this once; only its hash is stored. */
 export const createRootKey = async (
   rootKeys: RootKeysRepository,
   { name, permissions, expires }: NewRootKey,
   source: AuditSource,
+  { rootKeyId, secret }: RootKeyIdentity = { rootKeyId: createId("rk", source.now), secret: createRootKeySecret() },
+  mark: MarkEvents = unmarked,
 ): Promise<{ readonly rootKeyId: string; readonly key: Secret }> => {
-  const rootKeyId = createId("rk", source.now);
-  const { key, hash, start, end } = createRootKeySecret();
+  const { key, hash, start, end } = secret;
   const event = auditEvent(source, "rootKey.create", `Created root key ${rootKeyId}`, resource("key", rootKeyId, name));
   await rootKeys.insert({
-    ...newDocument(rootKeyId, source.now, [event]),
+    ...newDocument(rootKeyId, source.now, mark([event])),
     hash,
     start,
     end,
@@ -82,6 +92,7 @@ export const updateRootKey = async (
   rootKeyId: string,
   { name, permissions, expires, enabled }: RootKeyUpdate,
   source: AuditSource,
+  mark: MarkEvents = unmarked,
 ): Promise<void> => {
   const $set: Update<RootKeyDocument>["$set"] = {
     updatedAt: source.now,
@@ -98,7 +109,7 @@ export const updateRootKey = async (
   };
   const event = auditEvent(source, "rootKey.update", `Updated root key ${rootKeyId}`, resource("key", rootKeyId));
   const update = Object.keys($unset).length > 0 ? { $set, $unset } : { $set };
-  if (!(await rootKeys.update(rootKeyId, update, [event]))) throw notFound(rootKeyId);
+  if (!(await rootKeys.update(rootKeyId, update, mark([event])))) throw notFound(rootKeyId);
 };
 
 /** Disables a root key: its calls are answered 401 `authentication/key_disabled` from then on. 404 `key_not_found`. */

@@ -1,16 +1,17 @@
-import type { DescMethodUnary } from "@bufbuild/protobuf";
-import type { Caller } from "../domain/authorization.ts";
+import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
+import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import type { Clock } from "../domain/clock.ts";
 import { appearances, invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
-import { createId } from "../domain/ids.ts";
-import type { Call } from "../procedures/call.ts";
 import type { ProcedureTable } from "../procedures/registry.ts";
 import { toServiceError } from "../procedures/toServiceError.ts";
 import type { Authenticator } from "../rootKeys/authenticator.ts";
 import type { CallOutcome } from "../telemetry/metrics.ts";
 import type { ClientAddress } from "./clientAddress.ts";
+import type { Idempotency } from "./idempotency/idempotency.ts";
+import { checkIdempotencyKey } from "./idempotency/idempotencyKey.ts";
 import type { IncomingCall, Pipeline } from "./incomingCall.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
+import { PipelineCall } from "./pipelineCall.ts";
 import { procedureName } from "./procedureName.ts";
 
 export interface PipelineOptions {
@@ -19,6 +20,7 @@ export interface PipelineOptions {
   readonly procedures: ProcedureTable;
   readonly clientAddress: ClientAddress;
   readonly managementLimit: ManagementLimit | undefined;
+  readonly idempotency: Idempotency;
   /** Binds the recorder of a procedure's calls. */
   readonly recorder: (procedure: string) => (outcome: CallOutcome, milliseconds: number) => void;
   /** Hears of every 5xx, with the cause that the caller is not told. */
@@ -33,47 +35,22 @@ const describeViolations = (procedure: string, violations: readonly Violation[])
   return `The request of ${procedure} failed validation: ${first?.location ?? "body"}: ${first?.message ?? "invalid"}${more}.`;
 };
 
-/** One is made per call, on the way of every verification, hence a class: its getters are shared. */
-class PipelineCall implements Call {
-  readonly requestId: string;
-  readonly caller: Caller;
-  readonly receivedAt: number;
-  readonly remoteIp: string | undefined;
-  readonly #incoming: IncomingCall;
-  #correlationId: string | undefined;
-
-  constructor(incoming: IncomingCall, caller: Caller, remoteIp: string | undefined) {
-    this.requestId = incoming.requestId;
-    this.caller = caller;
-    this.receivedAt = incoming.receivedAt;
-    this.remoteIp = remoteIp;
-    this.#incoming = incoming;
-  }
-
-  get signal(): AbortSignal {
-    return this.#incoming.signal;
-  }
-
-  get userAgent(): string | undefined {
-    return this.#incoming.userAgent;
-  }
-
-  get correlationId(): string {
-    this.#correlationId ??= createId("cor", this.receivedAt);
-    return this.#correlationId;
-  }
-}
-
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { clock, authenticator, procedures, clientAddress, managementLimit, recorder, onFailure, onEnd } = options;
+  const { clock, authenticator, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } = options;
 
-  const bound = new Map<DescMethodUnary, { readonly name: string; readonly record: ReturnType<typeof recorder> }>();
+  interface Bound {
+    readonly name: string;
+    readonly record: ReturnType<typeof recorder>;
+    /** An Idempotency-Key applies; elsewhere the header is ignored. */
+    readonly keyed: boolean;
+  }
+  const bound = new Map<DescMethodUnary, Bound>();
   const bind = (method: DescMethodUnary) => {
     let found = bound.get(method);
     if (found === undefined) {
       const name = procedureName(method);
-      found = { name, record: recorder(name) };
+      found = { name, record: recorder(name), keyed: getOption(method, changes) };
       bound.set(method, found);
     }
     return found;
@@ -114,8 +91,14 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         if (managementLimit) await managementLimit(call);
         const procedure = procedures.get(call.method);
         if (procedure === undefined) throw new ServiceError("not_implemented", `${bind(call.method).name} is not implemented yet.`);
-        if (violations.length > 0) throw invalidInput(describeViolations(bind(call.method).name, violations), violations);
-        const answer = await procedure(message, new PipelineCall(call, caller, clientAddress(call)));
+        const idempotencyKey = bind(call.method).keyed ? call.idempotencyKey : undefined;
+        const badKey = idempotencyKey === undefined ? undefined : checkIdempotencyKey(idempotencyKey);
+        const all = badKey ? [...violations, badKey] : violations;
+        if (all.length > 0) throw invalidInput(describeViolations(bind(call.method).name, all), all);
+        const remoteIp = clientAddress(call);
+        const answer = await (idempotencyKey === undefined
+          ? procedure(message, new PipelineCall(call, caller, remoteIp))
+          : idempotency({ incoming: call, idempotencyKey, caller, remoteIp, message, procedure }));
         end(call, "ok");
         return { ...answer, meta: { requestId: call.requestId } };
       } catch (error) {

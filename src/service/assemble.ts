@@ -4,12 +4,14 @@ import { createInvalidations } from "../cache/invalidations.ts";
 import type { Config } from "../config.ts";
 import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts";
 import { createKeyRing } from "../domain/keyRing.ts";
+import { createReservations } from "../idempotency/reservations.ts";
 import { createProcedures } from "../procedures/registry.ts";
 import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
 import { restartWhenSetBack } from "../ratelimit/restartable.ts";
 import { createAuthenticator } from "../rootKeys/authenticator.ts";
 import { createClientAddress } from "../rpc/clientAddress.ts";
+import { createIdempotency } from "../rpc/idempotency/idempotency.ts";
 import type { Pipeline } from "../rpc/incomingCall.ts";
 import { createManagementLimit } from "../rpc/managementLimit.ts";
 import { createPipeline } from "../rpc/pipeline.ts";
@@ -24,6 +26,7 @@ import { createMigrationsRepository } from "../storage/migrations.ts";
 import { createNamespacesRepository } from "../storage/namespaces.ts";
 import { createOverridesRepository } from "../storage/overrides.ts";
 import { createPermissionsRepository } from "../storage/permissions.ts";
+import { createReservationsRepository } from "../storage/reservations.ts";
 import { createRolesRepository } from "../storage/roles.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import type { Store } from "../storage/store.ts";
@@ -131,6 +134,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     }),
     clientAddress: createClientAddress(config.trustedProxies),
     managementLimit: config.managementRateLimit === undefined ? undefined : createManagementLimit(limiter, config.managementRateLimit),
+    idempotency: createIdempotency(createReservations({ clock, reservations: createReservationsRepository(store), announce })),
     recorder: metrics.calls,
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,

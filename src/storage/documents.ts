@@ -1,5 +1,8 @@
 /** The documents as they are stored. An absent value is an absent field, never null. Times are Unix milliseconds. */
 
+import type { Permission } from "../domain/authorization.ts";
+import type { AuditedCollection } from "./auditLog.ts";
+
 /** The newest document schema that this version writes and understands. */
 export const SCHEMA_VERSION = 1;
 
@@ -193,6 +196,31 @@ export interface ChangeDocument extends BaseDocument {
   readonly expireAt: Date;
 }
 
+/**
+ * One use of an Idempotency-Key (protocol §2), made before its call's first write. `_id` is the hex SHA-256 of root key
+ * and key.
+ */
+export interface IdempotencyDocument extends BaseDocument {
+  /** Hex SHA-256 of the procedure and its decoded request. */
+  readonly request: string;
+  /** Base64 of the 32 random bytes that ids and secrets are derived with. */
+  readonly salt: string;
+  /** Arrival of the first call, Unix ms: the time that every run of the call decides by. */
+  readonly now: number;
+  /** Which run holds it, until `leaseUntil` (Unix ms) unless the run extends that. */
+  readonly holder: string;
+  readonly leaseUntil: number;
+  /** What the caller had to be permitted; asked for again before a replay. */
+  readonly permissions: readonly Permission[];
+  /** Where the event of the change is found once it is written. */
+  readonly changeIn?: { readonly collection: AuditedCollection; readonly id: string; readonly tag?: string };
+  /** JSON text of the answer without its secrets, kept beforehand where the change cannot influence it. */
+  readonly answer?: string;
+  /** `answer` was given. */
+  readonly done?: boolean;
+  readonly expireAt: Date;
+}
+
 export interface AuditLogDocument extends BaseDocument {
   /** 1, 2, 3, … without a gap. */
   readonly sequence: number;
@@ -224,6 +252,7 @@ export interface Documents {
   readonly migrations: MigrationDocument;
   readonly counters: CounterDocument;
   readonly changes: ChangeDocument;
+  readonly idempotency: IdempotencyDocument;
   readonly audit: AuditLogDocument;
   readonly leases: LeaseDocument;
   readonly system: SystemDocument;

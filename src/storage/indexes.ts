@@ -38,5 +38,6 @@ export const indexes: readonly IndexDeclaration[] = [
   index({ collection: "audit", name: "sequence", fields: ["workspaceId", "sequence"], unique: true }),
   index({ collection: "counters", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "changes", name: "expiry", fields: ["expireAt"], expiry: true }),
+  index({ collection: "idempotency", name: "expiry", fields: ["expireAt"], expiry: true }),
   ...pending,
 ];

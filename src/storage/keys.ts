@@ -21,8 +21,8 @@ export interface KeysRepository {
     page: PageRequest,
     options: OperationOptions,
   ) => Promise<Page<KeyDocument>>;
-  /** Those of the hashes that some key has, deleted ones included. */
-  readonly findTakenHashes: (hashes: readonly string[], options?: OperationOptions) => Promise<Set<string>>;
+  /** Those of the hashes that some key has, deleted ones included, with the ids of these keys. */
+  readonly findTakenHashes: (hashes: readonly string[], options?: OperationOptions) => Promise<Map<string, string>>;
   /** Several new keys, in order; stops with `DuplicateKeyError` at the first whose id or hash is taken. */
   readonly insertMany: (keys: readonly KeyDocument[], options?: OperationOptions) => Promise<void>;
   /** Notes when keys were used last; touches nothing else of them, and never goes back. */
@@ -83,7 +83,7 @@ export const createKeysRepository = (
     list: (owner, page, options) => readPage(keys, { workspaceId: WORKSPACE_ID, ...owner }, page, options),
     findTakenHashes: async (hashes, options) => {
       const taken = await keys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
-      return new Set(taken.flatMap((key) => key.hash ?? []));
+      return new Map(taken.flatMap(({ hash, _id }) => (hash === undefined ? [] : [[hash, _id]])));
     },
     insertMany: async (documents, options) => {
       try {

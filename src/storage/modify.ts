@@ -25,6 +25,11 @@ export interface Change<D> {
   readonly voids?: readonly string[];
 }
 
+export interface ModifyOptions extends OperationOptions {
+  /** Asked before every attempt, with the events that wait in the document; rejects to end the change. */
+  readonly ensureUnwritten?: (outbox: readonly AuditEvent[]) => Promise<void>;
+}
+
 /**
  * Changes a document: `decide` gets it as it is and says what to write, or throws; undefined = nothing. Concurrent
  * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the document as it was
@@ -33,7 +38,7 @@ export interface Change<D> {
 export type Modify<D> = (
   id: string,
   decide: (document: D) => Change<D> | undefined | Promise<Change<D> | undefined>,
-  options?: OperationOptions,
+  options?: ModifyOptions,
 ) => Promise<D | null>;
 
 /**
@@ -63,6 +68,7 @@ export const createModify = <D extends Revised>(
           await relief();
           continue;
         }
+        if (options?.ensureUnwritten) await options.ensureUnwritten(document.outbox ?? []);
         const change = await decide(document);
         if (change === undefined) return document;
         const { update, events, guard, voids = [] } = change;

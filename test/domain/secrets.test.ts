@@ -31,7 +31,7 @@ test.each([
   [255, 347, 349],
 ])("[keys §1.1] %i bytes give %i to %i characters", (byteLength, least, most) => {
   for (let i = 0; i < 50; i++) {
-    const { length } = createKeySecret(byteLength, undefined).key.reveal();
+    const { length } = createKeySecret({ byteLength }).key.reveal();
     // A leading zero byte, once in 256 keys, may cost a character.
     expect(length).toBeGreaterThanOrEqual(least - 1);
     expect(length).toBeLessThanOrEqual(most);
@@ -39,9 +39,9 @@ test.each([
 });
 
 test("[keys §1.1] start is the prefix with its _ and four characters, or four characters", () => {
-  const plain = createKeySecret(16, undefined);
+  const plain = createKeySecret({ byteLength: 16 });
   expect(plain.start).toBe(plain.key.reveal().slice(0, 4));
-  const prefixed = createKeySecret(16, "my_app");
+  const prefixed = createKeySecret({ byteLength: 16, prefix: "my_app" });
   expect(prefixed.key.reveal()).toMatch(/^my_app_[1-9A-HJ-NP-Za-km-z]{20,22}$/);
   expect(prefixed.start).toBe(prefixed.key.reveal().slice(0, "my_app_".length + 4));
 });

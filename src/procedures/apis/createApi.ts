@@ -1,7 +1,6 @@
 import type { CreateApiRequestSchema, CreateApiResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { createId } from "../../domain/ids.ts";
 import type { ApisRepository } from "../../storage/apis.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
@@ -11,8 +10,10 @@ export const createApi =
   ({ apis }: { readonly apis: ApisRepository }): Procedure<typeof CreateApiRequestSchema, typeof CreateApiResponseSchema> =>
   async ({ name }, call) => {
     requirePermissions(call.caller, ["api.create_api", "*"]);
-    const apiId = createId("api", call.receivedAt);
+    const apiId = call.newId("api");
+    const answer = { data: { apiId } };
+    await call.begin({ collection: "apis", id: apiId }, answer);
     const event = auditEvent(auditSource(call), "api.create", `Created API ${apiId}`, resource("api", apiId, name));
-    await apis.insert({ id: apiId, name }, call.receivedAt, [event], call);
-    return { data: { apiId } };
+    await apis.insert({ id: apiId, name }, call.receivedAt, call.mark([event]), call);
+    return answer;
   };

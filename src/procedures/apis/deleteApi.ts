@@ -18,10 +18,12 @@ export const deleteApi =
     const api = await findApi(apis, apiId, call);
     if (api.protected) throw apiProtected(apiId);
     const event = auditEvent(auditSource(call), "api.delete", `Deleted API ${apiId}`, resource("api", apiId, api.name));
+    const answer = { data: {} };
+    await call.begin({ collection: "apis", id: apiId }, answer);
     // Of two racing calls one deletes; the other finds nothing, or that it was protected meanwhile.
-    if (!(await apis.delete(apiId, call.receivedAt, [event], call))) {
+    if (!(await apis.delete(apiId, call.receivedAt, call.mark([event]), call))) {
       await findApi(apis, apiId, call);
       throw apiProtected(apiId);
     }
-    return { data: {} };
+    return answer;
   };

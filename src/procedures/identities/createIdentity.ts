@@ -2,7 +2,6 @@ import type { CreateIdentityRequestSchema, CreateIdentityResponseSchema } from "
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { createId } from "../../domain/ids.ts";
 import { DuplicateKeyError } from "../../storage/errors.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import { auditSource } from "../auditSource.ts";
@@ -20,7 +19,7 @@ export const createIdentity =
   async ({ externalId, meta, ratelimits }, call) => {
     requirePermissions(call.caller, ["identity.create_identity", "*"]);
     const now = call.receivedAt;
-    const id = createId("id", now);
+    const id = call.newId("id");
     const stored = storeRatelimits(ratelimits, [], now);
     const source = auditSource(call);
     const target = resource("identity", id, externalId);
@@ -28,12 +27,14 @@ export const createIdentity =
       auditEvent(source, "identity.create", `Created identity ${externalId}`, target),
       ...ratelimitEvents(source, target, [], stored),
     ];
+    const answer = { data: { identityId: id } };
+    await call.begin({ collection: "identities", id }, answer);
     try {
       const identity = { id, externalId, ...(meta === undefined ? {} : { meta: storeMeta(meta) }), ratelimits: stored };
-      await identities.insert(identity, now, events, call);
+      await identities.insert(identity, now, call.mark(events), call);
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
       throw new ServiceError("identity_already_exists", `An identity with the externalId ${externalId} already exists.`, { cause: error });
     }
-    return { data: { identityId: id } };
+    return answer;
   };

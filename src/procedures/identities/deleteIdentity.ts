@@ -19,13 +19,16 @@ export const deleteIdentity =
     requirePermissions(call.caller, ["identity.delete_identity", "*"]);
     const { _id } = await findIdentity(identities, identity, call);
     const source = auditSource(call);
-    const eventsOf = ({ externalId, ratelimits }: IdentityDocument): AuditEvent[] => {
+    const eventsOf = ({ externalId, ratelimits }: IdentityDocument): readonly AuditEvent[] => {
       const target = resource("identity", _id, externalId);
-      return [
+      const events = [
         auditEvent(source, "identity.delete", `Deleted identity ${externalId}`, target),
         ...ratelimitEvents(source, target, ratelimits, []),
       ];
+      return call.mark(events);
     };
+    const answer = { data: {} };
+    await call.begin({ collection: "identities", id: _id }, answer);
     if (!(await identities.delete(_id, call.receivedAt, eventsOf, call))) throw identityNotFound(identity);
-    return { data: {} };
+    return answer;
   };

@@ -25,6 +25,7 @@ export const updateIdentity =
   async ({ identity, meta, ratelimits }, call) => {
     requirePermissions(call.caller, ["identity.update_identity", "*"]);
     const found = await findIdentity(identities, identity, call);
+    const made = await call.begin({ collection: "identities", id: found._id });
     let after: IdentityDocument = found;
     const decide = (current: IdentityDocument): Change<IdentityDocument> | undefined => {
       const now = call.receivedAt;
@@ -41,8 +42,8 @@ export const updateIdentity =
         ...ratelimitEvents(source, target, current.ratelimits, after.ratelimits),
       ];
       const metaChange = after.meta === undefined ? {} : { meta: after.meta };
-      return { update: { $set: { updatedAt: now, ratelimits: after.ratelimits, ...metaChange } }, events };
+      return { update: { $set: { updatedAt: now, ratelimits: after.ratelimits, ...metaChange } }, events: call.mark(events) };
     };
-    if ((await identities.modify(found._id, decide, call)) === null) throw identityNotFound(identity);
+    if (!made && (await identities.modify(found._id, decide, call)) === null) throw identityNotFound(identity);
     return { data: showIdentity(after) };
   };

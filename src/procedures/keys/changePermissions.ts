@@ -3,6 +3,7 @@ import type { PermissionSchema } from "../../../gen/latchkey/v2/common_pb.ts";
 import { resource } from "../../audit/auditEvent.ts";
 import { type Action, requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
+import type { KeyDocument } from "../../storage/documents.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import { auditSource } from "../auditSource.ts";
@@ -50,6 +51,7 @@ export const changePermissions = async (
     if (effect === "remove") throw new ServiceError("permission_not_found", `The permission ${missing} does not exist.`);
     requirePermissions(call.caller, ["rbac.create_permission", "*"]);
   }
+  const made = await call.begin({ collection: "keys", id: keyId });
   const listed = await createMissingPermissions(deps.permissions, resolved, call);
   const listedIds = listed.map((permission) => permission._id);
 
@@ -58,16 +60,12 @@ export const changePermissions = async (
 
   let heldIds: readonly string[] = found.permissionIds;
   const source = auditSource(call);
-  const changed = await deps.keys.modify(
-    keyId,
-    (key): KeyChange | undefined => {
-      heldIds = applyList(effect, key.permissionIds, listedIds);
-      const events = eventsOf(source, resource("key", keyId, key.name), key.permissionIds, heldIds);
-      if (events.length === 0) return undefined;
-      return { update: { $set: { permissionIds: heldIds } }, events };
-    },
-    call,
-  );
-  if (changed === null) throw keyNotFound(keyId);
+  const decide = (key: KeyDocument): KeyChange | undefined => {
+    heldIds = applyList(effect, key.permissionIds, listedIds);
+    const events = eventsOf(source, resource("key", keyId, key.name), key.permissionIds, heldIds);
+    if (events.length === 0) return undefined;
+    return { update: { $set: { permissionIds: heldIds } }, events: call.mark(events) };
+  };
+  if (!made && (await deps.keys.modify(keyId, decide, call)) === null) throw keyNotFound(keyId);
   return showPermissions(heldIds.length === 0 ? [] : await deps.permissions.findMany(heldIds, call));
 };

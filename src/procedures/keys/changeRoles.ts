@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RoleSchema } from "../../../gen/latchkey/v2/common_pb.ts";
 import { resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import type { KeyDocument } from "../../storage/documents.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
@@ -31,22 +32,19 @@ export const changeRoles = async (
   const found = await findKey(deps, keyId, call);
   requirePermissions(call.caller, ["api.update_key", found.apiId], ...(effect === "add" ? [["rbac.add_role_to_key", "*"] as const] : []));
   const listed = await findRoles(deps.roles, names, call);
+  const made = await call.begin({ collection: "keys", id: keyId });
   const listedIds = listed.map((role) => role._id);
 
   const eventsOf = await roleAssignment(deps.roles, { listed, held: effect === "set" ? found.roleIds : [] }, call);
 
   let heldIds: readonly string[] = found.roleIds;
   const source = auditSource(call);
-  const changed = await deps.keys.modify(
-    keyId,
-    (key): KeyChange | undefined => {
-      heldIds = applyList(effect, key.roleIds, listedIds);
-      const events = eventsOf(source, resource("key", keyId, key.name), key.roleIds, heldIds);
-      if (events.length === 0) return undefined;
-      return { update: { $set: { roleIds: heldIds } }, events };
-    },
-    call,
-  );
-  if (changed === null) throw keyNotFound(keyId);
+  const decide = (key: KeyDocument): KeyChange | undefined => {
+    heldIds = applyList(effect, key.roleIds, listedIds);
+    const events = eventsOf(source, resource("key", keyId, key.name), key.roleIds, heldIds);
+    if (events.length === 0) return undefined;
+    return { update: { $set: { roleIds: heldIds } }, events: call.mark(events) };
+  };
+  if (!made && (await deps.keys.modify(keyId, decide, call)) === null) throw keyNotFound(keyId);
   return showRoles(deps.permissions, heldIds.length === 0 ? [] : await deps.roles.findMany(heldIds, call), call);
 };

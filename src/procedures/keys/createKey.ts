@@ -11,7 +11,7 @@ import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
 import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
 import { findRoles } from "./findRoles.ts";
-import { type IssueKeyDeps, issueKey, requireKeyRing } from "./issueKey.ts";
+import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "./issueKey.ts";
 import { linkIdentity, permissionEvents, roleEvents, storeCredits, storeMeta, storeRatelimits } from "./keyConfiguration.ts";
 
 const DEFAULT_BYTE_LENGTH = 16;
@@ -34,15 +34,20 @@ export const createKey =
     const keyRing = recoverable ? requireKeyRing(deps) : undefined;
 
     const resolved = await resolvePermissions(deps.permissions, request.permissions, call);
+    const { prefix, name } = request;
+    const form = { byteLength: Number(request.byteLength ?? DEFAULT_BYTE_LENGTH), prefix };
+    const fresh = newKey(form, call);
+    await call.begin({ collection: "keys", id: fresh.keyId }, { data: showNewKey(fresh) });
     const permissions = await createMissingPermissions(deps.permissions, resolved, call);
     const identity = request.externalId === undefined ? undefined : await linkIdentity(deps.identities, request.externalId, call);
 
     const now = call.receivedAt;
     const source = auditSource(call);
-    const { prefix, name } = request;
     const issued = await issueKey(
       deps,
-      { prefix, byteLength: Number(request.byteLength ?? DEFAULT_BYTE_LENGTH), keyRing, now },
+      fresh,
+      form,
+      keyRing,
       (keyId, secret) => {
         const key = resource("key", keyId, name);
         const events = [
@@ -51,7 +56,7 @@ export const createKey =
           ...roleEvents(source, "connect", key, roles),
         ];
         return {
-          ...newDocument(keyId, now, events),
+          ...newDocument(keyId, now, call.mark(events)),
           ...secret,
           apiId,
           ...(name === undefined ? {} : { name }),
@@ -68,5 +73,5 @@ export const createKey =
       },
       call,
     );
-    return { data: issued };
+    return { data: showNewKey(issued) };
   };

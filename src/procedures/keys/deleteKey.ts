@@ -12,7 +12,9 @@ export const deleteKey =
     const key = await findKey(deps, keyId, call);
     requirePermissions(call.caller, ["api.delete_key", key.apiId]);
     const event = auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, key.name));
+    const answer = { data: {} };
+    await call.begin({ collection: "keys", id: keyId }, answer);
     const remove = permanent ? deps.keys.erase : deps.keys.delete;
-    if (!(await remove(key, call.receivedAt, [event], call))) throw keyNotFound(keyId);
-    return { data: {} };
+    if (!(await remove(key, call.receivedAt, call.mark([event]), call))) throw keyNotFound(keyId);
+    return answer;
   };

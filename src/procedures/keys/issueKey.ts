@@ -1,11 +1,10 @@
 import { ServiceError } from "../../domain/errors.ts";
-import { createId } from "../../domain/ids.ts";
 import type { KeyRing } from "../../domain/keyRing.ts";
-import { createKeySecret } from "../../domain/keySecret.ts";
-import type { OperationOptions } from "../../storage/collection.ts";
+import type { KeySecret, KeySecretForm } from "../../domain/keySecret.ts";
 import type { KeyDocument } from "../../storage/documents.ts";
 import { DuplicateKeyError } from "../../storage/errors.ts";
 import type { KeysRepository } from "../../storage/keys.ts";
+import { type Call, isOwnWrite } from "../call.ts";
 
 /** Tries with a new id and secret when the store says that one of them is taken (keys §1.1). */
 const COLLISION_ATTEMPTS = 5;
@@ -25,33 +24,51 @@ export const requireKeyRing = ({ keyRing }: Pick<IssueKeyDeps, "keyRing">): KeyR
   throw new ServiceError("precondition_failed", "Recoverable keys need an encryption key, and none is configured.");
 };
 
+/** A key that is about to be made. */
+export interface NewKey {
+  readonly keyId: string;
+  readonly secret: KeySecret;
+}
+
+export const newKey = (form: KeySecretForm, call: Call): NewKey => ({ keyId: call.newId("key"), secret: call.newKeySecret(form) });
+
+/** The answer for it: the only time that a secret is shown in the clear. */
+export const showNewKey = ({ keyId, secret }: NewKey): { readonly keyId: string; readonly key: string } => ({
+  keyId,
+  key: secret.key.reveal(),
+});
+
 /**
- * Makes a secret and stores the document that `build` makes of it. Returns the secret: the only time that it exists
- * in the clear.
+ * Stores the document that `build` makes of a new key. Returns the key, which is another one if its id or secret was
+ * taken.
  *
  * @param keyRing encrypts the secret for a recoverable key.
  */
 export const issueKey = async (
   { keys }: IssueKeyDeps,
-  { prefix, byteLength, keyRing, now }: { prefix: string | undefined; byteLength: number; keyRing: KeyRing | undefined; now: number },
+  first: NewKey,
+  form: KeySecretForm,
+  keyRing: KeyRing | undefined,
   build: (keyId: string, secret: StoredSecret) => KeyDocument,
-  options: OperationOptions,
-): Promise<{ readonly keyId: string; readonly key: string }> => {
+  call: Call,
+): Promise<NewKey> => {
+  let issued = first;
   for (let attempt = 1; ; attempt++) {
-    const keyId = createId("key", now);
-    const { key, hash, start } = createKeySecret(byteLength, prefix);
+    const { keyId, secret } = issued;
     const document = build(keyId, {
-      hash,
-      start,
-      byteLength,
-      ...(prefix === undefined ? {} : { prefix }),
-      ...(keyRing === undefined ? {} : { encrypted: keyRing.encrypt(key.reveal(), keyId) }),
+      hash: secret.hash,
+      start: secret.start,
+      byteLength: form.byteLength,
+      ...(form.prefix === undefined ? {} : { prefix: form.prefix }),
+      ...(keyRing === undefined ? {} : { encrypted: keyRing.encrypt(secret.key.reveal(), keyId) }),
     });
     try {
-      await keys.insert(document, options);
-      return { keyId, key: key.reveal() };
+      await keys.insert(document, call);
+      return issued;
     } catch (error) {
-      if (!(error instanceof DuplicateKeyError) || attempt === COLLISION_ATTEMPTS) throw error;
+      if (isOwnWrite(error, call)) return issued;
+      if (!(error instanceof DuplicateKeyError) || call.repeatable || attempt === COLLISION_ATTEMPTS) throw error;
+      issued = newKey(form, call);
     }
   }
 };

@@ -73,16 +73,21 @@ const resolveReferences = async (deps: MigrateKeysDeps, keys: readonly MigrateKe
   };
 };
 
+/** An item of the request, and the id of the key that it becomes. */
+interface NumberedKey {
+  readonly item: MigrateKey;
+  readonly keyId: string;
+}
+
 interface Import {
   readonly api: ApiDocument;
   readonly pendingMigrationId: string | undefined;
   readonly references: References;
 }
 
-const importedKey = (item: MigrateKey, { api, pendingMigrationId, references }: Import, call: Call): KeyDocument => {
+const importedKey = ({ item, keyId }: NumberedKey, { api, pendingMigrationId, references }: Import, call: Call): KeyDocument => {
   const now = call.receivedAt;
   const source = auditSource(call);
-  const keyId = createId("key", now);
   const key = resource("key", keyId, item.name);
   const distinct = <T extends { readonly _id: string }>(objects: readonly T[]): T[] => [
     ...new Map(objects.map((each) => [each._id, each])).values(),
@@ -144,12 +149,24 @@ export const migrateKeys =
     const migration = await deps.migrations.find(migrationId, call);
     if (migration === null) throw new ServiceError("migration_not_found", `The migration ${migrationId} does not exist.`);
 
-    const seen = new Set<string>();
+    await call.begin();
+    const owners = new Map<string, string>();
     for (const hashes of chunks(items.map(({ hash }) => hash))) {
-      for (const hash of await deps.keys.findTakenHashes(hashes, call)) seen.add(hash);
+      for (const [hash, keyId] of await deps.keys.findTakenHashes(hashes, call)) owners.set(hash, keyId);
     }
-    const fresh = items.filter(({ hash }) => !seen.has(hash) && seen.add(hash));
-    const references = await resolveReferences(deps, fresh, call);
+    // What an earlier run of this call imported is its own; of a repeated hash the first item is.
+    const fresh = items
+      .map((item, i) => ({ item, keyId: call.newId("key", `${i}`) }))
+      .filter(({ item: { hash }, keyId }) => {
+        const owner = owners.get(hash);
+        owners.set(hash, owner ?? keyId);
+        return owner === undefined || owner === keyId;
+      });
+    const references = await resolveReferences(
+      deps,
+      fresh.map(({ item }) => item),
+      call,
+    );
     const pendingMigrationId = migration.algorithm === "sha256" ? undefined : migrationId;
 
     const migrated: { readonly hash: string; readonly keyId: string }[] = [];

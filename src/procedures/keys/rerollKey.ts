@@ -7,8 +7,9 @@ import type { KeyDocument } from "../../storage/documents.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
+
 import { type FindKeyDeps, findKey } from "./findKey.ts";
-import { type IssueKeyDeps, issueKey, requireKeyRing } from "./issueKey.ts";
+import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "./issueKey.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -44,9 +45,13 @@ export const rerollKey =
     // With what is due: the copy starts with it, instead of being refilled for a time before it was made.
     const { remaining, refill, refilledAt } = withDueRefills(original, now);
 
+    const form = { byteLength: original.byteLength ?? 16, prefix: prefixOf(original) };
+    await call.begin();
     const issued = await issueKey(
       deps,
-      { prefix: prefixOf(original), byteLength: original.byteLength ?? 16, keyRing, now },
+      newKey(form, call),
+      form,
+      keyRing,
       (newId, secret) => {
         const event = auditEvent(
           source,
@@ -89,5 +94,5 @@ export const rerollKey =
       },
       call,
     );
-    return { data: issued };
+    return { data: showNewKey(issued) };
   };

@@ -58,6 +58,7 @@ export const updateCredits =
     const value = request.value?.kind.case === "value" ? Number(request.value.kind.value) : undefined;
     const now = call.receivedAt;
 
+    const made = await call.begin({ collection: "keys", id: keyId });
     const decide = (key: KeyDocument): KeyChange | undefined => {
       // A set discards what is due; anything else adds to it, and to the event of its own that it brings.
       const due = operation === CreditOperation.SET ? undefined : refillChange(key, now);
@@ -65,7 +66,7 @@ export const updateCredits =
       const remaining = newBalance(operation, value, current.remaining);
       if (operation !== CreditOperation.SET && value === 0) return undefined;
       const event = auditEvent(auditSource(call), "key.update", `Updated credits of key ${keyId}`, resource("key", keyId, key.name));
-      const events = [...(due?.events ?? []), event];
+      const events = call.mark([...(due?.events ?? []), event]);
       const updatedAt = Math.max(current.updatedAt ?? 0, now);
       if (remaining === undefined)
         return { update: { $set: { updatedAt }, $unset: { remaining: "", refill: "", refilledAt: "" } }, events };
@@ -74,10 +75,10 @@ export const updateCredits =
       if (due) return { update: { $set: { updatedAt, remaining, ...marks } }, events, guard: balanceOf(key) };
       return { ...addition(operation, value ?? 0, remaining, updatedAt), events };
     };
-    const before = await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));
+    const before = made ? found : await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));
     if (before === null) throw keyNotFound(keyId);
     const current = withDueRefills(before, now);
-    const remaining = newBalance(operation, value, current.remaining);
+    const remaining = made ? current.remaining : newBalance(operation, value, current.remaining);
     return {
       data: {
         remaining: { kind: remaining === undefined ? { case: "null", value: 0 } : { case: "value", value: BigInt(remaining) } },

@@ -53,6 +53,8 @@ export const updateKey =
     requirePermissions(call.caller, ["api.update_key", found.apiId]);
     // Judged here as well as below, so that a refused call makes no permission and no identity.
     changeFields(request, found, createChanges(), call.receivedAt);
+    const answer = { data: {} };
+    await call.begin({ collection: "keys", id: request.keyId }, answer);
     // Roles first: one that does not exist fails the call before anything is made.
     const roles = request.roles && (await findNewRoles(deps.roles, request.roles.values, found.roleIds, call));
     const permissions =
@@ -82,10 +84,10 @@ export const updateKey =
         events.push(...roles.eventsOf(source, target, key.roleIds, roles.ids));
       }
       // Only a refill that is brought in depends on the balance: a new one takes the place of any.
-      return { update: changes.update(), events, ...(due?.guard === undefined ? {} : { guard: due.guard }) };
+      return { update: changes.update(), events: call.mark(events), ...(due?.guard === undefined ? {} : { guard: due.guard }) };
     };
     const modify = () => deps.keys.modify(request.keyId, decide, call);
     const changed = await (request.credits === undefined ? modify() : deps.credits.between(request.keyId, modify));
     if (changed === null) throw keyNotFound(request.keyId);
-    return { data: {} };
+    return answer;
   };

@@ -2,7 +2,6 @@ import type { CreatePermissionRequestSchema, CreatePermissionResponseSchema } fr
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { createId } from "../../domain/ids.ts";
 import { DuplicateKeyError } from "../../storage/errors.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import { auditSource } from "../auditSource.ts";
@@ -17,13 +16,15 @@ export const createPermission =
   }): Procedure<typeof CreatePermissionRequestSchema, typeof CreatePermissionResponseSchema> =>
   async ({ name, slug, description }, call) => {
     requirePermissions(call.caller, ["rbac.create_permission", "*"]);
-    const id = createId("perm", call.receivedAt);
+    const id = call.newId("perm");
+    const answer = { data: { permissionId: id } };
+    await call.begin({ collection: "permissions", id }, answer);
     const event = auditEvent(auditSource(call), "permission.create", `Created permission ${slug}`, resource("permission", id, slug));
     try {
-      await permissions.insert({ id, name, slug, ...(description ? { description } : {}) }, call.receivedAt, [event], call);
+      await permissions.insert({ id, name, slug, ...(description ? { description } : {}) }, call.receivedAt, call.mark([event]), call);
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
       throw new ServiceError("permission_already_exists", `A permission with the slug ${slug} already exists.`, { cause: error });
     }
-    return { data: { permissionId: id } };
+    return answer;
   };

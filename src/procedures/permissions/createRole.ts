@@ -2,7 +2,6 @@ import type { CreateRoleRequestSchema, CreateRoleResponseSchema } from "../../..
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { createId } from "../../domain/ids.ts";
 import { DuplicateKeyError } from "../../storage/errors.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
@@ -32,11 +31,13 @@ export const createRole =
     // Before the missing permissions are made: a refused call leaves none behind, unless it loses a race.
     if ((await roles.findManyByName([name], call)).length > 0) throw roleExists(name);
 
+    const roleId = call.newId("role");
+    const answer = { data: { roleId } };
+    await call.begin({ collection: "roles", id: roleId }, answer);
     const granted = await createMissingPermissions(permissions, resolved, call);
-    const roleId = createId("role", call.receivedAt);
     const source = auditSource(call);
     const role = resource("role", roleId, name);
-    const events = [
+    const events = call.mark([
       auditEvent(source, "role.create", `Created role ${name}`, role),
       ...granted.map(({ _id, slug }) =>
         auditEvent(
@@ -47,7 +48,7 @@ export const createRole =
           resource("permission", _id, slug),
         ),
       ),
-    ];
+    ]);
     try {
       const permissionIds = granted.map((permission) => permission._id);
       await roles.insert({ id: roleId, name, ...(description ? { description } : {}), permissionIds }, call.receivedAt, events, call);
@@ -55,5 +56,5 @@ export const createRole =
       if (!(error instanceof DuplicateKeyError)) throw error;
       throw roleExists(name, { cause: error });
     }
-    return { data: { roleId } };
+    return answer;
   };

@@ -17,6 +17,8 @@ export const deletePermission =
     requirePermissions(call.caller, ["rbac.delete_permission", "*"]);
     const { _id, slug } = await findPermission(permissions, permission, call);
     const event = auditEvent(auditSource(call), "permission.delete", `Deleted permission ${slug}`, resource("permission", _id, slug));
-    if (!(await permissions.delete(_id, call.receivedAt, [event], call))) throw permissionNotFound(permission);
-    return { data: {} };
+    const answer = { data: {} };
+    await call.begin({ collection: "permissions", id: _id }, answer);
+    if (!(await permissions.delete(_id, call.receivedAt, call.mark([event]), call))) throw permissionNotFound(permission);
+    return answer;
   };

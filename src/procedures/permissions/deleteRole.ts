@@ -13,6 +13,8 @@ export const deleteRole =
     requirePermissions(call.caller, ["rbac.delete_role", "*"]);
     const { _id, name } = await findRole(roles, role, call);
     const event = auditEvent(auditSource(call), "role.delete", `Deleted role ${name}`, resource("role", _id, name));
-    if (!(await roles.delete(_id, call.receivedAt, [event], call))) throw roleNotFound(role);
-    return { data: {} };
+    const answer = { data: {} };
+    await call.begin({ collection: "roles", id: _id }, answer);
+    if (!(await roles.delete(_id, call.receivedAt, call.mark([event]), call))) throw roleNotFound(role);
+    return answer;
   };

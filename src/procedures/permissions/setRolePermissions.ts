@@ -19,6 +19,7 @@ export const setRolePermissions =
     const found = await findRole(roles, named, call);
     const resolved = await resolvePermissions(permissions, request.permissions?.values ?? [], call);
     if (resolved.missing.length > 0) requirePermissions(call.caller, ["rbac.create_permission", "*"]);
+    const made = await call.begin({ collection: "roles", id: found._id });
     const granted = await createMissingPermissions(permissions, resolved, call);
 
     const ids = granted.map((permission) => permission._id);
@@ -43,8 +44,8 @@ export const setRolePermissions =
         ...removed.map((permission) => eventOf("authorization.disconnect_role_and_permissions", role, permission)),
         ...added.map((permission) => eventOf("authorization.connect_role_and_permission", role, permission)),
       ];
-      return { update: { $set: { permissionIds: ids, updatedAt: call.receivedAt } }, events };
+      return { update: { $set: { permissionIds: ids, updatedAt: call.receivedAt } }, events: call.mark(events) };
     };
-    if ((await roles.modify(found._id, decide, call)) === null) throw roleNotFound(named);
+    if (!made && (await roles.modify(found._id, decide, call)) === null) throw roleNotFound(named);
     return { data: showPermissions(granted) };
   };

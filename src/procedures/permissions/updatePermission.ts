@@ -38,13 +38,16 @@ export const updatePermission =
         resource("permission", current._id, slug),
       );
       const update = description === undefined ? { $set, $unset: { description: "" } as const } : { $set: { ...$set, description } };
-      return { update, events: [event] };
+      return { update, events: call.mark([event]) };
     };
+    const answer = () => ({ data: showPermission(after) });
+    decide(found);
+    await call.begin({ collection: "permissions", id: found._id }, answer());
     try {
       if ((await permissions.modify(found._id, decide, call)) === null) throw permissionNotFound(request.permission);
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
       throw new ServiceError("permission_already_exists", `A permission with the slug ${request.slug} already exists.`, { cause: error });
     }
-    return { data: showPermission(after) };
+    return answer();
   };

@@ -26,13 +26,16 @@ export const updateRole =
       const $set = { name, nameKey: nameKey(name), search: roleSearch({ id: current._id, ...after }), updatedAt: call.receivedAt };
       const event = auditEvent(auditSource(call), "role.update", `Updated role ${name}`, resource("role", current._id, name));
       const update = description === undefined ? { $set, $unset: { description: "" } as const } : { $set: { ...$set, description } };
-      return { update, events: [event] };
+      return { update, events: call.mark([event]) };
     };
+    const answer = () => ({ data: { id: found._id, ...after } });
+    decide(found);
+    await call.begin({ collection: "roles", id: found._id }, answer());
     try {
       if ((await roles.modify(found._id, decide, call)) === null) throw roleNotFound(request.role);
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
       throw new ServiceError("role_already_exists", `A role with the name ${request.name} already exists.`, { cause: error });
     }
-    return { data: { id: found._id, ...after } };
+    return answer();
   };

@@ -1,5 +1,6 @@
 import type { DeleteOverrideRequestSchema, DeleteOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { overridesTag } from "../../storage/overrides.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
 import { findNamespace, type OverrideDeps, overrideNotFound } from "./findNamespace.ts";
@@ -18,6 +19,8 @@ export const deleteOverride =
       resource("ratelimitOverride", override._id, identifier),
       resource("ratelimitNamespace", found._id, found.name),
     );
-    if (!(await deps.overrides.delete(override, call.receivedAt, [event], call))) throw overrideNotFound(identifier);
-    return { data: {} };
+    const answer = { data: {} };
+    await call.begin({ collection: "overrides", id: override._id, tag: overridesTag(found._id) }, answer);
+    if (!(await deps.overrides.delete(override, call.receivedAt, call.mark([event]), call))) throw overrideNotFound(identifier);
+    return answer;
   };

@@ -1,6 +1,6 @@
 import type { SetOverrideRequestSchema, SetOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
-import { createId } from "../../domain/ids.ts";
+import { overridesTag } from "../../storage/overrides.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
 import { findNamespace, type OverrideDeps } from "./findNamespace.ts";
@@ -10,12 +10,19 @@ export const setOverride =
   (deps: OverrideDeps): Procedure<typeof SetOverrideRequestSchema, typeof SetOverrideResponseSchema> =>
   async ({ namespace, identifier, limit, duration }, call) => {
     const { _id: namespaceId } = await findNamespace(deps, namespace, "ratelimit.set_override", call);
+    const newId = call.newId("rlor");
+    const current = await deps.overrides.find(namespaceId, identifier, call);
+    const id = current?._id ?? newId;
+    if (await call.begin({ collection: "overrides", id, tag: overridesTag(namespaceId) })) return { data: { overrideId: id } };
     const source = auditSource(call);
     const overrideId = await deps.overrides.set(
       { namespaceId, identifier, limit: Number(limit), duration: Number(duration) },
-      createId("rlor", call.receivedAt),
+      newId,
       call.receivedAt,
-      (id) => [auditEvent(source, "ratelimit.set_override", `Set override ${identifier}`, resource("ratelimitOverride", id, identifier))],
+      (setId) =>
+        call.mark([
+          auditEvent(source, "ratelimit.set_override", `Set override ${identifier}`, resource("ratelimitOverride", setId, identifier)),
+        ]),
       call,
     );
     return { data: { overrideId } };

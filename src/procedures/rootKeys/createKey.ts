@@ -25,6 +25,10 @@ export const createKey =
     requirePermissions(call.caller, ["root_key.create_root_key", "*"]);
     requireContained(call.caller, permissions);
     requireNoLaterExpiry(call.caller, expires);
-    const { rootKeyId, key } = await createRootKey(rootKeys, { name: request.name, permissions, expires }, auditSource(call));
-    return { data: { keyId: rootKeyId, key: key.reveal() } };
+    const fresh = { rootKeyId: call.newId("rk"), secret: call.newRootKeySecret() };
+    const answer = { data: { keyId: fresh.rootKeyId, key: fresh.secret.key.reveal() } };
+    await call.begin({ collection: "rootKeys", id: fresh.rootKeyId }, answer);
+    const wanted = { name: request.name, permissions, expires };
+    await createRootKey(rootKeys, wanted, auditSource(call), fresh, (events) => call.mark(events));
+    return answer;
   };

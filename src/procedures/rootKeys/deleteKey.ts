@@ -15,6 +15,8 @@ export const deleteKey =
     requirePermissions(call.caller, ["root_key.delete_root_key", keyId]);
     const found = await findRootKey(deps, keyId, call);
     const event = auditEvent(auditSource(call), "rootKey.delete", `Deleted root key ${keyId}`, resource("key", keyId, found.name));
-    if (!(await deps.rootKeys.delete(found, call.receivedAt, [event], call))) throw rootKeyNotFound(keyId);
-    return { data: {} };
+    const answer = { data: {} };
+    await call.begin({ collection: "rootKeys", id: keyId }, answer);
+    if (!(await deps.rootKeys.delete(found, call.receivedAt, call.mark([event]), call))) throw rootKeyNotFound(keyId);
+    return answer;
   };

@@ -4,11 +4,10 @@ import type {
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { createId } from "../../domain/ids.ts";
-import { createRootKeySecret } from "../../domain/rootKeySecret.ts";
 import { newDocument } from "../../storage/audited.ts";
+import type { RootKeyDocument } from "../../storage/documents.ts";
 import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
+import { isOwnWrite, type Procedure } from "../call.ts";
 import { requireContained, requireNoLaterExpiry } from "./containment.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
 
@@ -30,8 +29,9 @@ export const rerollKey =
     requireNoLaterExpiry(call.caller, old.expires);
 
     const now = call.receivedAt;
-    const newId = createId("rk", now);
-    const { key, hash, start, end } = createRootKeySecret();
+    const newId = call.newId("rk");
+    const { key, hash, start, end } = call.newRootKeySecret();
+    await call.begin();
     const { name, enabled, permissions, expires, expiresInclusive } = old;
     const event = auditEvent(
       auditSource(call),
@@ -41,20 +41,22 @@ export const rerollKey =
       resource("key", keyId, name),
     );
     // The new one stands before the old one runs out: a crash between leaves two that work, never none.
-    await deps.rootKeys.insert(
-      {
-        ...newDocument(newId, now, [event]),
-        hash,
-        start,
-        end,
-        enabled,
-        ...(name === undefined ? {} : { name }),
-        ...(permissions === undefined ? {} : { permissions }),
-        ...(expires === undefined ? {} : { expires }),
-        ...(expiresInclusive === undefined ? {} : { expiresInclusive }),
-      },
-      call,
-    );
+    const rootKey: RootKeyDocument = {
+      ...newDocument(newId, now, [event]),
+      hash,
+      start,
+      end,
+      enabled,
+      ...(name === undefined ? {} : { name }),
+      ...(permissions === undefined ? {} : { permissions }),
+      ...(expires === undefined ? {} : { expires }),
+      ...(expiresInclusive === undefined ? {} : { expiresInclusive }),
+    };
+    try {
+      await deps.rootKeys.insert(rootKey, call);
+    } catch (error) {
+      if (!isOwnWrite(error, call)) throw error;
+    }
     if (delay !== undefined) {
       const until = Math.min(now + delay, expires ?? LATEST_EXPIRY, LATEST_EXPIRY);
       const $set = { updatedAt: now, expires: until, ...(delay === 0 ? { expiresInclusive: true } : {}) };

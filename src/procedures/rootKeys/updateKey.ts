@@ -19,6 +19,9 @@ export const updateKey =
     if (given) requireContained(call.caller, given);
     requireNoLaterExpiry(call.caller, found.expires);
     const newName = name === undefined ? undefined : name.kind.case === "value" ? name.kind.value : null;
-    await updateRootKey(deps.rootKeys, keyId, { name: newName, enabled, permissions: given }, auditSource(call));
-    return { data: {} };
+    const answer = { data: {} };
+    await call.begin({ collection: "rootKeys", id: keyId }, answer);
+    const update = { name: newName, enabled, permissions: given };
+    await updateRootKey(deps.rootKeys, keyId, update, auditSource(call), (events) => call.mark(events));
+    return answer;
   };

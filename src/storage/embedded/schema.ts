@@ -15,6 +15,7 @@ const collections: Readonly<Record<CollectionName, true>> = {
   counters: true,
   migrations: true,
   changes: true,
+  idempotency: true,
   audit: true,
   leases: true,
   system: true,

@@ -1,0 +1,125 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../domain/clock.ts";
+import type { AuditedCollection } from "../storage/auditLog.ts";
+import type { IdempotencyDocument } from "../storage/documents.ts";
+import type { ReservationsRepository } from "../storage/reservations.ts";
+
+/** How long an answer is kept, counted from the arrival of its call. */
+const KEEP_MS = 24 * 60 * 60_000;
+/** A run that has not been heard of for so long is taken for dead. */
+const LEASE_MS = 5_000;
+const RENEW_EVERY_MS = 1_500;
+
+export type Reservation = IdempotencyDocument;
+
+/** The document that a call changes last, with the event that says so. */
+export interface Change {
+  readonly collection: AuditedCollection;
+  readonly id: string;
+  /** What is void after it beside the id. */
+  readonly tag?: string;
+}
+
+/** What a call asks to be remembered before its first write. */
+export interface NewReservation extends Pick<Reservation, "_id" | "request" | "salt" | "now" | "permissions"> {
+  readonly changeIn: Change | undefined;
+  /** Of a change that cannot influence it. */
+  readonly answer: string | undefined;
+}
+
+/**
+ * `free`: there is none, or its time is over. `done`: its answer was given. `running`: somebody works on it.
+ * `abandoned`: a run died, or ended with a 5xx, and left its work to a repeat.
+ */
+export type ReservationState = "free" | "done" | "running" | "abandoned";
+
+/** A reservation that a run of a call holds, and keeps from others until one of these is called. */
+export interface Hold {
+  /** Stores the answer for repeats. False when another run has taken over: the answer is that one's to give. */
+  readonly complete: (answer: string) => Promise<boolean>;
+  /** Gives the key back, as if it had never been used. False when another run has taken over. */
+  readonly free: () => Promise<boolean>;
+  /** Leaves the work to a repeat, at once instead of when the lease has run out. */
+  readonly release: () => Promise<void>;
+}
+
+export interface Reservations {
+  readonly find: (id: string) => Promise<Reservation | null>;
+  readonly stateOf: (reservation: Reservation | null) => ReservationState;
+  /** Makes a reservation, in place of `former` if there is one; undefined when somebody else was faster. */
+  readonly reserve: (wanted: NewReservation, former: Reservation | null) => Promise<Hold | undefined>;
+  /** Goes on with an abandoned one; undefined when somebody else was faster. */
+  readonly takeOver: (reservation: Reservation) => Promise<Hold | undefined>;
+  /** Whether the event of this id was written with the change. */
+  readonly wasWritten: (change: Change, eventId: string) => Promise<boolean>;
+  readonly isLogged: (eventId: string) => Promise<boolean>;
+}
+
+export interface ReservationsOptions {
+  readonly clock: Clock;
+  readonly reservations: ReservationsRepository;
+  /** See `ChangesFeed.announce`: told of changes that another run made and may have died before it could announce them. */
+  readonly announce: (ids: readonly string[]) => void;
+}
+
+/**
+ * Which run of a call with an Idempotency-Key works, over any number of nodes (DESIGN §4). The lease saves work; a run
+ * that lost it without noticing does no harm, because all runs of a call write the same, under the same ids.
+ */
+export const createReservations = ({ clock, reservations, announce }: ReservationsOptions): Reservations => {
+  const leaseEnd = (): number => clock.now() + LEASE_MS;
+
+  const hold = (id: string, holder: string): Hold => {
+    const renewal = setInterval(() => {
+      // A failure is nothing to act on: the lease may run out, and then another run repeats the work.
+      reservations.update(id, holder, { leaseUntil: leaseEnd() }).catch(() => undefined);
+    }, RENEW_EVERY_MS);
+    renewal.unref();
+    const ending =
+      <A extends unknown[], T>(end: (...args: A) => Promise<T>): ((...args: A) => Promise<T>) =>
+      (...args) => {
+        clearInterval(renewal);
+        return end(...args);
+      };
+    return {
+      complete: ending((answer: string) => reservations.update(id, holder, { answer, done: true })),
+      free: ending(() => reservations.remove(id, holder)),
+      release: ending(async () => {
+        await reservations.update(id, holder, { leaseUntil: 0 });
+      }),
+    };
+  };
+
+  return {
+    find: reservations.find,
+    stateOf: (reservation) => {
+      const now = clock.now();
+      if (reservation === null || reservation.expireAt.getTime() <= now) return "free";
+      if (reservation.done) return "done";
+      return reservation.leaseUntil > now ? "running" : "abandoned";
+    },
+    reserve: async ({ changeIn, answer, ...wanted }, former) => {
+      if (former !== null && !(await reservations.remove(former._id, former.holder))) return undefined;
+      const holder = randomUUID();
+      const made = await reservations.insert({
+        ...wanted,
+        ...(changeIn === undefined ? {} : { changeIn }),
+        ...(answer === undefined ? {} : { answer }),
+        holder,
+        leaseUntil: leaseEnd(),
+        expireAt: new Date(wanted.now + KEEP_MS),
+      });
+      return made ? hold(wanted._id, holder) : undefined;
+    },
+    takeOver: async (reservation) => {
+      const holder = randomUUID();
+      return (await reservations.takeOver(reservation, holder, leaseEnd())) ? hold(reservation._id, holder) : undefined;
+    },
+    wasWritten: async ({ collection, id, tag }, eventId) => {
+      const written = await reservations.hasEvent(collection, id, eventId);
+      if (written) announce(tag === undefined ? [id] : [id, tag]);
+      return written;
+    },
+    isLogged: reservations.isLogged,
+  };
+};

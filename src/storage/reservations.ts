@@ -1,0 +1,54 @@
+import type { AuditedCollection } from "./auditLog.ts";
+import { type AuditedDocument, type IdempotencyDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import { DuplicateKeyError } from "./errors.ts";
+import type { Store } from "./store.ts";
+
+export interface ReservationsRepository {
+  readonly find: (id: string) => Promise<IdempotencyDocument | null>;
+  /** False when there is one under this id. */
+  readonly insert: (reservation: Omit<IdempotencyDocument, "v" | "workspaceId">) => Promise<boolean>;
+  /** Changes it while `holder` holds it; false when it is held by another, or gone. */
+  readonly update: (
+    id: string,
+    holder: string,
+    fields: Partial<Pick<IdempotencyDocument, "holder" | "leaseUntil" | "answer" | "done">>,
+  ) => Promise<boolean>;
+  /** The same as long as nobody has extended or ended the lease since it was read. */
+  readonly takeOver: (read: IdempotencyDocument, holder: string, leaseUntil: number) => Promise<boolean>;
+  readonly remove: (id: string, holder: string) => Promise<boolean>;
+  /** Whether this event was written to this document; also when the event, or the document, has moved on since. */
+  readonly hasEvent: (collection: AuditedCollection, id: string, eventId: string) => Promise<boolean>;
+  /** Whether this event has reached the audit log. */
+  readonly isLogged: (eventId: string) => Promise<boolean>;
+}
+
+/** What is kept of calls with an Idempotency-Key (protocol §2). */
+export const createReservationsRepository = (store: Store): ReservationsRepository => {
+  const reservations = store.collection("idempotency");
+  const audit = store.collection("audit");
+  const isLogged = async (eventId: string): Promise<boolean> => (await audit.findOne({ _id: eventId })) !== null;
+  return {
+    find: (id) => reservations.findOne({ _id: id }),
+    insert: async (reservation) => {
+      try {
+        await reservations.insertOne({ ...reservation, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID });
+        return true;
+      } catch (error) {
+        if (error instanceof DuplicateKeyError) return false;
+        throw error;
+      }
+    },
+    update: async (id, holder, fields) => (await reservations.updateOne({ _id: id, holder }, { $set: fields })).matchedCount === 1,
+    takeOver: async ({ _id, holder: former, leaseUntil: ended }, holder, leaseUntil) => {
+      const result = await reservations.updateOne({ _id, holder: former, leaseUntil: ended }, { $set: { holder, leaseUntil } });
+      return result.matchedCount === 1;
+    },
+    remove: async (id, holder) => (await reservations.deleteOne({ _id: id, holder })).deletedCount === 1,
+    hasEvent: async (collection, id, eventId) => {
+      const document: AuditedDocument | null = await store.collection(collection as "apis").findOne({ _id: id });
+      // In this order: an event enters the log before it leaves its document.
+      return document?.outbox?.some((event) => event.id === eventId) || isLogged(eventId);
+    },
+    isLogged,
+  };
+};

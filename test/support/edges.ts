@@ -25,11 +25,17 @@ export interface Answer {
   };
 }
 
+/** Headers beside those that every call has; `onHeaders` gets those of a success. */
+export interface Exchange {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly onHeaders?: (headers: Headers) => void;
+}
+
 /** One way to call the service. Requests and answers are those of `/v2`; other edges translate. */
 export interface Edge {
   readonly name: "v2" | "connect" | "grpc" | "grpc-web" | "grpc-js";
   /** @param rootKey undefined = no credentials; a text with a blank in it is the whole `Authorization` header. */
-  readonly call: (procedure: string, body: unknown, rootKey: string | undefined) => Promise<Answer>;
+  readonly call: (procedure: string, body: unknown, rootKey: string | undefined, exchange?: Exchange) => Promise<Answer>;
   readonly close: () => void;
 }
 
@@ -79,12 +85,13 @@ const fail = (detail: MessageShape<typeof ErrorDetailSchema> | undefined, messag
 
 export const v2Edge = (url: string): Edge => ({
   name: "v2",
-  call: async (procedure, body, rootKey) => {
+  call: async (procedure, body, rootKey, { headers, onHeaders } = {}) => {
     const response = await fetch(`${url}/v2/${procedure}`, {
       method: "POST",
-      headers: { "content-type": "application/json", ...authorization(rootKey) },
+      headers: { "content-type": "application/json", ...authorization(rootKey), ...headers },
       body: JSON.stringify(body),
     });
+    onHeaders?.(response.headers);
     return { status: response.status, body: (await response.json()) as Answer["body"] };
   },
   close: () => undefined,
@@ -92,7 +99,7 @@ export const v2Edge = (url: string): Edge => ({
 
 const connectEdge = (name: Edge["name"], transport: Transport): Edge => ({
   name,
-  call: async (procedure, body, rootKey) => {
+  call: async (procedure, body, rootKey, { headers, onHeaders } = {}) => {
     const method = methodOf(procedure);
     const client = createClient(method.service, transport) as Record<
       string,
@@ -101,7 +108,10 @@ const connectEdge = (name: Edge["name"], transport: Transport): Edge => ({
     try {
       const call = client[method.desc.localName];
       if (!call) throw new Error(`${procedure} is no method of its service`);
-      return succeed(method, await call(method.request.decode(body).message, { headers: authorization(rootKey) }));
+      return succeed(
+        method,
+        await call(method.request.decode(body).message, { headers: { ...authorization(rootKey), ...headers }, onHeader: onHeaders }),
+      );
     } catch (error) {
       if (!(error instanceof ConnectError)) throw error;
       return fail(error.findDetails(ErrorDetailSchema)[0], error.rawMessage, Code[error.code]);
@@ -147,12 +157,12 @@ const grpcJsEdge = (url: string): Edge => {
   const client = new grpc.Client(new URL(url).host, grpc.credentials.createInsecure());
   return {
     name: "grpc-js",
-    call: (procedure, body, rootKey) => {
+    call: (procedure, body, rootKey, { headers, onHeaders } = {}) => {
       const method = methodOf(procedure);
       const metadata = new grpc.Metadata();
-      for (const [name, value] of Object.entries(authorization(rootKey))) metadata.set(name, value);
+      for (const [name, value] of Object.entries({ ...authorization(rootKey), ...headers })) metadata.set(name, value);
       return new Promise((resolve, reject) => {
-        client.makeUnaryRequest(
+        const request = client.makeUnaryRequest(
           `/${method.service.typeName}/${method.desc.name}`,
           (message: MessageShape<DescMethodUnary["input"]>) => Buffer.from(toBinary(method.desc.input, message)),
           (bytes: Buffer) => fromBinary(method.desc.output, bytes, binaryOptions),
@@ -170,6 +180,9 @@ const grpcJsEdge = (url: string): Edge => {
             }
           },
         );
+        request.on("metadata", (received: grpc.Metadata) => {
+          onHeaders?.(new Headers(Object.entries(received.getMap()).map(([name, value]): [string, string] => [name, value.toString()])));
+        });
       });
     },
     close: () => client.close(),

@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { dataOf } from "../support/api.ts";
+import { type HttpAnswer, request } from "../support/envelope.ts";
+import { runLatchkey, type ServiceProcess, startService } from "../support/process.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+
+const post = (service: ServiceProcess, rootKey: string, procedure: string, body: unknown, key?: string): Promise<HttpAnswer> =>
+  request(service.url, procedure, { rootKey, body, ...(key === undefined ? {} : { headers: { "idempotency-key": key } }) });
+
+/** Twenty at once, spread over the processes; those that a killed process leaves without an answer are left out. */
+const storm = async (services: readonly ServiceProcess[], rootKey: string, body: unknown, key: string): Promise<HttpAnswer[]> => {
+  const calls = Array.from({ length: 20 }, (_, i) =>
+    post(services[i % services.length] as ServiceProcess, rootKey, "keys.createKey", body, key),
+  );
+  return (await Promise.allSettled(calls)).flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+};
+
+const expectOneKey = async (service: ServiceProcess, rootKey: string, apiId: unknown, answers: readonly HttpAnswer[]): Promise<void> => {
+  const [first] = answers.map(dataOf);
+  for (const answer of answers) expect(dataOf(answer)).toEqual(first);
+  expect(dataOf(await post(service, rootKey, "apis.listKeys", { apiId }))).toEqual([expect.objectContaining({ keyId: first?.keyId })]);
+  expect(dataOf(await post(service, rootKey, "keys.verifyKey", { key: first?.key }))).toMatchObject({ valid: true });
+};
+
+const newCall = async (service: ServiceProcess, rootKey: string) => {
+  const { apiId } = dataOf(await post(service, rootKey, "apis.createApi", { name: "api" }));
+  return {
+    apiId,
+    key: crypto.randomUUID(),
+    body: { apiId, permissions: [`read.${crypto.randomUUID()}`], externalId: crypto.randomUUID() },
+  };
+};
+
+/** Milliseconds between the first of the calls and the kill. */
+const delays = [1, 4, 8, 15, 30];
+
+test("[protocol §2] a create whose process is killed makes one key and gives one answer on the embedded store", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "latchkey-killed-"));
+  try {
+    for (const delay of delays) {
+      await using service = await startService({ dataDir });
+      const rootKey = await service.rootKey();
+      const { apiId, body, key } = await newCall(service, rootKey);
+      const calls = storm([service], rootKey, body, key);
+      await sleep(delay);
+      service.kill("SIGKILL");
+      const answers = await calls;
+      await service.exited;
+      await using next = await startService({ dataDir });
+      answers.push(await post(next, rootKey, "keys.createKey", body, key));
+      await expectOneKey(next, rootKey, apiId, answers);
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+const server = process.env.MONGODB_URL;
+describe.skipIf(server === undefined)("two processes on one MongoDB", () => {
+  test("[protocol §2] twenty creates at once, and one more after one process is killed, make one key and give one answer", async () => {
+    const env = { MONGODB_URL: freshMongoUrl(server ?? "") };
+    try {
+      const { stdout } = await runLatchkey(["root-key", "create", "--name", "test"], env);
+      const rootKey = stdout.trim().split("\n").at(-1) ?? "";
+      await using survivor = await startService({ env });
+      for (const delay of [...delays, 2_000]) {
+        await using victim = await startService({ env });
+        const { apiId, body, key } = await newCall(survivor, rootKey);
+        const calls = storm([victim, survivor], rootKey, body, key);
+        await sleep(delay);
+        victim.kill("SIGKILL");
+        const answers = await calls;
+        answers.push(await post(survivor, rootKey, "keys.createKey", body, key));
+        await expectOneKey(survivor, rootKey, apiId, answers);
+      }
+    } finally {
+      await dropMongoDatabase(env.MONGODB_URL);
+    }
+  });
+});

@@ -1,0 +1,191 @@
+import { hash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { getOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { changes } from "../../gen/latchkey/v2/options_pb.ts";
+import { procedureName } from "../../src/rpc/procedureName.ts";
+import { services } from "../../src/service.ts";
+import type { CollectionName } from "../../src/storage/documents.ts";
+import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { type Api, dataOf, startApi } from "../support/api.ts";
+import { bodyOf, createObjects, type Objects, registerMigration } from "../support/bodies.ts";
+import type { Answer } from "../support/edges.ts";
+import { interceptStore } from "../support/interceptStore.ts";
+import { engines } from "../support/stores.ts";
+import { createTestClock } from "../support/testClock.ts";
+import { eventsIn } from "../support/written.ts";
+
+const changing = services.flatMap((service) => service.methods.filter((method) => getOption(method, changes)).map(procedureName));
+const unique = (stem: string): string => `${stem}.${crypto.randomUUID()}`;
+
+/** Requests that take more writes than those that are merely valid. */
+const bodies: Readonly<Record<string, (objects: Objects) => object>> = {
+  "identities.updateIdentity": ({ identity }) => ({ identity, ratelimits: [{ name: "requests", limit: 5, duration: 60_000 }] }),
+  "keys.createKey": ({ apiId, role }) => ({ apiId, roles: [role], permissions: [unique("a"), unique("b")], externalId: unique("user") }),
+  "keys.updateKey": ({ keyId }) => ({
+    keyId,
+    permissions: [unique("a"), unique("b")],
+    externalId: unique("user"),
+    credits: { remaining: 7 },
+  }),
+  "keys.addPermissions": ({ keyId }) => ({ keyId, permissions: [unique("a"), unique("b")] }),
+  "keys.setPermissions": ({ keyId }) => ({ keyId, permissions: [unique("a"), unique("b")] }),
+  "keys.setRoles": ({ keyId }) => ({ keyId, roles: [] }),
+  "keys.updateCredits": ({ keyId }) => ({ keyId, operation: "increment", value: 5 }),
+  "keys.rerollKey": ({ keyId }) => ({ keyId, expiration: 0 }),
+  "keys.migrateKeys": (objects) => {
+    const imported = () => ({
+      hash: hash("sha256", crypto.randomUUID()),
+      permissions: [unique("a")],
+      roles: [unique("r")],
+      externalId: unique("user"),
+    });
+    return { ...bodyOf("keys.migrateKeys", objects), keys: [imported(), imported(), imported()] };
+  },
+  "permissions.createRole": () => ({ name: unique("role"), permissions: [unique("a"), unique("b")] }),
+  "permissions.setRolePermissions": ({ role }) => ({ role, permissions: [unique("a"), unique("b")] }),
+  // Afterwards nobody finds them by the name that they were called by.
+  "permissions.updatePermission": ({ permission }) => ({ permission, slug: unique("renamed") }),
+  "permissions.updateRole": ({ role }) => ({ role, name: unique("renamed") }),
+};
+
+/** What a node writes beside its calls. */
+const background: readonly CollectionName[] = ["changes", "audit", "leases", "counters", "system"];
+const reads = ["find", "findOne"];
+
+/** A store that dies right after a write: the write happened, but nobody hears of it, and nothing works until it is revived. */
+const createMortality = () => {
+  let left = Number.POSITIVE_INFINITY;
+  let dead = false;
+  const die = (): never => {
+    throw new StoreUnavailableError("the store died", { outcomeUnknown: true });
+  };
+  return {
+    intercept: async <T>(operation: () => Promise<T>, { collection, name }: { collection: CollectionName; name: string }): Promise<T> => {
+      if (dead) die();
+      const result = await operation();
+      if (!reads.includes(name) && !background.includes(collection) && --left === 0) {
+        dead = true;
+        die();
+      }
+      return result;
+    },
+    dieAfter: (writes: number) => {
+      left = writes;
+    },
+    /** Whether it had died. */
+    revive: (): boolean => {
+      const died = dead;
+      dead = false;
+      left = Number.POSITIVE_INFINITY;
+      return died;
+    },
+  };
+};
+
+describe.each(engines)("on $name", (engine) => {
+  const clock = createTestClock();
+  const mortality = createMortality();
+  let api: Api;
+
+  beforeAll(async () => {
+    const store = await engine.open();
+    api = await startApi(engine, { clock, store: interceptStore(store, mortality.intercept) });
+    await registerMigration(api.store);
+  });
+  afterAll(async () => {
+    await api?.close();
+    await engine.close();
+  });
+
+  const call = async (procedure: string, body: unknown, key?: string): Promise<Answer> => {
+    const [v2] = api.edges;
+    const headers = key === undefined ? {} : { "idempotency-key": key };
+    return (await v2?.call(procedure, body, api.rootKey, { headers })) ?? expect.unreachable();
+  };
+
+  /** The same until the store is well again. A dead run's lease has run out by then. */
+  const repeat = async (procedure: string, body: unknown, key: string): Promise<Record<string, unknown>> => {
+    for (let attempt = 0; attempt < 100; attempt++) {
+      clock.advance(6_000);
+      const answer = await call(procedure, body, key);
+      if (answer.status !== 503) return dataOf(answer);
+      await sleep(50);
+    }
+    return expect.unreachable("the store does not come back");
+  };
+
+  /** Live objects by collection, and the names of all events. */
+  const contents = async (): Promise<{ counts: number[]; events: Map<string, string> }> => {
+    const names = ["apis", "keys", "identities", "permissions", "roles", "rootKeys", "overrides"] as const;
+    const counts = await Promise.all(
+      names.map(async (name) => {
+        const found = await api.store
+          .collection(name as "apis")
+          .find({ deletedAt: { $exists: false } })
+          .toArray();
+        return found.length;
+      }),
+    );
+    return { counts, events: new Map((await eventsIn(api.store)).map(({ id, event }) => [id, event])) };
+  };
+
+  /** Objects that every procedure has something to do with. */
+  const prepare = async (): Promise<Objects> => {
+    const objects = await createObjects(async (name, body) => dataOf(await call(name, body)));
+    const { keyId, role, permission } = objects;
+    dataOf(await call("keys.updateKey", { keyId, roles: [role], permissions: [permission], credits: { remaining: 10 } }));
+    return objects;
+  };
+
+  /** Makes a call that dies after so many writes, repeats it, and says what has changed. */
+  const run = async (procedure: string, writes: number) => {
+    const objects = await prepare();
+    const body = (bodies[procedure] ?? ((all: Objects) => bodyOf(procedure, all)))(
+      procedure === "keys.addRoles" ? { ...objects, role: await otherRole() } : objects,
+    );
+    const before = await contents();
+    const key = unique("key");
+    mortality.dieAfter(writes);
+    await call(procedure, body, key);
+    const died = mortality.revive();
+    const data = await repeat(procedure, body, key);
+    expect(await repeat(procedure, body, key)).toEqual(data);
+    const after = await contents();
+    const events = [...after.events].filter(([id]) => !before.events.has(id)).map(([, event]) => event);
+    return {
+      died,
+      data,
+      objects,
+      changed: { counts: after.counts.map((count, i) => count - (before.counts[i] ?? 0)), events: events.sort() },
+    };
+  };
+  const otherRole = async (): Promise<string> => {
+    const name = unique("role");
+    dataOf(await call("permissions.createRole", { name }));
+    return name;
+  };
+
+  test.each(changing)("[protocol §2] %s that died after any of its writes is finished by its repeat, once", async (procedure) => {
+    const undisturbed = await run(procedure, Number.POSITIVE_INFINITY);
+    expect(undisturbed.died).toBe(false);
+    expect(undisturbed.changed.events).not.toEqual([]);
+    for (let writes = 1; ; writes++) {
+      const { died, data, objects, changed } = await run(procedure, writes);
+      expect({ writes, ...changed }).toEqual({ writes, ...undisturbed.changed });
+      expect(Object.keys(data)).toEqual(Object.keys(undisturbed.data));
+      if (procedure === "keys.updateCredits") {
+        expect(data).toEqual({ remaining: 15 });
+        expect(dataOf(await call("keys.getKey", { keyId: objects.keyId }))).toMatchObject({ credits: { remaining: 15 } });
+      }
+      if (procedure === "keys.createKey" || procedure === "keys.rerollKey") {
+        expect(dataOf(await call("keys.verifyKey", { key: data.key }))).toMatchObject({ valid: true, keyId: data.keyId });
+      }
+      if (!died) {
+        // The reservation, the change and its answer at least.
+        expect(writes).toBeGreaterThan(3);
+        break;
+      }
+    }
+  });
+});

@@ -56,7 +56,10 @@ export interface Reservations {
 }
 
 export interface ReservationsOptions {
+  /** For how long answers are kept. */
   readonly clock: Clock;
+  /** Of leases: the same for all nodes, and never one that somebody turns. */
+  readonly leaseClock: Clock;
   readonly reservations: ReservationsRepository;
   /** See `ChangesFeed.announce`: told of changes that another run made and may have died before it could announce them. */
   readonly announce: (ids: readonly string[]) => void;
@@ -66,8 +69,8 @@ export interface ReservationsOptions {
  * Which run of a call with an Idempotency-Key works, over any number of nodes (DESIGN §4). The lease saves work; a run
  * that lost it without noticing does no harm, because all runs of a call write the same, under the same ids.
  */
-export const createReservations = ({ clock, reservations, announce }: ReservationsOptions): Reservations => {
-  const leaseEnd = (): number => clock.now() + LEASE_MS;
+export const createReservations = ({ clock, leaseClock, reservations, announce }: ReservationsOptions): Reservations => {
+  const leaseEnd = (): number => leaseClock.now() + LEASE_MS;
 
   const hold = (id: string, holder: string): Hold => {
     const renewal = setInterval(() => {
@@ -93,10 +96,9 @@ export const createReservations = ({ clock, reservations, announce }: Reservatio
   return {
     find: reservations.find,
     stateOf: (reservation) => {
-      const now = clock.now();
-      if (reservation === null || reservation.expireAt.getTime() <= now) return "free";
+      if (reservation === null || reservation.expireAt.getTime() <= clock.now()) return "free";
       if (reservation.done) return "done";
-      return reservation.leaseUntil > now ? "running" : "abandoned";
+      return reservation.leaseUntil > leaseClock.now() ? "running" : "abandoned";
     },
     reserve: async ({ changeIn, answer, ...wanted }, former) => {
       if (former !== null && !(await reservations.remove(former._id, former.holder))) return undefined;

@@ -134,7 +134,14 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     }),
     clientAddress: createClientAddress(config.trustedProxies),
     managementLimit: config.managementRateLimit === undefined ? undefined : createManagementLimit(limiter, config.managementRateLimit),
-    idempotency: createIdempotency(createReservations({ clock, reservations: createReservationsRepository(store), announce })),
+    idempotency: createIdempotency(
+      createReservations({
+        clock,
+        leaseClock: testClock ? systemClock : clock,
+        reservations: createReservationsRepository(store),
+        announce,
+      }),
+    ),
     recorder: metrics.calls,
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,

@@ -137,7 +137,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     idempotency: createIdempotency(
       createReservations({
         clock,
-        leaseClock: testClock ? systemClock : clock,
+        leaseClock: commonClock,
         reservations: createReservationsRepository(store),
         announce,
       }),

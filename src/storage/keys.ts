@@ -33,7 +33,7 @@ export interface KeysRepository {
   readonly modify: Modify<KeyDocument>;
   /** Adds events to the key's outbox and changes nothing else. False when there is no such key (any more). */
   readonly recordEvents: (keyId: string, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
-  /** Marks the key as deleted; its hash stays taken. False when it already was. */
+  /** Marks the key as deleted; its hash stays taken, its encrypted secret goes. False when it already was. */
   readonly delete: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
   /** Deletes for good: the hash is free again at once, the row goes when its events have been moved. */
   readonly erase: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
@@ -107,7 +107,7 @@ export const createKeysRepository = (
       const result = await keys.updateOne({ _id: keyId, ...notDeleted }, withEvents<KeyDocument>({}, events), options);
       return result.matchedCount === 1;
     },
-    delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now } }, events, options),
+    delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now }, $unset: { encrypted: "" } }, events, options),
     erase: (key, now, events, options) =>
       remove(
         key,

@@ -82,7 +82,7 @@ everywhere(
       await run.data("keys.deleteKey", { keyId, permanent });
       expectError(await run.call("keys.getKey", { keyId, decrypt: true }), 404, "unkey/data/key_not_found");
       const left = await run.api.store.collection("keys").findOne({ _id: keyId });
-      if (permanent) expect(left ?? {}).not.toHaveProperty("encrypted");
+      expect(left ?? {}).not.toHaveProperty("encrypted");
     });
 
     test("[keys §3] a changed key stays recoverable", async () => {

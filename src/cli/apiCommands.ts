@@ -1,9 +1,18 @@
 import { auditEvent, resource, systemSource } from "../audit/auditEvent.ts";
 import { parseIpAllowlist } from "../domain/ipAllowlist.ts";
-import { createApisRepository } from "../storage/apis.ts";
+import { type ApisRepository, createApisRepository } from "../storage/apis.ts";
+import type { ApiDocument } from "../storage/documents.ts";
 import { readArguments } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
 import { withAnnouncingStore } from "./configuredStore.ts";
+
+const apiNotFound = (apiId: string): Error => new Error(`the API ${apiId} does not exist`);
+
+const findApi = async (apis: ApisRepository, apiId: string): Promise<ApiDocument> => {
+  const api = await apis.find(apiId);
+  if (api === null) throw apiNotFound(apiId);
+  return api;
+};
 
 const setIpAllowlist: Command = {
   name: "api set-ip-allowlist",
@@ -16,10 +25,13 @@ const setIpAllowlist: Command = {
     if ("malformed" in parsed)
       throw new UsageError(`${JSON.stringify(parsed.malformed)} is neither an IP address nor a network like 10.0.0.0/8`);
     return withAnnouncingStore(context, async (store, announce) => {
+      const apis = createApisRepository(store, announce);
+      const api = await findApi(apis, apiId);
       const source = systemSource(context.clock);
-      const event = auditEvent(source, "api.update", `Set the IP allow list of API ${apiId}`, resource("api", apiId));
-      const found = await createApisRepository(store, announce).setIpAllowlist(apiId, parsed.entries, source.now, [event]);
-      if (!found) throw new Error(`the API ${apiId} does not exist`);
+      const event = auditEvent(source, "api.update", `Set the IP allow list of API ${apiId}`, resource("api", apiId, api.name));
+      // What is so already is no change, and leaves no event (protocol §11).
+      const isSame = (api.ipAllowlist ?? []).join() === parsed.entries.join();
+      if (!isSame && !(await apis.setIpAllowlist(apiId, parsed.entries, source.now, [event]))) throw apiNotFound(apiId);
       context.complain(parsed.entries.length === 0 ? `${apiId} may be verified from anywhere.` : `${apiId}: ${parsed.entries.join(", ")}`);
     });
   },
@@ -35,14 +47,11 @@ const protect: Command = {
     const on = values.off !== true;
     return withAnnouncingStore(context, async (store, announce) => {
       const apis = createApisRepository(store, announce);
-      const api = await apis.find(apiId);
-      if (api === null) throw new Error(`the API ${apiId} does not exist`);
+      const api = await findApi(apis, apiId);
       const source = systemSource(context.clock);
       const display = on ? `Protected API ${apiId} against deletion` : `Lifted the deletion protection of API ${apiId}`;
       const event = auditEvent(source, "api.update", display, resource("api", apiId, api.name));
-      // What is so already is no change, and leaves no event (protocol §11).
-      if ((api.protected ?? false) !== on && !(await apis.protect(apiId, on, source.now, [event])))
-        throw new Error(`the API ${apiId} does not exist`);
+      if ((api.protected ?? false) !== on && !(await apis.protect(apiId, on, source.now, [event]))) throw apiNotFound(apiId);
       context.complain(`${display}.`);
     });
   },

@@ -59,7 +59,7 @@ everywhere(
           createdAt: expect.any(Number),
         });
         const full = items.find(({ name }) => name === "full");
-        expect([...(full?.permissions as string[])].sort()).toEqual(["both", "direct", "of.role"]);
+        expect([...((full?.permissions ?? []) as string[])].sort()).toEqual(["both", "direct", "of.role"]);
         // The identity's limit of that name is hidden in verification, and shown here.
         expect(full?.identity).toMatchObject({ externalId, meta: { a: null }, ratelimits: [{ name: "requests" }] });
       });

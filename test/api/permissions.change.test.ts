@@ -199,6 +199,25 @@ everywhere(
       });
     });
 
+    test("[permissions §10a] racing renames and creates of one slug, in any case: one is 200, the others 409", async () => {
+      const wanted = run.unique("Wanted");
+      const made = await Promise.all(Array.from({ length: 8 }, () => create()));
+      const nodes = [run.api, await run.other()];
+      const answers = await Promise.all(
+        made.flatMap(({ id }, i) => {
+          const slug = i % 2 ? wanted : wanted.toLowerCase();
+          return [
+            run.call("permissions.updatePermission", { permission: id, slug }, undefined, nodes[i % 2]),
+            run.call("permissions.createPermission", { name: "new", slug: slug.toUpperCase() }, undefined, nodes[i % 2]),
+          ];
+        }),
+      );
+      const lost = answers.filter(({ status }) => status !== 200);
+      expect(lost).toHaveLength(answers.length - 1);
+      for (const answer of lost) expectError(answer, 409, "unkey/data/permission_already_exists");
+      expect(await run.data("permissions.listPermissions", { search: wanted })).toHaveLength(1);
+    });
+
     test("[permissions §12] update and delete have one event each, whoever holds the permission; refused calls none", async () => {
       const name = run.unique("actor");
       const rootKey = await run.api.createRootKey({ name });

@@ -52,7 +52,16 @@ const send = (res: ServerResponse, { status, headers, body, trailers }: Parts, b
   else res.end(body);
 };
 
-const errorTrailers = (error: ConnectError): Record<string, string> => Object.fromEntries(setTrailerStatus(new Headers(), error));
+/**
+ * Percent-encodes what gRPC says must be, and blanks at the ends, which HTTP/2 forbids. No more: @grpc/grpc-js would
+ * leave an encoded comma or colon as it is.
+ */
+const encodeMessage = (message: string): string => message.replace(/^ | $|[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
+
+const errorTrailers = (error: ConnectError): Record<string, string> => ({
+  ...Object.fromEntries(setTrailerStatus(new Headers(), error)),
+  "grpc-message": encodeMessage(error.rawMessage),
+});
 
 /**
  * Writes the outcome of a unary call as its protocol wants it: Connect with an HTTP status and, for errors, JSON; gRPC

@@ -1,0 +1,15 @@
+/** Holds everybody until as many have arrived as it waits for; later ones pass at once. */
+export interface ArrivalGate {
+  readonly arrive: () => Promise<void>;
+}
+
+export const createArrivalGate = (parties: number): ArrivalGate => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let arrived = 0;
+  return {
+    arrive: () => {
+      if (++arrived >= parties) resolve();
+      return promise;
+    },
+  };
+};

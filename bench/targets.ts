@@ -24,7 +24,11 @@ const startArguments = packageJson.scripts.start.split(" ").slice(2);
 export interface BenchService {
   readonly server: ServerProcess;
   readonly url: string;
+  readonly dataDir: string;
   readonly rootKey: string;
+  /** Calls a procedure of `/v2` as the root key; the `data` of its answer. */
+  readonly call: <T>(procedure: string, body: object) => Promise<T>;
+  readonly apiId: string;
   /** A key with two permissions and one rate limit that applies by itself, without credits; verified once. */
   readonly key: string;
   readonly stop: () => Promise<void>;
@@ -59,7 +63,10 @@ export const startBenchService = async (nodeFlags: readonly string[] = []): Prom
   return {
     server,
     url,
+    dataDir,
     rootKey,
+    call,
+    apiId,
     key,
     stop: async () => {
       await server.stop();

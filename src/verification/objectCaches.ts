@@ -1,3 +1,4 @@
+import { batched } from "../cache/batched.ts";
 import { type Cache, type Cached, createCache } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -41,7 +42,7 @@ export const createObjectCaches = (options: ObjectCachesOptions): ObjectCaches =
   return {
     api: cacheOf((id) => apis.find(id)).get,
     identity: cacheOf((id) => identities.find(id)).get,
-    role: cacheOf(async (id) => (await roles.findMany([id]))[0] ?? null).get,
-    permission: cacheOf(async (id) => (await permissions.findMany([id]))[0] ?? null).get,
+    role: cacheOf(batched((ids) => roles.findMany(ids))).get,
+    permission: cacheOf(batched((ids) => permissions.findMany(ids))).get,
   };
 };

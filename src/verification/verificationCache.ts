@@ -50,7 +50,8 @@ export const createVerificationCache = ({ clock, invalidations, keys, objects, o
       const permissions = await Promise.all([...permissionIds].map(objects.permission));
 
       const parts = [api, ...(identity ? [identity] : []), ...roles, ...permissions];
-      const oldest = Math.min(sentAt, ...parts.map((part) => part.expiresAt - MAX_AGE_MS));
+      // Not one call of Math.min: a key may have more parts than a call may have arguments.
+      const oldest = parts.reduce((earliest, part) => Math.min(earliest, part.expiresAt - MAX_AGE_MS), sentAt);
       const dependsOn = [hashTag(hash), key._id, ...parts.flatMap((part) => part.dependsOn)];
       if (api.value === null) return { value: null, dependsOn, sentAt: oldest };
       const entry = buildVerificationEntry({

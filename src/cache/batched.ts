@@ -1,0 +1,36 @@
+const MOST = 1000;
+
+interface Waiting<D> {
+  readonly id: string;
+  readonly resolve: (document: D | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Reads objects by their ids: those that are asked for in one turn of the event loop become one read, of at most 1000.
+ * A thousand reads of their own would wait for the store's connections longer than anyone has time.
+ */
+export const batched = <D extends { readonly _id: string }>(
+  findMany: (ids: readonly string[]) => Promise<readonly D[]>,
+): ((id: string) => Promise<D | null>) => {
+  let waiting: Waiting<D>[] = [];
+
+  const read = async (): Promise<void> => {
+    const batch = waiting;
+    waiting = [];
+    if (batch.length === 0) return;
+    try {
+      const found = new Map((await findMany([...new Set(batch.map(({ id }) => id))])).map((document) => [document._id, document]));
+      for (const { id, resolve } of batch) resolve(found.get(id) ?? null);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  };
+
+  return (id) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length === 0) queueMicrotask(() => void read());
+      waiting.push({ id, resolve, reject });
+      if (waiting.length === MOST) void read();
+    });
+};

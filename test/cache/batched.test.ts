@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { batched } from "../../src/cache/batched.ts";
+
+/** Knows the ids that do not start with `no`, and remembers what it was asked for. */
+const source = () => {
+  const asked: (readonly string[])[] = [];
+  const find = batched(async (ids) => {
+    asked.push(ids);
+    return ids.filter((id) => !id.startsWith("no")).map((_id) => ({ _id }));
+  });
+  return { asked, find };
+};
+
+test("what is asked for in one turn is one read, each id once, and what is missing is null", async () => {
+  const { asked, find } = source();
+  expect(await Promise.all(["a", "b", "none", "a"].map(find))).toEqual([{ _id: "a" }, { _id: "b" }, null, { _id: "a" }]);
+  expect(asked).toEqual([["a", "b", "none"]]);
+  expect(await find("c")).toEqual({ _id: "c" });
+  expect(asked).toHaveLength(2);
+});
+
+test("a read has at most 1000 ids, and there is none without any", async () => {
+  const { asked, find } = source();
+  const ids = Array.from({ length: 2000 }, (_, i) => `id ${i}`);
+  expect(await Promise.all(ids.map(find))).toEqual(ids.map((_id) => ({ _id })));
+  expect(asked.map(({ length }) => length)).toEqual([1000, 1000]);
+});
+
+test("a read that fails fails for everyone who asked, and the next one is tried again", async () => {
+  let fails = true;
+  const find = batched(async (ids) => {
+    if (fails) throw new Error("away");
+    return ids.map((_id) => ({ _id }));
+  });
+  const results = await Promise.allSettled(["a", "b"].map(find));
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  fails = false;
+  expect(await find("a")).toEqual({ _id: "a" });
+});

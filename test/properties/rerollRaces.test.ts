@@ -5,15 +5,18 @@ import { type Intercept, interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { eventsIn } from "../support/written.ts";
 
+type Write = "insert" | "change";
+const operations: Readonly<Record<Write, readonly string[]>> = { insert: ["insertOne"], change: ["updateOne", "findOneAndUpdate"] };
+
 /** Does something right before the next write of a kind, once. */
-const createAmbush = (): { readonly intercept: Intercept; readonly lay: (name: string, act: () => Promise<unknown>) => void } => {
-  let laid: { readonly name: string; readonly act: () => Promise<unknown> } | undefined;
+const createAmbush = (): { readonly intercept: Intercept; readonly lay: (write: Write, act: () => Promise<unknown>) => void } => {
+  let laid: { readonly write: Write; readonly act: () => Promise<unknown> } | undefined;
   return {
-    lay: (name, act) => {
-      laid = { name, act };
+    lay: (write, act) => {
+      laid = { write, act };
     },
     intercept: async (operation, { collection, name }) => {
-      if (collection === "keys" && name === laid?.name) {
+      if (laid && collection === "keys" && operations[laid.write].includes(name)) {
         const { act } = laid;
         laid = undefined;
         await act();
@@ -54,11 +57,11 @@ describe.each(engines)("on $name", (engine) => {
     expect(live.map((key) => key._id).filter((id) => !handedOut.includes(id))).toEqual([]);
   };
 
-  test.each([
-    ["before the new key stands", "insertOne", false],
-    ["before the new key stands, for good", "insertOne", true],
-    ["before the old key runs out", "updateOne", false],
-    ["before the old key runs out, for good", "updateOne", true],
+  test.each<[string, Write, boolean]>([
+    ["before the new key stands", "insert", false],
+    ["before the new key stands, for good", "insert", true],
+    ["before the old key runs out", "change", false],
+    ["before the old key runs out, for good", "change", true],
   ])("[protocol §2] a key deleted %s: the reroll hands out the key that it made, or makes none", async (_, write, permanent) => {
     const { apiId, keyId, key } = await createKey({ name: "raced" });
     lay(write, () => elsewhere("keys.deleteKey", { keyId, permanent }));
@@ -76,7 +79,7 @@ describe.each(engines)("on $name", (engine) => {
 
   test("[keys §6] an expiry that another caller brings forward meanwhile stays, and the reroll does not prolong it", async () => {
     const { keyId, key } = await createKey();
-    lay("updateOne", () => elsewhere("keys.updateKey", { keyId, expires: 1 }));
+    lay("change", () => elsewhere("keys.updateKey", { keyId, expires: 1 }));
     await data("keys.rerollKey", { keyId, expiration: 3_600_000 });
     expect(await data("keys.getKey", { keyId })).toMatchObject({ expires: 1 });
     expect(await data("keys.verifyKey", { key })).toMatchObject({ code: "EXPIRED" });
@@ -84,7 +87,7 @@ describe.each(engines)("on $name", (engine) => {
 
   test("[keys §6] credits spent meanwhile are spent from the old key, and the copy has the balance that was read", async () => {
     const { keyId, key } = await createKey({ credits: { remaining: 10 } });
-    lay("insertOne", () => elsewhere("keys.verifyKey", { key, credits: { cost: 4 } }));
+    lay("insert", () => elsewhere("keys.verifyKey", { key, credits: { cost: 4 } }));
     const fresh = await data("keys.rerollKey", { keyId, expiration: 60_000 });
     expect(await data("keys.getKey", { keyId })).toMatchObject({ credits: { remaining: 6 } });
     expect(await data("keys.getKey", { keyId: fresh.keyId })).toMatchObject({ credits: { remaining: 10 } });

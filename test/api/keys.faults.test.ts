@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import type { Answer, Edge } from "../support/edges.ts";
@@ -12,6 +12,7 @@ type When = "before it is done" | "after it was done";
 const failingStore = (store: Store) => {
   let left = Number.POSITIVE_INFINITY;
   let when: When = "before it is done";
+  let collisions = 0;
   const write = async <T>(operation: () => Promise<T>): Promise<T> => {
     if (--left !== 0) return operation();
     if (when === "after it was done") await operation();
@@ -24,8 +25,10 @@ const failingStore = (store: Store) => {
       const inner = store.collection(name);
       return {
         ...inner,
-        insertOne: (document, options) =>
-          name === "changes" ? inner.insertOne(document, options) : write(() => inner.insertOne(document, options)),
+        insertOne: (document, options) => {
+          if (name === "keys" && collisions-- > 0) return Promise.reject(new DuplicateKeyError(collisions % 2 ? "hash" : "_id"));
+          return name === "changes" ? inner.insertOne(document, options) : write(() => inner.insertOne(document, options));
+        },
         updateOne: (filter, update, options) => {
           const operation = () => inner.updateOne(filter, update, options);
           return carriesEvents(update) ? write(operation) : operation();
@@ -39,6 +42,10 @@ const failingStore = (store: Store) => {
   };
   return {
     store: failing,
+    /** The next keys that are stored have an id or a hash that is taken. */
+    collide: (times: number): void => {
+      collisions = times;
+    },
     /** True when the write was reached. */
     fail: async (nth: number, how: When, call: () => Promise<void>): Promise<boolean> => {
       [left, when] = [nth, how];
@@ -108,6 +115,19 @@ describe.each(engines)("on $name", (engine) => {
     }
     expect.unreachable("a call with 20 writes");
   };
+
+  test("[keys §1.1] an id or a secret that is taken is made anew, and the call succeeds", async () => {
+    const { apiId } = await data("apis.createApi", { name: "collisions" });
+    faults.collide(4);
+    const { keyId, key } = await data("keys.createKey", { apiId, permissions: [unique("once")] });
+    expect(await data("keys.verifyKey", { key })).toMatchObject({ valid: true, keyId });
+    expect(
+      await api.store
+        .collection("keys")
+        .find({ apiId: apiId as string })
+        .toArray(),
+    ).toHaveLength(1);
+  });
 
   describe.each<When>(["before it is done", "after it was done"])("a write that fails %s", (when) => {
     test("[protocol §2] leaves a new key wholly made, with its events, or not at all; helpers may stay", async () => {

@@ -81,7 +81,9 @@ describe.each(engines)("[protocol §1, §5, §7] secrets on $name", (engine) => 
         if (edge.name === "v2") own = await createObjects((name, body) => call(name, body));
         const rootKeys = [api.rootKey, own.key, `Basic ${api.rootKey}`, `${api.rootKey}x`, powerless];
         for (const rootKey of rootKeys) {
-          const answer = await edge.call(procedure, bodyOf(procedure, own), rootKey);
+          // So that what is kept of answers is searched, too.
+          const headers: Record<string, string> = edge.name === "v2" ? { "idempotency-key": crypto.randomUUID() } : {};
+          const answer = await edge.call(procedure, bodyOf(procedure, own), rootKey, { headers });
           remember(answer.body.data);
           if (rootKey !== api.rootKey || !tellsSecret.has(procedure)) answers += JSON.stringify(answer.body);
         }

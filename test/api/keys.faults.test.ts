@@ -130,7 +130,7 @@ describe.each(engines)("on $name", (engine) => {
   });
 
   describe.each<When>(["before it is done", "after it was done"])("a write that fails %s", (when) => {
-    test("[protocol §2] leaves a new key wholly made, with its events, or not at all; helpers may stay", async () => {
+    test("[protocol §2] leaves a new key wholly made, with its events, or not at all; what was made on the way may stay", async () => {
       await everyWriteBreaks(when, async () => {
         const { apiId } = await data("apis.createApi", { name: "faults" });
         const role = unique("role");

@@ -34,6 +34,7 @@ export const createChangesFeed = ({ clock, invalidations, changes, onError }: Ch
   let publishTimer: NodeJS.Timeout | undefined;
   let pollTimer: NodeJS.Timeout | undefined;
   let polling: Promise<void> = Promise.resolve();
+  let publishing: Promise<void> = Promise.resolve();
   let stopped = false;
   /** Wall-clock time of the last poll that got an answer: while the store was away, others may have written. */
   let heardAt = clock.now();
@@ -57,7 +58,9 @@ export const createChangesFeed = ({ clock, invalidations, changes, onError }: Ch
 
   const schedulePublish = (delay: number): void => {
     if (publishTimer || stopped) return;
-    publishTimer = setTimeout(() => void publish(), delay);
+    publishTimer = setTimeout(() => {
+      publishing = publish();
+    }, delay);
     publishTimer.unref();
   };
 
@@ -99,7 +102,7 @@ export const createChangesFeed = ({ clock, invalidations, changes, onError }: Ch
       stopped = true;
       clearTimeout(pollTimer);
       clearTimeout(publishTimer);
-      await polling;
+      await Promise.all([polling, publishing]);
       if (queued.size > 0) await publish();
     },
   };

@@ -9,8 +9,11 @@ export const windowEnd = (now: number, duration: number): number => (windowAt(no
 /** The part of the previous window's count that still weighs at `now`: trunc(previous × (1 − elapsed fraction)). */
 export const weightedPrevious = (previous: number, now: number, duration: number): number => {
   if (previous === 0) return 0;
-  const elapsed = now - windowAt(now, duration) * duration;
-  return Math.trunc(previous * (1 - elapsed / duration));
+  const left = (windowAt(now, duration) + 1) * duration - now;
+  // In whole numbers: a fraction would lose a unit where the product is one, 10 × (1 − 0.8) for example.
+  const product = previous * left;
+  if (Number.isSafeInteger(product)) return Math.floor(product / duration);
+  return Number((BigInt(previous) * BigInt(left)) / BigInt(duration));
 };
 
 /**
@@ -26,7 +29,7 @@ export const earliestPass = (
   // The largest weighted previous that leaves room; trunc(p·(1−e)) ≤ room as soon as p·(1−e) < room + 1.
   const room = limit - current - cost;
   if (room < 0) return end;
-  const start = end - duration;
-  const elapsed = (1 - (room + 1) / previous) * duration;
-  return Math.min(end, Math.max(now, Math.ceil(start + elapsed)));
+  // A fraction may be a millisecond off: too early costs one question to the store, too late would be a wrong denial.
+  const elapsed = Math.floor((1 - (room + 1) / previous) * duration) - 1;
+  return Math.min(end, Math.max(now, end - duration + elapsed));
 };

@@ -19,6 +19,8 @@ export interface RootKeysRepository {
   /** Notes when root keys were used last; touches nothing else of them, and never goes back. */
   readonly markUsed: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly insert: (rootKey: RootKeyDocument, options?: OperationOptions) => Promise<void>;
+  /** Lets a root key expire at `until`, unless it expires earlier already. Inclusive: at that moment, not after it. */
+  readonly shorten: (rootKeyId: string, until: number, inclusive: boolean, now: number) => Promise<void>;
   /** False when it does not exist or is deleted. */
   readonly update: (
     rootKeyId: string,
@@ -70,6 +72,16 @@ export const createRootKeysRepository = (store: Store, announce: (ids: readonly 
         await rootKeys.insertOne(rootKey, options);
       } finally {
         if (rootKey.hash !== undefined) announce([hashTag(rootKey.hash)]);
+      }
+    },
+    shorten: async (rootKeyId, until, inclusive, now) => {
+      try {
+        // Whoever else shortened it meanwhile, or deleted it, meant it.
+        const later = { $or: [{ expires: { $exists: false } }, { expires: { $gt: until } }] };
+        const $set = { updatedAt: now, expires: until, ...(inclusive ? { expiresInclusive: true } : {}) };
+        await rootKeys.updateOne({ _id: rootKeyId, ...notDeleted, ...later }, { $set });
+      } finally {
+        announce([rootKeyId]);
       }
     },
     update: async (rootKeyId, update, events, options) => {

@@ -23,7 +23,13 @@ const neededFor = (found: CachedNamespace | null): readonly Needed[] =>
       ]
     : [["ratelimit.limit", found.namespace._id]];
 
-const createNamespace = async ({ namespaces }: NamespaceDeps, name: string, call: Call): Promise<CachedNamespace> => {
+const requireLive = ({ namespace }: CachedNamespace, idOrName: string): void => {
+  if (namespace.deletedAt !== undefined) {
+    throw new ServiceError("ratelimit_namespace_gone", `The namespace ${idOrName} was deleted.`);
+  }
+};
+
+const createNamespace = async ({ namespaces, namespaceCache }: NamespaceDeps, name: string, call: Call): Promise<CachedNamespace> => {
   const id = createId("rlns", call.receivedAt);
   const event = auditEvent(
     auditSource(call),
@@ -32,13 +38,11 @@ const createNamespace = async ({ namespaces }: NamespaceDeps, name: string, call
     resource("ratelimitNamespace", id, name),
   );
   const namespace = await namespaces.findOrCreate({ id, name }, call.receivedAt, [event], call);
-  return { namespace, overrides: compileOverrides([]) };
-};
-
-const requireLive = ({ namespace }: CachedNamespace, idOrName: string): void => {
-  if (namespace.deletedAt !== undefined) {
-    throw new ServiceError("ratelimit_namespace_gone", `The namespace ${idOrName} was deleted.`);
-  }
+  if (namespace._id === id) return { namespace, overrides: compileOverrides([]) };
+  // Somebody else was faster, and may have set overrides or deleted it since.
+  const found = (await namespaceCache.get(name)).value ?? { namespace, overrides: compileOverrides([]) };
+  requireLive(found, name);
+  return found;
 };
 
 /**

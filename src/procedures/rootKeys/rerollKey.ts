@@ -9,7 +9,7 @@ import type { RootKeyDocument } from "../../storage/documents.ts";
 import { auditSource } from "../auditSource.ts";
 import { isOwnWrite, type Procedure } from "../call.ts";
 import { requireContained, requireNoLaterExpiry } from "./containment.ts";
-import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
+import { findRootKey, type RootKeysDeps } from "./findRootKey.ts";
 
 /** The latest time that an expiry can name, Unix ms (rootkeys §2). */
 const LATEST_EXPIRY = 4_102_444_800_000;
@@ -57,10 +57,7 @@ export const rerollKey =
     } catch (error) {
       if (!isOwnWrite(error, call)) throw error;
     }
-    if (delay !== undefined) {
-      const until = Math.min(now + delay, expires ?? LATEST_EXPIRY, LATEST_EXPIRY);
-      const $set = { updatedAt: now, expires: until, ...(delay === 0 ? { expiresInclusive: true } : {}) };
-      if (!(await deps.rootKeys.update(keyId, { $set }, [], call))) throw rootKeyNotFound(keyId);
-    }
+    // Not under the call's deadline: the new one exists, and the old one has to run out.
+    if (delay !== undefined) await deps.rootKeys.shorten(keyId, Math.min(now + delay, LATEST_EXPIRY), delay === 0, now);
     return { data: { keyId: newId, key: key.reveal() } };
   };

@@ -10,6 +10,7 @@ const config: ViteUserConfig = defineConfig({
     // Machines that run this are slow and shared; a limit is there to end what hangs, it judges nothing.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     retry: 0,
   },
 });

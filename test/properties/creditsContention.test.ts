@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createKeysRepository } from "../../src/storage/keys.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
@@ -11,17 +12,12 @@ describe.each(engines)("on $name", (engine) => {
   const clock = createTestClock(Date.parse("2031-05-06T12:00:00Z"));
   let api: Api;
   let other: Api;
-  /** The key that the other node spends one credit of, right before each write of this node. */
-  let hot: string | undefined;
-  let spent = 0;
+  /** What happens right before each write of this node. */
+  let meanwhile: (() => Promise<unknown>) | undefined;
   beforeAll(async () => {
     const store = await engine.open();
     const contended = interceptStore(store, async (operation, { collection, name }) => {
-      if (hot !== undefined && collection === "keys" && name === "findOneAndUpdate") {
-        const key = hot;
-        const verified = dataOf((await other.edges[0]?.call("keys.verifyKey", { key }, other.rootKey)) ?? expect.unreachable());
-        if (verified.code === "VALID") spent++;
-      }
+      if (collection === "keys" && name === "findOneAndUpdate") await meanwhile?.();
       return operation();
     });
     api = await startApi(engine, { store: contended, clock });
@@ -38,13 +34,21 @@ describe.each(engines)("on $name", (engine) => {
     const { apiId } = await data("apis.createApi", { name: "contended" });
     return (await data("keys.createKey", { apiId, credits })) as { keyId: string; key: string };
   };
+  /** Runs `change` with something that happens right before each of its writes. */
+  const amid = async (act: () => Promise<unknown>, change: () => Promise<unknown>): Promise<void> => {
+    meanwhile = act;
+    await change().finally(() => {
+      meanwhile = undefined;
+    });
+  };
   /** Runs `change` while the other node spends from the key; how many credits it spent meanwhile. */
   const contend = async (key: string, change: () => Promise<unknown>): Promise<number> => {
-    hot = key;
-    spent = 0;
-    await change().finally(() => {
-      hot = undefined;
-    });
+    let spent = 0;
+    const spend = async () => {
+      const verified = dataOf((await other.edges[0]?.call("keys.verifyKey", { key }, other.rootKey)) ?? expect.unreachable());
+      if (verified.code === "VALID") spent++;
+    };
+    await amid(spend, change);
     return spent;
   };
   const balance = async (keyId: string) => ((await data("keys.getKey", { keyId })).credits as { remaining: number }).remaining;
@@ -100,5 +104,25 @@ describe.each(engines)("on $name", (engine) => {
     clock.advance(DAY);
     const more = await contend(key, () => data("keys.verifyKey", { key, credits: { cost: 500 } }));
     expect(await balance(keyId)).toBe(1110 - taken + 100 - 500 - more);
+  });
+
+  test("[keys §1.9] what a node takes that knows of no refill yet is not given back by the refill", async () => {
+    for (const [procedure, fields, effect] of [
+      ["keys.updateCredits", { operation: "increment", value: 1000 }, 1000],
+      ["keys.updateCredits", { operation: "decrement", value: 1 }, -1],
+      ["keys.updateKey", { credits: { refill: null } }, 0],
+      ["keys.verifyKey", { credits: { cost: 1 } }, -1],
+    ] as const) {
+      const { keyId, key } = await createKey({ remaining: 10, refill });
+      clock.advance(DAY);
+      const taken: unknown[] = [];
+      const keys = createKeysRepository(other.store, () => undefined);
+      await amid(
+        async () => taken.length < 3 && taken.push(await keys.spend(keyId, 1)),
+        () => data(procedure, { ...(procedure === "keys.verifyKey" ? { key } : { keyId }), ...fields }),
+      );
+      const written = await api.store.collection("keys").findOne({ _id: keyId });
+      expect(written?.remaining).toBe(10 + 100 + effect - taken.length);
+    }
   });
 });

@@ -37,15 +37,13 @@ const newBalance = (operation: CreditOperation, value: number | undefined, curre
 
 /**
  * Adds to, or takes from, whatever the balance is when it is written: a change that had to find the balance as it was
- * read would never come through while several nodes spend from the key.
+ * read would never come through while several nodes spend from the key. They can only have lowered it meanwhile; all
+ * else that changes a balance is a change of the key, after which this one is decided again.
  */
 const addition = (operation: CreditOperation, amount: number, remaining: number, updatedAt: number): Omit<KeyChange, "events"> => {
-  if (operation === CreditOperation.INCREMENT) {
-    return { update: { $set: { updatedAt }, $inc: { remaining: amount } }, guard: { remaining: { $lte: MAX_CREDITS - amount } } };
-  }
-  return remaining > 0
-    ? { update: { $set: { updatedAt }, $inc: { remaining: -amount } }, guard: { remaining: { $gte: amount } } }
-    : { update: { $set: { updatedAt, remaining: 0 } }, guard: { remaining: { $lte: amount } } };
+  if (operation === CreditOperation.INCREMENT) return { update: { $set: { updatedAt }, $inc: { remaining: amount } } };
+  if (remaining === 0) return { update: { $set: { updatedAt, remaining } } };
+  return { update: { $set: { updatedAt }, $inc: { remaining: -amount } }, guard: { remaining: { $gte: amount } } };
 };
 
 /** Sets, increases or decreases the balance; concurrent changes and spends all count (keys §9). */

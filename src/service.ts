@@ -49,8 +49,11 @@ export interface Urls {
 export interface Service extends AsyncDisposable {
   /** Usable once `start` has resolved. */
   readonly store: Store;
-  /** Prepares the store, waiting for one that is away, then listens. Rejects when that is impossible. */
-  readonly start: () => Promise<Urls>;
+  /**
+   * Prepares the store, waiting for one that is away, then listens. Rejects when that is impossible.
+   * @param onPrepared what has to be done on the prepared store before the service is ready.
+   */
+  readonly start: (onPrepared?: () => Promise<void>) => Promise<Urls>;
   /** Reads the TLS files again; a problem is logged and the old certificate stays. Does nothing without TLS. */
   readonly reloadCertificate: () => Promise<void>;
   /** Stops accepting, lets running calls end (30 s at most), gives back what is held, and closes the store. */
@@ -98,11 +101,12 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const starting = new AbortController();
   const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
 
-  const start = async (): Promise<Urls> => {
+  const start: Service["start"] = async (onPrepared) => {
     const certificate = tls && (await readCertificate(tls));
     const adminUrl = await admin.start();
     await prepareStore(store, events, starting.signal);
     metrics.storeState(true);
+    await onPrepared?.();
     listener = await createListener({
       host,
       port,

@@ -7,16 +7,14 @@ import { version } from "../version.ts";
 import { readArguments } from "./arguments.ts";
 import { type Command, type CommandContext, UsageError } from "./command.ts";
 import { describeStore } from "./configuredStore.ts";
-import { createApiCommand, createFirstRootKey } from "./firstStart.ts";
+import { createApiCommand, createFirstRootKey, type FirstRootKey } from "./firstStart.ts";
 import { readConfig } from "./readConfig.ts";
 import { releaseMemory } from "./releaseMemory.ts";
 
 /** What a person can do next, when there is something to say. */
-const nextSteps = async (service: Service, config: Config, url: string, events: Events, context: CommandContext): Promise<string[]> => {
+const nextSteps = async (service: Service, config: Config, url: string, first: FirstRootKey | undefined): Promise<string[]> => {
   if (config.mongodbUrl === undefined) {
-    const first = await createFirstRootKey(service.store, config.dataDir, context.clock);
     if (first === undefined) return [];
-    events.firstRootKeyCreated(first);
     return [`\nThis is the first start: a root key is in ${first.file}. Create an API with it:\n`, createApiCommand(url, first.file)];
   }
   const rootKeys = await createRootKeysRepository(service.store, () => undefined).list();
@@ -27,11 +25,12 @@ const announce = async (
   service: Service,
   { url, adminUrl }: Urls,
   config: Config,
+  first: FirstRootKey | undefined,
   events: Events,
   context: CommandContext,
 ): Promise<void> => {
   const store = describeStore(config);
-  const steps = await nextSteps(service, config, url, events, context);
+  const steps = await nextSteps(service, config, url, first);
   const greeting = `Latchkey ${version} serves ${url}, metrics and health are on ${adminUrl} (${store})`;
   context.print([greeting, ...steps].join("\n"));
   events.serviceStarted({ url, adminUrl, store, version });
@@ -61,10 +60,16 @@ export const serve: Command = {
     });
     context.onReload(() => void service.reloadCertificate());
     try {
-      const urls = await service.start();
+      let first: FirstRootKey | undefined;
+      // Before the service is ready: whoever waits for that may read the file next.
+      const urls = await service.start(async () => {
+        if (config.mongodbUrl !== undefined) return;
+        first = await createFirstRootKey(service.store, config.dataDir, context.clock);
+        if (first) events.firstRootKeyCreated(first);
+      });
       releaseMemory();
       if (testClock) events.testClockInUse();
-      await announce(service, urls, config, events, context);
+      await announce(service, urls, config, first, events, context);
     } catch (error) {
       if (!isStopping) {
         await service.stop();

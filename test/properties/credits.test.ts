@@ -73,17 +73,17 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
 
   test("[keys §9, verify §11] one call after the other, on two nodes, is what the contract says by hand", async () => {
     const planned = batches({ unlimited: false, parallel: 1, nodes: 2 });
-    await fc.assert(fc.asyncProperty(startingCredits(false), planned, check), { numRuns });
+    await fc.assert(fc.asyncProperty(startingCredits({ unlimited: false }), planned, check), { numRuns });
   });
 
   test("[keys §9, verify §11] on one node, calls at the same time neither lose nor invent a credit, unlimited times included", async () => {
     const planned = batches({ unlimited: true, parallel: 6, nodes: 1 });
-    await fc.assert(fc.asyncProperty(startingCredits(true), planned, check), { numRuns });
+    await fc.assert(fc.asyncProperty(startingCredits({ unlimited: true }), planned, check), { numRuns });
   });
 
   test("[keys §9, verify §11] on two nodes, calls at the same time neither lose nor invent a credit", async () => {
     const planned = batches({ unlimited: false, parallel: 6, nodes: 2 });
-    await fc.assert(fc.asyncProperty(startingCredits(false), planned, check), { numRuns });
+    await fc.assert(fc.asyncProperty(startingCredits({ unlimited: false }), planned, check), { numRuns });
   });
 
   test("[keys §1.9] no two applications of refills of one key start or end with the same instant", async () => {

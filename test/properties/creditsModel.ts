@@ -147,17 +147,15 @@ const amounts = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom(0, 1, 1, 2, 3, 5, 10, 50) },
   { weight: 1, arbitrary: fc.constantFrom(MOST, MOST - 1) },
 );
-const refills: fc.Arbitrary<Refill> = fc.oneof(
+/** @param days on which monthly refills come. */
+export const monthlyRefills = (...days: number[]): fc.Arbitrary<Refill> =>
+  fc.record({ interval: fc.constant("monthly" as const), amount: fc.constantFrom(1, 20), refillDay: fc.constantFrom(...days) });
+const anyRefills: fc.Arbitrary<Refill> = fc.oneof(
   fc.record({ interval: fc.constant("daily" as const), amount: fc.constantFrom(1, 2, 10, MOST) }),
-  fc.record({
-    interval: fc.constant("monthly" as const),
-    amount: fc.constantFrom(1, 20),
-    refillDay: fc.constantFrom(1, 15, 28, 29, 30, 31),
-  }),
+  monthlyRefills(1, 15, 28, 29, 30, 31),
 );
 
-/** @param unlimited whether the key may become unlimited. */
-const actions = (unlimited: boolean): fc.Arbitrary<Action> => {
+const actions = ({ unlimited, refills = anyRefills }: Possibilities): fc.Arbitrary<Action> => {
   const verify = fc.record({ do: fc.constant("verify" as const), cost: fc.constantFrom(0, 1, 1, 1, 2, 3, 7, 40) });
   const change = fc.record({ do: fc.constantFrom("increment" as const, "decrement" as const), value: amounts });
   const set = fc.record({ do: fc.constant("set" as const), value: unlimited ? fc.option(amounts, { freq: 4 }) : amounts });
@@ -176,6 +174,13 @@ const actions = (unlimited: boolean): fc.Arbitrary<Action> => {
   );
 };
 
+export interface Possibilities {
+  /** The key may be, and become, unlimited. */
+  readonly unlimited: boolean;
+  /** Any unless told. */
+  readonly refills?: fc.Arbitrary<Refill>;
+}
+
 /** Actions of one moment, each with the number of the node that gets it. */
 export interface Batch {
   /** Time that passes before: more than any cache keeps. */
@@ -183,14 +188,19 @@ export interface Batch {
   readonly calls: readonly { readonly action: Action; readonly node: number }[];
 }
 
-export const batches = ({ unlimited, parallel, nodes }: { unlimited: boolean; parallel: number; nodes: number }): fc.Arbitrary<Batch[]> =>
-  fc.array(
-    fc.record({
-      wait: fc.constantFrom(0, 0, 40_000, 6 * 3_600_000, DAY, 3 * DAY, 31 * DAY),
-      calls: fc.array(fc.record({ action: actions(unlimited), node: fc.nat({ max: nodes - 1 }) }), { minLength: 1, maxLength: parallel }),
-    }),
-    { minLength: 1, maxLength: 8 },
-  );
+const waits = [0, 0, 40_000, 6 * 3_600_000, DAY, 3 * DAY, 31 * DAY];
 
-export const startingCredits = (unlimited: boolean): fc.Arbitrary<Omit<Credits, "mark">> =>
+/** @param parallel calls of one moment, at most. @param timeless no time passes. */
+export const batches = (
+  options: Possibilities & { readonly parallel: number; readonly nodes: number; readonly timeless?: boolean },
+): fc.Arbitrary<Batch[]> => {
+  const call = fc.record({ action: actions(options), node: fc.nat({ max: options.nodes - 1 }) });
+  const calls = fc.array(call, { minLength: 1, maxLength: options.parallel });
+  return fc.array(fc.record({ wait: options.timeless ? fc.constant(0) : fc.constantFrom(...waits), calls }), {
+    minLength: 1,
+    maxLength: 8,
+  });
+};
+
+export const startingCredits = ({ unlimited, refills = anyRefills }: Possibilities): fc.Arbitrary<Omit<Credits, "mark">> =>
   fc.oneof(fc.record({ remaining: amounts, refill: refills }, { requiredKeys: ["remaining"] }), ...(unlimited ? [fc.constant({})] : []));

@@ -71,7 +71,7 @@ const configure = (credits: Credits, change: Configuration | null, now: number):
 };
 
 /** The credits after an action at `now`, and what its caller sees. */
-export const perform = (before: Credits, action: Action, now: number): { readonly after: Credits; readonly seen: Seen } => {
+const perform = (before: Credits, action: Action, now: number): { readonly after: Credits; readonly seen: Seen } => {
   const credits = bringIn(before, now);
   const { remaining } = credits;
   const refused = { after: credits, seen: "400" };

@@ -7,7 +7,6 @@ import type { KeyDocument } from "../../storage/documents.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
-
 import { type FindKeyDeps, findKey } from "./findKey.ts";
 import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "./issueKey.ts";
 

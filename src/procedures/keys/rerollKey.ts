@@ -89,7 +89,8 @@ export const rerollKey =
       (key) => {
         const until = oldExpiry(delay, key.expires, now);
         const expiry = until === undefined ? {} : { expires: until };
-        return { update: { $set: { updatedAt: now, ...expiry, ...(delay === 0 ? { expiresInclusive: true } : {}) } }, events: [] };
+        const inclusive = delay === 0 ? { expiresInclusive: true } : {};
+        return { update: { $set: { updatedAt: Math.max(key.updatedAt ?? 0, now), ...expiry, ...inclusive } }, events: [] };
       },
       // Not under the call's deadline: the new key exists, and the old one has to run out.
       {},

@@ -17,6 +17,8 @@ export interface NewIdentity {
 export interface IdentitiesRepository {
   readonly find: (identityId: string, options?: OperationOptions) => Promise<IdentityDocument | null>;
   readonly findByExternalId: (externalId: string, options?: OperationOptions) => Promise<IdentityDocument | null>;
+  /** Those that live, in no order. */
+  readonly findManyByExternalId: (externalIds: readonly string[], options?: OperationOptions) => Promise<IdentityDocument[]>;
   readonly list: (page: PageRequest, options: OperationOptions) => Promise<Page<IdentityDocument>>;
   /** Rejects with `DuplicateKeyError` when a live identity has the externalId. */
   readonly insert: (
@@ -25,6 +27,12 @@ export interface IdentitiesRepository {
     events: readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<IdentityDocument>;
+  /** In order; stops with `DuplicateKeyError` at the first whose externalId a live identity has. */
+  readonly insertMany: (
+    identities: readonly { readonly identity: NewIdentity; readonly events: readonly AuditEvent[] }[],
+    now: number,
+    options?: OperationOptions,
+  ) => Promise<void>;
   /** The live identity of this externalId, made if there is none (keys §1.7). */
   readonly findOrCreate: (
     identity: NewIdentity,
@@ -60,24 +68,38 @@ export const createIdentitiesRepository = (
   const findByExternalId: IdentitiesRepository["findByExternalId"] = (externalId, options) =>
     identities.findOne({ workspaceId: WORKSPACE_ID, externalId, ...notDeleted }, options);
 
-  const insert: IdentitiesRepository["insert"] = async ({ id, externalId, meta, ratelimits = [] }, now, events, options) => {
-    const identity: IdentityDocument = {
-      ...newDocument(id, now, events),
-      externalId,
-      search: searchText(id, externalId),
-      ...(meta === undefined ? {} : { meta }),
-      ratelimits,
-      revision: 0,
-    };
-    await identities.insertOne(identity, options);
-    return identity;
+  const newIdentity = (
+    { id, externalId, meta, ratelimits = [] }: NewIdentity,
+    now: number,
+    events: readonly AuditEvent[],
+  ): IdentityDocument => ({
+    ...newDocument(id, now, events),
+    externalId,
+    search: searchText(id, externalId),
+    ...(meta === undefined ? {} : { meta }),
+    ratelimits,
+    revision: 0,
+  });
+
+  const insert: IdentitiesRepository["insert"] = async (identity, now, events, options) => {
+    const document = newIdentity(identity, now, events);
+    await identities.insertOne(document, options);
+    return document;
   };
 
   return {
     find: (identityId, options) => identities.findOne({ _id: identityId, ...notDeleted }, options),
     findByExternalId,
+    findManyByExternalId: (externalIds, options) =>
+      identities.find({ workspaceId: WORKSPACE_ID, externalId: { $in: externalIds }, ...notDeleted }, options).toArray(),
     list: (page, options) => readPage(identities, {}, page, options),
     insert,
+    insertMany: async (made, now, options) => {
+      await identities.insertMany(
+        made.map(({ identity, events }) => newIdentity(identity, now, events)),
+        options,
+      );
+    },
     findOrCreate: (identity, now, events, options) =>
       insertOrReuse(
         () => findByExternalId(identity.externalId, options),

@@ -23,6 +23,8 @@ export interface KeysRepository {
   ) => Promise<Page<KeyDocument>>;
   /** Those of the hashes that some key has, deleted ones included, with the ids of these keys. */
   readonly findTakenHashes: (hashes: readonly string[], options?: OperationOptions) => Promise<Map<string, string>>;
+  /** Those of the ids that exist, of deleted keys included. */
+  readonly findPresent: (ids: readonly string[], options?: OperationOptions) => Promise<Set<string>>;
   /** Several new keys, in order; stops with `DuplicateKeyError` at the first whose id or hash is taken. */
   readonly insertMany: (keys: readonly KeyDocument[], options?: OperationOptions) => Promise<void>;
   /** Notes when keys were used last; touches nothing else of them, and never goes back. */
@@ -85,6 +87,7 @@ export const createKeysRepository = (
       const taken = await keys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
       return new Map(taken.flatMap(({ hash, _id }) => (hash === undefined ? [] : [[hash, _id]])));
     },
+    findPresent: async (ids, options) => new Set((await keys.find({ _id: { $in: ids } }, options).toArray()).map(({ _id }) => _id)),
     insertMany: async (documents, options) => {
       try {
         await keys.insertMany(documents, options);

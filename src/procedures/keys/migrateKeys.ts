@@ -6,72 +6,29 @@ import type {
 } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import { chunks } from "../../domain/chunks.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { createId } from "../../domain/ids.ts";
 import { newDocument } from "../../storage/audited.ts";
-import type { ApiDocument, KeyDocument, PermissionDocument, RoleDocument } from "../../storage/documents.ts";
+import type { ApiDocument, KeyDocument } from "../../storage/documents.ts";
 import { DuplicateKeyError } from "../../storage/errors.ts";
 import type { MigrationsRepository } from "../../storage/migrations.ts";
-import { slugKey } from "../../storage/permissions.ts";
 import { findApi } from "../apis/findApi.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call, Procedure } from "../call.ts";
-import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
 import type { CreateKeyDeps } from "./createKey.ts";
-import { linkIdentity, permissionEvents, roleEvents, storeCredits, storeMeta, storeRatelimits } from "./keyConfiguration.ts";
+import { type ImportReferences, importReferences } from "./importReferences.ts";
+import { permissionEvents, roleEvents, storeCredits, storeMeta, storeRatelimits } from "./keyConfiguration.ts";
 
-/** Keys of one store write: large enough to be fast, small enough to end well within an operation's time. */
+/** Keys of one read or write of the store: enough to be fast, few enough to end well within an operation's time. */
 const CHUNK = 500;
+/** The same for what is written with a key: it may have a thousand permissions, and an event for each. */
+const WRITTEN_AT_ONCE = 4 * CHUNK;
+/** Each failed attempt means that someone else imported one of the hashes meanwhile. */
+const INSERT_ATTEMPTS = 100;
 
 export interface MigrateKeysDeps extends CreateKeyDeps {
   readonly migrations: MigrationsRepository;
 }
-
-const chunks = <T>(items: readonly T[]): (readonly T[])[] =>
-  Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, i) => items.slice(i * CHUNK, (i + 1) * CHUNK));
-
-/** What the keys of one call refer to, each object found or made once. */
-interface References {
-  readonly permission: (item: string) => PermissionDocument;
-  readonly role: (name: string) => RoleDocument;
-  readonly identityId: (externalId: string) => string;
-}
-
-const known = <T>(objects: ReadonlyMap<string, T>, key: string): T => {
-  const object = objects.get(key);
-  if (object === undefined) throw new Error(`a reference of an imported key was not resolved: ${key}`);
-  return object;
-};
-
-/** Unknown permissions, identities and, unlike elsewhere, roles are made (keys §7). */
-const resolveReferences = async (deps: MigrateKeysDeps, keys: readonly MigrateKey[], call: Call): Promise<References> => {
-  const items = keys.flatMap((key) => key.permissions);
-  const permissions = new Map<string, PermissionDocument>();
-  for (const each of await createMissingPermissions(deps.permissions, await resolvePermissions(deps.permissions, items, call), call)) {
-    permissions.set(each._id, each);
-    permissions.set(slugKey(each.slug), each);
-  }
-  const now = call.receivedAt;
-  const roles = new Map<string, RoleDocument>();
-  for (const name of new Set(keys.flatMap((key) => key.roles))) {
-    const id = createId("role", now);
-    const event = auditEvent(auditSource(call), "role.create", `Created role ${name}`, resource("role", id, name));
-    roles.set(name, await deps.roles.findOrCreate({ id, name, permissionIds: [] }, now, [event], call));
-  }
-  const identities = new Map<string, string>();
-  for (const externalIds of chunks([...new Set(keys.flatMap((key) => key.externalId ?? []))])) {
-    await Promise.all(
-      externalIds.map(async (externalId) => {
-        identities.set(externalId, (await linkIdentity(deps.identities, externalId, call))._id);
-      }),
-    );
-  }
-  return {
-    permission: (item) => permissions.get(item) ?? known(permissions, slugKey(item)),
-    role: (name) => known(roles, name),
-    identityId: (externalId) => known(identities, externalId),
-  };
-};
 
 /** An item of the request, and the id of the key that it becomes. */
 interface NumberedKey {
@@ -82,7 +39,7 @@ interface NumberedKey {
 interface Import {
   readonly api: ApiDocument;
   readonly pendingMigrationId: string | undefined;
-  readonly references: References;
+  readonly references: ImportReferences;
 }
 
 const importedKey = ({ item, keyId }: NumberedKey, { api, pendingMigrationId, references }: Import, call: Call): KeyDocument => {
@@ -119,23 +76,30 @@ const importedKey = ({ item, keyId }: NumberedKey, { api, pendingMigrationId, re
   };
 };
 
-/** Stores what can be stored of one chunk, and returns it; a hash that was taken meanwhile is left out. */
-const insertChunk = async ({ keys }: MigrateKeysDeps, documents: readonly KeyDocument[], call: Call): Promise<readonly KeyDocument[]> => {
-  try {
-    await keys.insertMany(documents, call);
-    return documents;
-  } catch (error) {
-    if (!(error instanceof DuplicateKeyError)) throw error;
-  }
-  // Lost a race: those before the duplicate are in, and are told from strangers by their ids.
-  const stored: KeyDocument[] = [];
-  for (const document of documents) {
+/** Stores what can be stored of one chunk, and returns its ids; a hash that was taken meanwhile is left out. */
+const insertChunk = async ({ keys }: MigrateKeysDeps, documents: readonly KeyDocument[], call: Call): Promise<ReadonlySet<string>> => {
+  const stored = new Set<string>();
+  // In one order for all callers, so that those who import the same hashes do not wait for each other in a circle.
+  let rest = [...documents].sort(({ hash: a = "" }, { hash: b = "" }) => (a < b ? -1 : 1));
+  for (let attempt = 1; rest.length > 0; attempt++) {
     try {
-      if ((await keys.find(document._id, call)) === null) await keys.insert(document, call);
-      stored.push(document);
+      await keys.insertMany(rest, call);
+      for (const { _id } of rest) stored.add(_id);
+      return stored;
     } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
+      if (!(error instanceof DuplicateKeyError) || attempt === INSERT_ATTEMPTS) throw error;
     }
+    // Lost a race. Those before the duplicate are in, or an earlier run of this call stored them: their ids tell.
+    const ids = await keys.findPresent(
+      rest.map(({ _id }) => _id),
+      call,
+    );
+    for (const id of ids) stored.add(id);
+    const taken = await keys.findTakenHashes(
+      rest.map(({ hash = "" }) => hash),
+      call,
+    );
+    rest = rest.filter(({ _id, hash = "" }) => !ids.has(_id) && !taken.has(hash));
   }
   return stored;
 };
@@ -151,7 +115,8 @@ export const migrateKeys =
 
     await call.begin();
     const owners = new Map<string, string>();
-    for (const hashes of chunks(items.map(({ hash }) => hash))) {
+    for (const chunk of chunks(items, CHUNK)) {
+      const hashes = chunk.map(({ hash }) => hash);
       for (const [hash, keyId] of await deps.keys.findTakenHashes(hashes, call)) owners.set(hash, keyId);
     }
     // What an earlier run of this call imported is its own; of a repeated hash the first item is.
@@ -162,7 +127,7 @@ export const migrateKeys =
         owners.set(hash, owner ?? keyId);
         return owner === undefined || owner === keyId;
       });
-    const references = await resolveReferences(
+    const references = await importReferences(
       deps,
       fresh.map(({ item }) => item),
       call,
@@ -170,9 +135,10 @@ export const migrateKeys =
     const pendingMigrationId = migration.algorithm === "sha256" ? undefined : migrationId;
 
     const migrated: { readonly hash: string; readonly keyId: string }[] = [];
-    for (const chunk of chunks(fresh)) {
+    for (const chunk of chunks(fresh, WRITTEN_AT_ONCE, ({ item }) => 4 + item.permissions.length + item.roles.length)) {
       const documents = chunk.map((item) => importedKey(item, { api, pendingMigrationId, references }, call));
-      for (const { _id, hash = "" } of await insertChunk(deps, documents, call)) migrated.push({ hash, keyId: _id });
+      const stored = await insertChunk(deps, documents, call);
+      for (const { _id, hash = "" } of documents) if (stored.has(_id)) migrated.push({ hash, keyId: _id });
     }
     // Of a repeated hash the first item was imported, the others failed.
     const imported = new Set(migrated.map(({ hash }) => hash));

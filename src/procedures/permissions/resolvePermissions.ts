@@ -1,4 +1,5 @@
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { chunks } from "../../domain/chunks.ts";
 import { createId } from "../../domain/ids.ts";
 import { mapLimited } from "../../domain/mapLimited.ts";
 import type { PermissionDocument } from "../../storage/documents.ts";
@@ -6,6 +7,8 @@ import { type PermissionsRepository, slugKey } from "../../storage/permissions.t
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
 
+/** Permissions of one read: it bounds the time that one may take. */
+const LOOKED_UP = 1_000;
 /** Permissions made at a time: a thousand at once would keep all of the store's connections from other calls. */
 const PARALLEL = 16;
 
@@ -15,6 +18,15 @@ const shuffled = <T>(items: readonly T[]): T[] =>
     .map((item) => ({ item, at: Math.random() }))
     .sort((a, b) => a.at - b.at)
     .map(({ item }) => item);
+
+const lookUp = async (
+  keys: readonly string[],
+  find: (keys: readonly string[]) => Promise<readonly PermissionDocument[]>,
+): Promise<readonly PermissionDocument[]> => {
+  const found: PermissionDocument[] = [];
+  for (const chunk of chunks(keys, LOOKED_UP)) found.push(...(await find(chunk)));
+  return found;
+};
 
 /** What a list of permissions in a request refers to. */
 export interface ResolvedPermissions {
@@ -32,9 +44,8 @@ export const resolvePermissions = async (
   items: readonly string[],
   call: Call,
 ): Promise<ResolvedPermissions> => {
-  if (items.length === 0) return { existing: [], missing: [] };
-  const ids = items.filter((item) => item.startsWith("perm_"));
-  const byId = ids.length === 0 ? [] : await permissions.findMany(ids, call);
+  const ids = new Set(items.filter((item) => item.startsWith("perm_")));
+  const byId = await lookUp([...ids], (chunk) => permissions.findMany(chunk, call));
   const knownIds = new Set(byId.map((permission) => permission._id));
 
   const slugs = new Map<string, string>();
@@ -42,7 +53,7 @@ export const resolvePermissions = async (
     const key = slugKey(item);
     if (!knownIds.has(item) && !slugs.has(key)) slugs.set(key, item);
   }
-  const bySlug = slugs.size === 0 ? [] : await permissions.findManyBySlug([...slugs.values()], call);
+  const bySlug = await lookUp([...slugs.values()], (chunk) => permissions.findManyBySlug(chunk, call));
   for (const { slug } of bySlug) slugs.delete(slugKey(slug));
 
   const existing = new Map([...byId, ...bySlug].map((permission) => [permission._id, permission]));

@@ -84,7 +84,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause);
     },
   });
-  const { pipeline, limiter, feed, auditMover, lastUsed } = assemble({ config, clock, testClock, store, metrics, events });
+  const { pipeline, limiter, analytics, feed, auditMover, lastUsed } = assemble({ config, clock, testClock, store, metrics, events });
 
   const observer: EdgeObserver = {
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
@@ -117,6 +117,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       onFault: (error) => observer.fault("none", error),
     });
     limiter.start();
+    analytics?.start();
     feed.start();
     auditMover.start();
     for (const each of lastUsed) each.start();
@@ -131,10 +132,13 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
     await listener?.stop();
+    // Writes what waits, also when the store that the rest gives back to does not answer.
+    const analyticsStopped = analytics?.stop();
     await limiter.stop();
     for (const each of lastUsed) await each.stop();
     await auditMover.stop();
     await feed.stop();
+    await analyticsStopped;
     await store.close();
     await admin.stop();
   };

@@ -9,6 +9,15 @@ export type RatelimitSource = "memory" | "store" | "store_down";
 
 export type StoreOutcome = "ok" | "duplicate_key" | "unavailable" | "error";
 
+/** Of the analytics store; `table` is that of the events. */
+export interface AnalyticsMetrics {
+  readonly written: (table: string, rows: number, milliseconds: number) => void;
+  readonly dropped: (table: string, rows: number) => void;
+  readonly buffered: (rows: number) => void;
+  readonly state: (up: boolean) => void;
+  readonly engineDied: () => void;
+}
+
 /**
  * What the service counts. Recorders are bound once to their labels and cost well under a microsecond each, so they may
  * stand on the path of every verification. Durations are given in milliseconds and published in seconds.
@@ -23,6 +32,7 @@ export interface Metrics {
   readonly cache: (name: string) => (hit: boolean) => void;
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
   readonly storeState: (up: boolean) => void;
+  readonly analytics: AnalyticsMetrics;
   /** Media type of `render`. */
   readonly contentType: string;
   /** Everything in Prometheus' text format. The first call starts the measurements of the process itself. */
@@ -87,7 +97,34 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     BUCKETS,
   );
   const store = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
-  const families = [build, callDuration, verifications, ratelimits, caches, storeDuration, store];
+  const analyticsEvents = createCounter({
+    name: "latchkey_analytics_events_total",
+    help: "Events by whether they were written or dropped.",
+    labels: ["table", "result"],
+  });
+  const analyticsInserts = createHistogram(
+    { name: "latchkey_analytics_insert_duration_seconds", help: "Duration of inserts of events.", labels: ["table"] },
+    BUCKETS,
+  );
+  const analyticsBuffered = createGauge({
+    name: "latchkey_analytics_buffered_events",
+    help: "Events that wait to be written.",
+    labels: [],
+  });
+  const analyticsUp = createGauge({
+    name: "latchkey_analytics_up",
+    help: "1 while the analytics store answers, 0 while it is away.",
+    labels: [],
+  });
+  const analyticsDeaths = createCounter({
+    name: "latchkey_analytics_engine_deaths_total",
+    help: "How often the embedded engine ended by itself.",
+    labels: [],
+  });
+  const families = [
+    ...[build, callDuration, verifications, ratelimits, caches, storeDuration, store],
+    ...[analyticsEvents, analyticsInserts, analyticsBuffered, analyticsUp, analyticsDeaths],
+  ];
 
   build.bind(version)(1);
   const storeUp = store.bind(engine);
@@ -113,6 +150,16 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     },
     storeOperation: (collection, operation, outcome, milliseconds) => storeOperations(collection)(operation)(outcome)(milliseconds / 1000),
     storeState: (up) => storeUp(up ? 1 : 0),
+    analytics: {
+      written: (table, rows, milliseconds) => {
+        analyticsEvents.bind(table, "written")(rows);
+        analyticsInserts.bind(table)(milliseconds / 1000);
+      },
+      dropped: (table, rows) => analyticsEvents.bind(table, "dropped")(rows),
+      buffered: (rows) => analyticsBuffered.bind()(rows),
+      state: (up) => analyticsUp.bind()(up ? 1 : 0),
+      engineDied: () => analyticsDeaths.bind()(),
+    },
     contentType: "text/plain; version=0.0.4; charset=utf-8",
     render: async () => [...families.map((family) => family.render()), await processMetrics()].join("\n\n"),
   };

@@ -42,13 +42,13 @@ const createFamily = <R>(
   };
 };
 
-/** The recorder adds 1. */
-export const createCounter = (head: Head): Family<() => void> =>
+/** The recorder adds an amount, 1 unless it is given. */
+export const createCounter = (head: Head): Family<(amount?: number) => void> =>
   createFamily(head, "counter", () => {
     let count = 0;
     return {
-      recorder: () => {
-        count++;
+      recorder: (amount = 1) => {
+        count += amount;
       },
       lines: (name, labels) => [`${name}{${labels}} ${count}`],
     };

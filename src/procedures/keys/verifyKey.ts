@@ -9,7 +9,9 @@ import {
   type VerifyKeyRequestSchema,
   type VerifyKeyResponseSchema,
 } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { Analytics } from "../../analytics/analytics.ts";
 import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { hashKey } from "../../domain/keySecret.ts";
 import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../domain/permissionQuery.ts";
 import { bringInRefills, type Refillable } from "../../domain/refill.ts";
@@ -31,6 +33,15 @@ export interface VerifyKeyDeps {
   readonly lastUsed: LastUsed;
   /** Counts an outcome by its code. */
   readonly onOutcome: (code: string) => void;
+  readonly clock: Clock;
+  readonly analytics: Pick<Analytics, "recordVerification"> | undefined;
+}
+
+/** What is told of a verification beside its answer. */
+interface Told {
+  /** The key that was found; undefined: there is nothing to tell. */
+  entry: VerificationEntry | undefined;
+  spentCredits: number;
 }
 
 type Data = MessageInitShape<typeof VerifyKeyDataSchema>;
@@ -127,8 +138,10 @@ export const verifyKey = ({
   migrate,
   lastUsed,
   onOutcome,
+  clock,
+  analytics,
 }: VerifyKeyDeps): Procedure<typeof VerifyKeyRequestSchema, typeof VerifyKeyResponseSchema> => {
-  const decide = async (request: VerifyKeyRequest, call: Call): Promise<Data> => {
+  const decide = async (request: VerifyKeyRequest, call: Call, told: Told): Promise<Data> => {
     const query = request.permissions === undefined ? undefined : parsePermissionQuery(request.permissions);
     if (!allowsAny(call.caller, "api.verify_key")) throw insufficientPermissions([["api.verify_key", "*"]]);
     const hash = hashKey(request.key);
@@ -140,6 +153,7 @@ export const verifyKey = ({
     }
     const entry = value !== null && isVisible(value.apiId, request, call) ? value : undefined;
     if (entry === undefined) return NOT_FOUND;
+    told.entry = entry;
 
     const refused = refusal(entry, query, call);
     if (refused !== undefined) return answer(entry, refused, balanceAt(entry, call.receivedAt), undefined);
@@ -154,21 +168,43 @@ export const verifyKey = ({
     }
 
     if (entry.balance === undefined) return answer(entry, VerificationCode.VALID, undefined, ratelimits);
-    const cost = request.credits?.cost;
+    const cost = request.credits?.cost === undefined ? 1 : Number(request.credits.cost);
     const time = { now: call.receivedAt, refillDue: bringInRefills(entryCredits(entry), call.receivedAt) !== undefined };
-    const spend = await credits.spend(entry.keyId, cost === undefined ? 1 : Number(cost), time);
-    if (spend.outcome === "gone") return NOT_FOUND;
+    const spend = await credits.spend(entry.keyId, cost, time);
+    if (spend.outcome === "gone") {
+      told.entry = undefined;
+      return NOT_FOUND;
+    }
     if (spend.outcome === "unlimited") return answer(entry, VerificationCode.VALID, undefined, ratelimits);
     entry.balance = spend.balance;
     entry.refilledAt = spend.refilledAt;
     const code = spend.outcome === "spent" ? VerificationCode.VALID : VerificationCode.USAGE_EXCEEDED;
+    if (spend.outcome === "spent") told.spentCredits = cost;
     return answer(entry, code, spend.balance, ratelimits);
   };
 
   return async (request, call) => {
-    const data = await decide(request, call);
+    const startedAt = clock.monotonic();
+    const told: Told = { entry: undefined, spentCredits: 0 };
+    const data = await decide(request, call, told);
     if (data.keyId !== undefined) lastUsed.mark(data.keyId, call.receivedAt);
-    onOutcome(VerificationCodeSchema.value[data.code ?? VerificationCode.UNSPECIFIED]?.localName ?? "UNSPECIFIED");
+    const outcome = VerificationCodeSchema.value[data.code ?? VerificationCode.UNSPECIFIED]?.localName ?? "UNSPECIFIED";
+    onOutcome(outcome);
+    const { entry, spentCredits } = told;
+    if (entry !== undefined) {
+      analytics?.recordVerification({
+        requestId: call.requestId,
+        time: clock.now(),
+        apiId: entry.apiId,
+        keyId: entry.keyId,
+        identityId: entry.identity?.id ?? "",
+        externalId: entry.identity?.externalId ?? "",
+        outcome,
+        tags: request.tags,
+        spentCredits,
+        latency: clock.monotonic() - startedAt,
+      });
+    }
     return { data };
   };
 };

@@ -84,7 +84,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause);
     },
   });
-  const { pipeline, limiter, feed, auditMover, lastUsed } = assemble({ config, clock, testClock, store, metrics, events });
+  const { pipeline, limiter, feed, auditMover, sweeper, lastUsed } = assemble({ config, clock, testClock, store, metrics, events });
 
   const observer: EdgeObserver = {
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
@@ -119,6 +119,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     limiter.start();
     feed.start();
     auditMover.start();
+    sweeper.start();
     for (const each of lastUsed) each.start();
     ready = true;
     health.setState("serving");
@@ -133,6 +134,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     await listener?.stop();
     await limiter.stop();
     for (const each of lastUsed) await each.stop();
+    await sweeper.stop();
     await auditMover.stop();
     await feed.stop();
     await store.close();

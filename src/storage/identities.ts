@@ -107,7 +107,7 @@ export const createIdentitiesRepository = (
       ),
     modify,
     delete: async (identityId, now, eventsOf, options) => {
-      const update = { $set: { deletedAt: now, erased: true }, $unset: { externalId: "", search: "" } } as const;
+      const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { externalId: "", search: "" } } as const;
       return (await modify(identityId, (identity) => ({ update, events: eventsOf(identity) }), options)) !== null;
     },
   };

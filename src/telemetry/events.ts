@@ -1,7 +1,7 @@
 import type { Log } from "./log.ts";
 
 /** A background task, as it appears in the log. */
-export type BackgroundTask = "changes feed" | "audit log" | "last used";
+export type BackgroundTask = "changes feed" | "audit log" | "last used" | "sweep";
 
 /** Everything that the service tells in its log, one function per event. Never a secret, never a line per verification. */
 export interface Events {
@@ -19,6 +19,13 @@ export interface Events {
   readonly storeAway: (error: unknown) => void;
   readonly storeBack: () => void;
   readonly backgroundTaskFailed: (task: BackgroundTask, error: unknown) => void;
+  /** What deletions left behind begins to be removed. @param due deleted objects of each kind. */
+  readonly sweepStarted: (due: Readonly<Record<string, number>>) => void;
+  readonly sweepEnded: (facts: {
+    readonly swept: Readonly<Record<string, number>>;
+    readonly milliseconds: number;
+    readonly finished: boolean;
+  }) => void;
   readonly tlsReloaded: () => void;
   /** The old certificate stays in use. */
   readonly tlsReloadFailed: (error: unknown) => void;
@@ -50,6 +57,8 @@ export const createEvents = (log: Log): Events => ({
   storeAway: (error) => log.error({ err: error }, "store away"),
   storeBack: () => log.info("store back"),
   backgroundTaskFailed: (task, error) => log.warn({ task, err: error }, "background task failed"),
+  sweepStarted: (due) => log.info({ due }, "sweep started"),
+  sweepEnded: (facts) => log.info(facts, "sweep ended"),
   tlsReloaded: () => log.info("TLS certificate reloaded"),
   tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
   callFailed: ({ error, ...facts }) => log.error({ ...facts, err: error }, "call failed"),

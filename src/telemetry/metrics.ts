@@ -23,6 +23,10 @@ export interface Metrics {
   readonly cache: (name: string) => (hit: boolean) => void;
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
   readonly storeState: (up: boolean) => void;
+  /** Counts what a sweep removed of what deletions left behind. */
+  readonly swept: (kind: string, count: number) => void;
+  /** Deleted objects that wait for their sweep. */
+  readonly sweepDue: (collection: string, count: number) => void;
   /** Media type of `render`. */
   readonly contentType: string;
   /** Everything in Prometheus' text format. The first call starts the measurements of the process itself. */
@@ -87,7 +91,9 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     BUCKETS,
   );
   const store = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
-  const families = [build, callDuration, verifications, ratelimits, caches, storeDuration, store];
+  const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
+  const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
+  const families = [build, callDuration, verifications, ratelimits, caches, storeDuration, store, swept, sweepDue];
 
   build.bind(version)(1);
   const storeUp = store.bind(engine);
@@ -113,6 +119,8 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     },
     storeOperation: (collection, operation, outcome, milliseconds) => storeOperations(collection)(operation)(outcome)(milliseconds / 1000),
     storeState: (up) => storeUp(up ? 1 : 0),
+    swept: (kind, count) => swept.bind(kind)(count),
+    sweepDue: (collection, count) => sweepDue.bind(collection)(count),
     contentType: "text/plain; version=0.0.4; charset=utf-8",
     render: async () => [...families.map((family) => family.render()), await processMetrics()].join("\n\n"),
   };

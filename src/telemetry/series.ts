@@ -42,13 +42,13 @@ const createFamily = <R>(
   };
 };
 
-/** The recorder adds 1. */
-export const createCounter = (head: Head): Family<() => void> =>
+/** The recorder adds 1, or what it is given. */
+export const createCounter = (head: Head): Family<(by?: number) => void> =>
   createFamily(head, "counter", () => {
     let count = 0;
     return {
-      recorder: () => {
-        count++;
+      recorder: (by = 1) => {
+        count += by;
       },
       lines: (name, labels) => [`${name}{${labels}} ${count}`],
     };

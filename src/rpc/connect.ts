@@ -1,8 +1,18 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { create, type DescMethod, type DescMethodUnary, type DescService, toBinary, toJsonString } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodUnary,
+  type DescService,
+  type MessageInitShape,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../domain/clock.ts";
 import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
+import { withoutFixedParts } from "../domain/fixedPart.ts";
 import { createId } from "../domain/ids.ts";
 import { type Codec, compileCodec } from "./codec/compileCodec.ts";
 import { answerCall } from "./connect/answerCall.ts";
@@ -97,7 +107,8 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
     const unreadable = [badTimeout, decoded.violation].filter((violation) => violation !== undefined);
     const violations = unreadable.length > 0 ? unreadable : codec.validate(decoded.message);
     if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
-    const response = create(method.output, await pipeline.invoke(call, caller, decoded.message, violations));
+    const answer = withoutFixedParts(await pipeline.invoke(call, caller, decoded.message, violations));
+    const response = create(method.output, answer as MessageInitShape<DescMessage>);
     return wire.binary ? toBinary(method.output, response) : Buffer.from(toJsonString(method.output, response));
   };
 

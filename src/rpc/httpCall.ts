@@ -39,7 +39,6 @@ export class HttpCall implements IncomingCall {
     this.req = req;
     this.res = res;
     this.#clock = clock;
-    this.startedAt = clock.monotonic();
     this.#timeout = Math.min(timeout, callTimeout);
   }
 

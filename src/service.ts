@@ -20,6 +20,7 @@ import { procedureName } from "./rpc/procedureName.ts";
 import { readCertificate } from "./rpc/tls.ts";
 import { assemble } from "./service/assemble.ts";
 import { prepareStore } from "./service/prepareStore.ts";
+import { runAll } from "./service/runAll.ts";
 import { guardStore } from "./storage/guarded.ts";
 import { openStore } from "./storage/openStore.ts";
 import type { Store } from "./storage/store.ts";
@@ -131,14 +132,12 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ready = false;
     health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
-    await listener?.stop();
-    await limiter.stop();
-    for (const each of lastUsed) await each.stop();
-    await sweeper.stop();
-    await auditMover.stop();
-    await feed.stop();
-    await store.close();
-    await admin.stop();
+    await runAll([
+      () => listener?.stop(),
+      ...[limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each.stop()),
+      store.close,
+      admin.stop,
+    ]);
   };
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {

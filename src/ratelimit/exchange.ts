@@ -43,14 +43,21 @@ export interface Exchange {
   readonly refund: (counter: Counter) => Promise<void>;
   /** Gives back, beside everything else, what was charged in a window that the counter has left. */
   readonly giveBackLate: (counter: Counter, seq: number, amount: number) => void;
+  /** Resolves when the store has answered everything that was given back late so far. */
+  readonly settled: () => Promise<void>;
 }
 
 export const createExchange = (counters: CountersRepository, clock: Clock): Exchange => {
+  const late = new Set<Promise<void>>();
   const giveBackLate: Exchange["giveBackLate"] = (counter, seq, amount) => {
     const askAgain = (): void => {
       counter.deniedUntil = 0;
     };
-    counters.refund(counter.key, seq, amount).then(askAgain, () => undefined);
+    const given = counters
+      .refund(counter.key, seq, amount)
+      .then(askAgain, () => undefined)
+      .finally(() => late.delete(given));
+    late.add(given);
   };
 
   const adopt = (counter: Counter, shared: SharedCounter): void => {
@@ -147,5 +154,8 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
 
     refund,
     giveBackLate,
+    settled: async () => {
+      await Promise.all(late);
+    },
   };
 };

@@ -19,6 +19,7 @@ import { createListener, type Listener } from "./rpc/listener.ts";
 import { procedureName } from "./rpc/procedureName.ts";
 import { readCertificate } from "./rpc/tls.ts";
 import { assemble } from "./service/assemble.ts";
+import { listenOn } from "./service/listenOn.ts";
 import { prepareStore } from "./service/prepareStore.ts";
 import { runAll } from "./service/runAll.ts";
 import { guardStore } from "./storage/guarded.ts";
@@ -104,19 +105,14 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
 
   const start: Service["start"] = async (onPrepared) => {
     const certificate = tls && (await readCertificate(tls));
-    const adminUrl = await admin.start();
+    const adminUrl = await listenOn("ADMIN_HOST, ADMIN_PORT", config.adminHost, config.adminPort, admin.start);
     await prepareStore(store, events, starting.signal);
     metrics.storeState(true);
     await onPrepared?.();
-    listener = await createListener({
-      host,
-      port,
-      certificate,
-      handler,
-      errorsBaseUrl,
-      clock,
-      onFault: (error) => observer.fault("none", error),
-    });
+    const onFault = (error: unknown) => observer.fault("none", error);
+    listener = await listenOn("HOST, PORT", host, port, () =>
+      createListener({ host, port, certificate, handler, errorsBaseUrl, clock, onFault }),
+    );
     limiter.start();
     feed.start();
     auditMover.start();

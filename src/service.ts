@@ -10,10 +10,12 @@ import { TestingService } from "../gen/latchkey/v2/testing_pb.ts";
 import type { Config } from "./config.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "./domain/clock.ts";
 import { createAdminServer } from "./rpc/admin.ts";
+import { compileRpcRoutes } from "./rpc/connect/routes.ts";
 import { createConnectEdge } from "./rpc/connect.ts";
 import { createDispatcher } from "./rpc/dispatch.ts";
 import type { EdgeObserver } from "./rpc/edgeObserver.ts";
 import { createGateway } from "./rpc/gateway.ts";
+import { createGrpcEdge } from "./rpc/grpc/grpcEdge.ts";
 import { createHealthService } from "./rpc/health.ts";
 import { createListener, type Listener } from "./rpc/listener.ts";
 import { procedureName } from "./rpc/procedureName.ts";
@@ -96,7 +98,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const served = testClock ? [...services, TestingService] : services;
   const health = createHealthService(served);
   const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer };
-  const handler = createDispatcher(createGateway(edge), createConnectEdge({ ...edge, health }));
+  const rpc = { ...edge, routes: compileRpcRoutes(served), health };
+  const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
+  const streams = createGrpcEdge(rpc);
 
   let ready = false;
   let listener: Listener | undefined;
@@ -111,7 +115,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
     listener = await listenOn("HOST, PORT", host, port, () =>
-      createListener({ host, port, certificate, handler, errorsBaseUrl, clock, onFault }),
+      createListener({ host, port, certificate, handler, streams, errorsBaseUrl, clock, onFault }),
     );
     limiter.start();
     feed.start();

@@ -104,7 +104,6 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
         counter.movedAt = clock.monotonic();
       } else {
         counter.held += reserved;
-        counter.deniedUntil = 0;
         holders.add(counter);
       }
     } else if (!passed) {
@@ -206,11 +205,15 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
         const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);
         call.claims.push({ counter, limit, cost, earlier, call, grant: undefined });
       }
-      const grants: Grant[] = [];
       for (const [i, claim] of call.claims.entries()) {
         // Of claims on one counter the later ones wait for the earlier ones.
         const isBehind = claim.earlier > 0 && call.claims.slice(0, i).some((other) => other.counter === claim.counter && !other.grant);
         claim.grant = isBehind ? undefined : judge.decideNow(claim, now);
+      }
+      const grants: Grant[] = [];
+      for (const claim of call.claims) {
+        // One that was looked at before another one refused only has to tell what it has.
+        if (call.lost) claim.grant ??= judge.decideNow(claim, now);
         if (claim.grant) grants.push(claim.grant);
       }
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);

@@ -21,13 +21,48 @@ export interface Target {
 /** The arguments of Node with which `npm start` (`exec node …`) runs the service. */
 const startArguments = packageJson.scripts.start.split(" ").slice(2);
 
-export interface BenchService {
+/** A running service. */
+export interface Served {
   readonly server: ServerProcess;
   readonly url: string;
-  readonly dataDir: string;
+  readonly adminUrl: string;
   readonly rootKey: string;
   /** Calls a procedure of `/v2` as the root key; the `data` of its answer. */
   readonly call: <T>(procedure: string, body: object) => Promise<T>;
+}
+
+/**
+ * Starts the service on free ports and waits until it is ready.
+ * @param rootKey the file that the first start writes in the `DATA_DIR` of `env` unless told.
+ * @param nodeFlags flags of Node, such as those of the profiler.
+ */
+export const serve = async (
+  env: Readonly<Record<string, string>>,
+  { rootKey, nodeFlags = [] }: { readonly rootKey?: string; readonly nodeFlags?: readonly string[] } = {},
+): Promise<Served> => {
+  const server = startServer([...nodeFlags, ...startArguments], { PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "info", ...env });
+  const [, url = "", adminUrl = ""] = await server.waitFor(/"url":"([^"]+)","adminUrl":"([^"]+)"/);
+  const key = rootKey ?? readFileSync(join(env.DATA_DIR ?? "", "root-key"), "utf8").trim();
+  return {
+    server,
+    url,
+    adminUrl,
+    rootKey: key,
+    call: async <T>(procedure: string, body: object): Promise<T> => {
+      const response = await fetch(`${url}/v2/${procedure}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      const answer = (await response.json()) as { data: T };
+      if (response.status !== 200) throw new Error(`${procedure}: ${JSON.stringify(answer)}`);
+      return answer.data;
+    },
+  };
+};
+
+export interface BenchService extends Served {
+  readonly dataDir: string;
   readonly apiId: string;
   /** A key with two permissions and one rate limit that applies by itself, without credits; verified once. */
   readonly key: string;
@@ -37,21 +72,8 @@ export interface BenchService {
 /** Starts the service on an empty embedded store. @param nodeFlags flags of Node, such as those of the profiler. */
 export const startBenchService = async (nodeFlags: readonly string[] = []): Promise<BenchService> => {
   const dataDir = mkdtempSync(join(tmpdir(), "latchkey-bench-data-"));
-  const server = startServer([...nodeFlags, ...startArguments], { PORT: "0", ADMIN_PORT: "0", DATA_DIR: dataDir, LOG_LEVEL: "info" });
-  const [, url = ""] = await server.waitFor(/"url":"([^"]+)"/);
-  await server.waitFor(/apis\.createApi/);
-  const rootKey = readFileSync(join(dataDir, "root-key"), "utf8").trim();
-
-  const call = async <T>(procedure: string, body: object): Promise<T> => {
-    const response = await fetch(`${url}/v2/${procedure}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    const answer = (await response.json()) as { data: T };
-    if (response.status !== 200) throw new Error(`${procedure}: ${JSON.stringify(answer)}`);
-    return answer.data;
-  };
+  const served = await serve({ DATA_DIR: dataDir }, { nodeFlags });
+  const { server, call } = served;
   const { apiId } = await call<{ apiId: string }>("apis.createApi", { name: "bench" });
   const { key } = await call<{ key: string }>("keys.createKey", {
     apiId,
@@ -61,11 +83,8 @@ export const startBenchService = async (nodeFlags: readonly string[] = []): Prom
   const { code } = await call<{ code: string }>("keys.verifyKey", { key, permissions: "documents.read AND documents.write" });
   if (code !== "VALID") throw new Error(`the key of the benchmark is ${code}`);
   return {
-    server,
-    url,
+    ...served,
     dataDir,
-    rootKey,
-    call,
     apiId,
     key,
     stop: async () => {

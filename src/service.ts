@@ -10,16 +10,20 @@ import { TestingService } from "../gen/latchkey/v2/testing_pb.ts";
 import type { Config } from "./config.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "./domain/clock.ts";
 import { createAdminServer } from "./rpc/admin.ts";
+import { compileRpcRoutes } from "./rpc/connect/routes.ts";
 import { createConnectEdge } from "./rpc/connect.ts";
 import { createDispatcher } from "./rpc/dispatch.ts";
 import type { EdgeObserver } from "./rpc/edgeObserver.ts";
 import { createGateway } from "./rpc/gateway.ts";
+import { createGrpcEdge } from "./rpc/grpc/grpcEdge.ts";
 import { createHealthService } from "./rpc/health.ts";
 import { createListener, type Listener } from "./rpc/listener.ts";
 import { procedureName } from "./rpc/procedureName.ts";
 import { readCertificate } from "./rpc/tls.ts";
 import { assemble } from "./service/assemble.ts";
+import { listenOn } from "./service/listenOn.ts";
 import { prepareStore } from "./service/prepareStore.ts";
+import { runAll } from "./service/runAll.ts";
 import { guardStore } from "./storage/guarded.ts";
 import { openStore } from "./storage/openStore.ts";
 import type { Store } from "./storage/store.ts";
@@ -84,7 +88,14 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause);
     },
   });
-  const { pipeline, limiter, analytics, feed, auditMover, lastUsed } = assemble({ config, clock, testClock, store, metrics, events });
+  const { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed } = assemble({
+    config,
+    clock,
+    testClock,
+    store,
+    metrics,
+    events,
+  });
 
   const observer: EdgeObserver = {
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
@@ -94,7 +105,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const served = testClock ? [...services, TestingService] : services;
   const health = createHealthService(served);
   const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer };
-  const handler = createDispatcher(createGateway(edge), createConnectEdge({ ...edge, health }));
+  const rpc = { ...edge, routes: compileRpcRoutes(served), health };
+  const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
+  const streams = createGrpcEdge(rpc);
 
   let ready = false;
   let listener: Listener | undefined;
@@ -103,23 +116,19 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
 
   const start: Service["start"] = async (onPrepared) => {
     const certificate = tls && (await readCertificate(tls));
-    const adminUrl = await admin.start();
+    const adminUrl = await listenOn("ADMIN_HOST, ADMIN_PORT", config.adminHost, config.adminPort, admin.start);
     await prepareStore(store, events, starting.signal);
     metrics.storeState(true);
     await onPrepared?.();
-    listener = await createListener({
-      host,
-      port,
-      certificate,
-      handler,
-      errorsBaseUrl,
-      clock,
-      onFault: (error) => observer.fault("none", error),
-    });
+    const onFault = (error: unknown) => observer.fault("none", error);
+    listener = await listenOn("HOST, PORT", host, port, () =>
+      createListener({ host, port, certificate, handler, streams, errorsBaseUrl, clock, onFault }),
+    );
     limiter.start();
     analytics?.start();
     feed.start();
     auditMover.start();
+    sweeper.start();
     for (const each of lastUsed) each.start();
     ready = true;
     health.setState("serving");
@@ -131,16 +140,14 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ready = false;
     health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
-    await listener?.stop();
-    // Writes what waits, also when the store that the rest gives back to does not answer.
-    const analyticsStopped = analytics?.stop();
-    await limiter.stop();
-    for (const each of lastUsed) await each.stop();
-    await auditMover.stop();
-    await feed.stop();
-    await analyticsStopped;
-    await store.close();
-    await admin.stop();
+    await runAll([
+      () => listener?.stop(),
+      // Before the limiter, which gives back what queries hold of their quota.
+      () => analytics?.stop(),
+      ...[limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each.stop()),
+      store.close,
+      admin.stop,
+    ]);
   };
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {

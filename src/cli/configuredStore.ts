@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { createChangesFeed } from "../cache/changesFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import { type Config, withoutCredentials } from "../config.ts";
@@ -13,8 +14,23 @@ import { readConfig } from "./readConfig.ts";
 export const describeStore = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): string =>
   mongodbUrl === undefined ? `embedded store in ${resolve(dataDir)}` : `MongoDB at ${withoutCredentials(mongodbUrl)}`;
 
-/** Opens the configured store for the time of `use`, also while a server uses it. */
-export const withStore = async <T>(config: Config, clock: Clock, use: (store: Store) => Promise<T>): Promise<T> => {
+/** Whether the configured store is there, as far as can be seen without opening it: a database is made by whoever connects. */
+export const storeExists = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): boolean =>
+  mongodbUrl !== undefined || existsSync(join(dataDir, "latchkey.sqlite"));
+
+/** Whether a command may be the one that makes the store. Most have nothing to do with an empty one. */
+export type OnMissing = "refuse" | "create";
+
+/** Opens the configured store for the time of `use`, also while a server uses it. Rejects when it is missing, unless told. */
+export const withStore = async <T>(
+  config: Config,
+  clock: Clock,
+  use: (store: Store) => Promise<T>,
+  onMissing: OnMissing = "refuse",
+): Promise<T> => {
+  if (onMissing === "refuse" && !storeExists(config)) {
+    throw new Error(`there is no store in ${resolve(config.dataDir)}: set DATA_DIR or MONGODB_URL to where it is, as for the service`);
+  }
   const store = await openStore({ ...config, clock, mode: "tool" });
   try {
     await store.prepare();
@@ -28,13 +44,19 @@ export const withStore = async <T>(config: Config, clock: Clock, use: (store: St
 export const withAnnouncingStore = (
   { env, clock }: Pick<CommandContext, "env" | "clock">,
   use: (store: Store, announce: (ids: readonly string[]) => void) => Promise<void>,
+  onMissing?: OnMissing,
 ): Promise<ExitCode> =>
-  withStore(readConfig(env), clock, async (store): Promise<ExitCode> => {
-    const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: createChangesRepository(store) });
-    try {
-      await use(store, feed.announce);
-      return 0;
-    } finally {
-      await feed.stop();
-    }
-  });
+  withStore(
+    readConfig(env),
+    clock,
+    async (store): Promise<ExitCode> => {
+      const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: createChangesRepository(store) });
+      try {
+        await use(store, feed.announce);
+        return 0;
+      } finally {
+        await feed.stop();
+      }
+    },
+    onMissing,
+  );

@@ -1,22 +1,20 @@
 import { X509Certificate } from "node:crypto";
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { Config, TlsFiles } from "../config.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import { version } from "../version.ts";
 import { readArguments } from "./arguments.ts";
 import type { Command, CommandContext } from "./command.ts";
-import { describeStore, withStore } from "./configuredStore.ts";
+import { describeStore, storeExists, withStore } from "./configuredStore.ts";
 import { readConfig } from "./readConfig.ts";
 
 /** One thing to look at; resolves to what it saw, rejects with what is wrong. */
 type Check = readonly [subject: string, look: () => Promise<string>];
 
 const checkStore = async (config: Config, { clock }: CommandContext): Promise<string> => {
-  const file = join(config.dataDir, "latchkey.sqlite");
-  if (config.mongodbUrl === undefined && !existsSync(file)) return `none in ${resolve(config.dataDir)} yet; the first start makes it`;
+  if (!storeExists(config)) return `none in ${resolve(config.dataDir)} yet; the first start makes it`;
   return withStore(config, clock, async (store) => {
     const now = clock.now();
     const all = await createRootKeysRepository(store, () => undefined).list();

@@ -9,7 +9,7 @@ import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import type { Store } from "../storage/store.ts";
 
 /** Nobody has ever made a root key, or anything else: every change leaves an audit event, also of what is deleted. */
-const isUntouched = async (store: Store): Promise<boolean> => {
+export const isUntouched = async (store: Store): Promise<boolean> => {
   const auditLog = createAuditLogRepository(store);
   return (
     (await createRootKeysRepository(store, () => undefined).list()).length === 0 &&

@@ -16,12 +16,16 @@ const create: Command = {
     const { values } = readArguments(args, { algorithm: { type: "string" } });
     const algorithm = algorithms.find((each) => each === values.algorithm);
     if (algorithm === undefined) throw new UsageError(`--algorithm: want one of ${algorithms.join(", ")}`);
-    return withAnnouncingStore(context, async (store) => {
-      const now = context.clock.now();
-      const id = createId("mig", now);
-      await createMigrationsRepository(store).insert(id, algorithm, now);
-      context.print(id);
-    });
+    return withAnnouncingStore(
+      context,
+      async (store) => {
+        const now = context.clock.now();
+        const id = createId("mig", now);
+        await createMigrationsRepository(store).insert(id, algorithm, now);
+        context.print(id);
+      },
+      "create",
+    );
   },
 };
 

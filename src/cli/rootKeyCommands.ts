@@ -6,6 +6,7 @@ import { readArguments } from "./arguments.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { withAnnouncingStore } from "./configuredStore.ts";
 import { parseExpiry } from "./expiry.ts";
+import { isUntouched } from "./firstStart.ts";
 import { formatTable } from "./table.ts";
 
 /** Runs `use` on the root keys of the configured store. */
@@ -34,12 +35,18 @@ const create: Command = {
     if (name === undefined) throw new UsageError("--name is missing");
     const expires = values.expires === undefined ? undefined : parseExpiry(values.expires, context.clock.now());
     const permissions = values.permission && readPermissions(values.permission);
-    return withRootKeys(context, async (rootKeys) => {
-      const source = systemSource(context.clock);
-      const { rootKeyId, key } = await createRootKey(rootKeys, { name, permissions, expires }, source);
-      context.complain(`Created ${rootKeyId}. The root key is shown only now:`);
-      context.print(key.reveal());
-    });
+    return withAnnouncingStore(
+      context,
+      async (store, announce) => {
+        const isFirst = store.engine === "embedded" && (await isUntouched(store));
+        const source = systemSource(context.clock);
+        const { rootKeyId, key } = await createRootKey(createRootKeysRepository(store, announce), { name, permissions, expires }, source);
+        if (isFirst) context.complain("This is the store's first root key: the first start of the service will make none of its own.");
+        context.complain(`Created ${rootKeyId}. The root key is shown only now:`);
+        context.print(key.reveal());
+      },
+      "create",
+    );
   },
 };
 

@@ -1,7 +1,7 @@
-import { earliestPass, weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
+import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
 import type { SharedCounter } from "../storage/counters.ts";
 
-/** No denial, and no knowledge of the shared counts, is used from memory for longer than this (DESIGN §4). */
+/** No knowledge of the shared counts, and so no denial, is used from memory for longer than this (DESIGN §4). */
 const BELIEVED_FOR_MS = 1_000;
 
 /** What this node knows and holds of one counter. Plain data; the functions below are its rules. */
@@ -15,6 +15,8 @@ export interface Counter {
   previous: number;
   /** When that was, monotonic ms. */
   learnedAt: number;
+  /** The store has the counter in this window: false when nobody has charged it yet. */
+  stored: boolean;
   /** Budget that was charged to the store and not spent yet. */
   held: number;
   /** The limit under which `held` was charged: calls with a lower one must ask the store. */
@@ -23,12 +25,6 @@ export interface Counter {
   reserved: number;
   /** When budget was charged or spent last, monotonic ms. */
   movedAt: number;
-  /** Until then (Unix ms) calls of at most `deniedLimit` that cost at least `deniedCost` cannot pass. */
-  deniedUntil: number;
-  deniedLimit: number;
-  deniedCost: number;
-  /** When the store said so, monotonic ms: the wall clock may be set back. */
-  deniedAt: number;
   /** Admissions without the store while it is away, and their window. */
   awaySeq: number;
   awaySpent: number;
@@ -46,14 +42,11 @@ export const createCounter = (key: string, duration: number): Counter => ({
   current: 0,
   previous: 0,
   learnedAt: Number.NEGATIVE_INFINITY,
+  stored: false,
   held: 0,
   heldLimit: 0,
   reserved: 0,
   movedAt: 0,
-  deniedUntil: 0,
-  deniedLimit: 0,
-  deniedCost: 0,
-  deniedAt: Number.NEGATIVE_INFINITY,
   awaySeq: -1,
   awaySpent: 0,
   chunk: 1,
@@ -80,8 +73,8 @@ export const canTake = (counter: Counter, seq: number, limit: number, cost: numb
 export const isKnown = (counter: Counter, seq: number, monotonic: number): boolean =>
   counter.seq === seq && monotonic - counter.learnedAt < BELIEVED_FOR_MS;
 
-/** Takes over what the store said of window `shared.seq`. */
-export const learn = (counter: Counter, shared: SharedCounter, monotonic: number): void => {
+/** Takes over what the store said of window `shared.seq`. @param stored the store has it in that window */
+export const learn = (counter: Counter, shared: SharedCounter, stored: boolean, monotonic: number): void => {
   if (counter.seq !== shared.seq) {
     counter.held = 0;
     counter.reserved = 0;
@@ -90,24 +83,15 @@ export const learn = (counter: Counter, shared: SharedCounter, monotonic: number
   counter.current = shared.current;
   counter.previous = shared.previous;
   counter.learnedAt = monotonic;
-  counter.deniedUntil = 0;
+  counter.stored = stored;
 };
 
-/** Remembers that the store refused `cost` under `limit` at `now`, for as long as that must hold. */
-export const rememberDenial = (counter: Counter, limit: number, cost: number, now: number, monotonic: number): void => {
-  const { current, previous, duration, held, reserved } = counter;
-  counter.deniedUntil = earliestPass({ current: current - held - reserved, previous }, { limit, duration, cost }, now);
-  counter.deniedLimit = limit;
-  counter.deniedCost = cost;
-  counter.deniedAt = monotonic;
-};
-
+/**
+ * True when neither the held budget nor the store, as it was learned lately, can serve the call at `now`: by the formula
+ * itself, so that one node by itself denies exactly what the store would.
+ */
 export const isDenied = (counter: Counter, limit: number, cost: number, now: number, monotonic: number): boolean =>
-  now < counter.deniedUntil &&
-  monotonic - counter.deniedAt < BELIEVED_FOR_MS &&
-  limit <= counter.deniedLimit &&
-  cost >= counter.deniedCost &&
-  cost > 0;
+  cost > 0 && isKnown(counter, windowAt(now, counter.duration), monotonic) && usedAt(counter, now) + counter.reserved + cost > limit;
 
 /** Counts an admission without the store; false beyond one limit in the window of `now`. */
 export const admitWithoutStore = (counter: Counter, limit: number, cost: number, now: number): boolean => {

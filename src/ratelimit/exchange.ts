@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
 import type { CountersRepository, SharedCounter } from "../storage/counters.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
-import { type Counter, learn } from "./counter.ts";
+import { type Counter, isKnown, learn } from "./counter.ts";
 
 /** Every failed attempt means that another node changed the counter; so many in a row mean that something is broken. */
 const ATTEMPTS = 50;
@@ -43,19 +43,26 @@ export interface Exchange {
   readonly refund: (counter: Counter) => Promise<void>;
   /** Gives back, beside everything else, what was charged in a window that the counter has left. */
   readonly giveBackLate: (counter: Counter, seq: number, amount: number) => void;
+  /** Resolves when the store has answered everything that was given back late so far. */
+  readonly settled: () => Promise<void>;
 }
 
 export const createExchange = (counters: CountersRepository, clock: Clock): Exchange => {
+  const late = new Set<Promise<void>>();
   const giveBackLate: Exchange["giveBackLate"] = (counter, seq, amount) => {
     const askAgain = (): void => {
-      counter.deniedUntil = 0;
+      counter.learnedAt = Number.NEGATIVE_INFINITY;
     };
-    counters.refund(counter.key, seq, amount).then(askAgain, () => undefined);
+    const given = counters
+      .refund(counter.key, seq, amount)
+      .then(askAgain, () => undefined)
+      .finally(() => late.delete(given));
+    late.add(given);
   };
 
-  const adopt = (counter: Counter, shared: SharedCounter): void => {
+  const adopt = (counter: Counter, shared: SharedCounter, stored: boolean): void => {
     if (counter.seq !== shared.seq && counter.held > 0) giveBackLate(counter, counter.seq, counter.held);
-    learn(counter, shared, clock.monotonic());
+    learn(counter, shared, stored, clock.monotonic());
   };
 
   const refund: Exchange["refund"] = async (counter) => {
@@ -63,7 +70,6 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     if (held === 0) return;
     counter.held = 0;
     counter.current = Math.max(0, counter.current - held);
-    counter.deniedUntil = 0;
     await counters.refund(key, seq, held);
   };
 
@@ -76,7 +82,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     if (counter.held > 0 && (windowOver || counter.heldLimit > limit)) await refund(counter);
   };
 
-  /** Writes `amount` on top of what was read; false when the counter has changed meanwhile. */
+  /** Writes `amount` on top of what was read, unless the counter has changed meanwhile or has no room for it. */
   const write = async (
     counter: Counter,
     read: SharedCounter | null,
@@ -84,21 +90,21 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     limit: number,
     amount: number,
     now: number,
-  ): Promise<boolean> => {
+  ): Promise<"written" | "changed" | "refused"> => {
     const { key, duration } = counter;
     const charged = { ...state, current: state.current + amount };
     if (read === null) {
-      if (!(await counters.create(key, charged, expiry(state.seq, duration)))) return false;
+      if (!(await counters.create(key, charged, expiry(state.seq, duration)))) return "changed";
     } else if (read.seq === state.seq) {
       const after = await counters.charge(key, state.seq, limit - weightedPrevious(state.previous, now, duration) - amount, amount);
-      if (after === null) return false;
-      adopt(counter, after);
-      return true;
+      if (after === null) return "refused";
+      adopt(counter, after, true);
+      return "written";
     } else if (!(await counters.roll(key, read, charged, expiry(state.seq, duration)))) {
-      return false;
+      return "changed";
     }
-    adopt(counter, charged);
-    return true;
+    adopt(counter, charged, true);
+    return "written";
   };
 
   /** Writes down that a clock was wrong, so that its counts age from now on. False when the counter has changed meanwhile. */
@@ -110,7 +116,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
       const { key, duration } = counter;
       // What is already known saves a read; only what the store itself said just now can be a refusal.
       await settle(counter, limit);
-      const known = counter.seq === windowAt(clock.now(), duration);
+      const known = counter.stored && counter.seq === windowAt(clock.now(), duration);
       let read: SharedCounter | null = known ? { ...counter } : await counters.read(key);
       let fresh = !known;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -121,15 +127,27 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
         const held = counter.seq === state.seq ? counter.held : 0;
         const needed = Math.max(0, cost - held);
         if (room >= needed) {
-          const amount = Math.max(needed, Math.min(target - held, room));
-          if (await write(counter, read, state, limit, amount, now)) {
+          const wanted = Math.max(needed, Math.min(target - held, room));
+          let amount = wanted;
+          let outcome = await write(counter, read, state, limit, wanted, now);
+          if (outcome === "refused" && wanted > needed) {
+            amount = needed;
+            outcome = await write(counter, read, state, limit, needed, now);
+          }
+          if (outcome === "written") {
             counter.held += amount;
             counter.heldLimit = limit;
             counter.movedAt = clock.monotonic();
             return true;
           }
+          // What was known too long ago may be of another window: only a read tells that from a refusal.
+          if (outcome === "refused" && (fresh || isKnown(counter, state.seq, clock.monotonic()))) {
+            if (fresh) adopt(counter, state, true);
+            counter.current = Math.max(counter.current, limit - weightedPrevious(state.previous, now, duration) - needed + 1);
+            return false;
+          }
         } else if (fresh && (await setBack(counter, read, state))) {
-          adopt(counter, state);
+          adopt(counter, state, read !== null && read.seq >= state.seq);
           return false;
         }
         read = await counters.read(key);
@@ -140,12 +158,16 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
 
     refresh: async (counter) => {
       await settle(counter);
-      const { state, now } = asOf(clock, await counters.read(counter.key), counter.duration);
-      adopt(counter, state);
+      const read = await counters.read(counter.key);
+      const { state, now } = asOf(clock, read, counter.duration);
+      adopt(counter, state, read?.seq === state.seq);
       return now;
     },
 
     refund,
     giveBackLate,
+    settled: async () => {
+      await Promise.all(late);
+    },
   };
 };

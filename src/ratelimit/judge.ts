@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { windowAt } from "../domain/slidingWindow.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
-import { admitWithoutStore, type Counter, canTake, isDenied, isKnown, remainingAt, rememberDenial, timeWithin, usedAt } from "./counter.ts";
+import { admitWithoutStore, type Counter, canTake, isDenied, isKnown, remainingAt, timeWithin, usedAt } from "./counter.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Limits up to this are charged one cost at a time, so that several nodes waste none of them. */
@@ -156,10 +156,7 @@ export const createJudge = ({ clock, exchange, storeDown, onHeld }: JudgeOptions
       const now = timeWithin(counter, clock.now());
       if (charged) return take(claim, now, "store");
       const windowOver = windowAt(clock.now(), counter.duration) > counter.seq;
-      if (!mayReturn && !windowOver) {
-        rememberDenial(counter, limit, cost, now, clock.monotonic());
-        return refuse(claim, now, "store");
-      }
+      if (!mayReturn && !windowOver) return refuse(claim, now, "store");
       if (reservedByOthers(claim) > 0) await conclusionOf(counter);
       const decided = decideFromMemory(claim, timeWithin(counter, clock.now()));
       if (decided) return decided;

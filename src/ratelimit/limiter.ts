@@ -1,18 +1,24 @@
+import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
 import type { CountersRepository } from "../storage/counters.ts";
 import { type Counter, createCounter, usedAt } from "./counter.ts";
 import { createExchange } from "./exchange.ts";
 import { type Claim, createJudge, type DecisionSource, type Grant, type LimitedCall, type StoreDownPolicy } from "./judge.ts";
+import { takeTurns } from "./takeTurns.ts";
 
 /** Budget that nobody spends for so long goes back to the shared counter. */
 const REFUND_IDLE_MS = 1_000;
-/** A counter without budget is forgotten after this long; what it knew is read again when needed. */
+/**
+ * A counter without budget is forgotten when it was idle for two windows, in which its counts lose all weight, or for
+ * this long; what it knew is read again when needed.
+ */
 const FORGET_IDLE_MS = 60_000;
-/** One that admitted calls without the store is kept longer, so that a store that comes and goes is not used for more. */
-const FORGET_AWAY_MS = 3_600_000;
 const SWEEP_EVERY_MS = 500;
-const FORGET_PER_SWEEP = 20_000;
+/** What one sweep looks at, and gives back at most: a million counters never hold up the event loop, nor the store. */
+const LOOK_AT_PER_SWEEP = 20_000;
+const REFUNDS_PER_SWEEP = 1_000;
+const REFUNDS_AT_ONCE = 100;
 
 /** One limit to check: `limit` tokens per `duration` ms on the counter `key`, of which this call wants `cost`. */
 export interface Check {
@@ -42,9 +48,13 @@ export interface Decision {
 export interface Limiter {
   /** Checks all limits as one all-or-nothing step (ratelimit §3, verify §5). Never rejects because of the store. */
   readonly check: (checks: readonly Check[], now: number) => Decision | Promise<Decision>;
+  /** Sweeps twice a second from now on. */
   readonly start: () => void;
-  /** Gives all held budget back. */
+  /** One round of housekeeping: gives idle budget back, forgets idle counters. Settles when the store has answered. */
+  readonly sweep: () => Promise<void>;
+  /** Gives all held budget back; resolves when everything that is on its way to the store has arrived, or failed. */
   readonly stop: () => Promise<void>;
+  /** Counters in memory. */
   readonly size: () => number;
 }
 
@@ -94,7 +104,6 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
         counter.movedAt = clock.monotonic();
       } else {
         counter.held += reserved;
-        counter.deniedUntil = 0;
         holders.add(counter);
       }
     } else if (!passed) {
@@ -145,42 +154,45 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     );
   };
 
-  let forgetting = counters.values();
-
-  /** Looks at a part of the counters, so that a million of them never hold up the event loop. */
-  const forgetIdle = (monotonic: number): void => {
-    for (let i = 0; i < FORGET_PER_SWEEP; i++) {
-      const { done, value: counter } = forgetting.next();
-      if (done) {
-        forgetting = counters.values();
-        return;
-      }
-      const keepFor = counter.awaySpent > 0 ? FORGET_AWAY_MS : FORGET_IDLE_MS;
-      const idle = monotonic - counter.usedAt >= keepFor && counter.held === 0 && counter.reserved === 0;
-      if (idle && !judge.isBusy(counter)) counters.delete(counter.key);
-    }
-  };
+  /** Away admissions count for their window: until it is over, a store that comes and goes is not used for more. */
+  const isForgettable = (counter: Counter, now: number, monotonic: number): boolean =>
+    monotonic - counter.usedAt >= Math.min(FORGET_IDLE_MS, 2 * counter.duration) &&
+    counter.held === 0 &&
+    counter.reserved === 0 &&
+    (counter.awaySpent === 0 || counter.awaySeq < windowAt(now, counter.duration)) &&
+    !judge.isBusy(counter);
 
   const refund = async (counter: Counter): Promise<void> => {
     await judge.refund(counter);
     if (counter.held === 0) holders.delete(counter);
   };
 
+  const refundAll = async (idle: Iterable<Counter>): Promise<void> => {
+    for (const batch of chunks([...idle], REFUNDS_AT_ONCE)) await Promise.all(batch.map(refund));
+  };
+
+  const nextCounters = takeTurns(counters);
+  const nextHolders = takeTurns(holders);
+
   const sweep = async (): Promise<void> => {
     const monotonic = clock.monotonic();
     const now = clock.now();
-    forgetIdle(monotonic);
-    const refunds: Promise<void>[] = [];
-    for (const counter of holders) {
+    for (const counter of nextCounters(LOOK_AT_PER_SWEEP)) if (isForgettable(counter, now, monotonic)) counters.delete(counter.key);
+    const idle: Counter[] = [];
+    for (const counter of nextHolders(LOOK_AT_PER_SWEEP)) {
       const windowOver = windowAt(now, counter.duration) > counter.seq;
       if (counter.held === 0) holders.delete(counter);
-      else if (windowOver || monotonic - counter.movedAt >= REFUND_IDLE_MS) refunds.push(refund(counter));
+      else if (windowOver || monotonic - counter.movedAt >= REFUND_IDLE_MS) idle.push(counter);
+      if (idle.length === REFUNDS_PER_SWEEP) break;
     }
-    await Promise.all(refunds);
+    await refundAll(idle);
   };
 
+  let sweeping: Promise<void> | undefined;
   const schedule = (): void => {
-    timer = setTimeout(() => void sweep().finally(() => timer && schedule()), SWEEP_EVERY_MS);
+    timer = setTimeout(() => {
+      sweeping = sweep().finally(() => timer && schedule());
+    }, SWEEP_EVERY_MS);
     timer.unref();
   };
 
@@ -193,20 +205,27 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
         const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);
         call.claims.push({ counter, limit, cost, earlier, call, grant: undefined });
       }
-      const grants: Grant[] = [];
       for (const [i, claim] of call.claims.entries()) {
         // Of claims on one counter the later ones wait for the earlier ones.
         const isBehind = claim.earlier > 0 && call.claims.slice(0, i).some((other) => other.counter === claim.counter && !other.grant);
         claim.grant = isBehind ? undefined : judge.decideNow(claim, now);
+      }
+      const grants: Grant[] = [];
+      for (const claim of call.claims) {
+        // One that was looked at before another one refused only has to tell what it has.
+        if (call.lost) claim.grant ??= judge.decideNow(claim, now);
         if (claim.grant) grants.push(claim.grant);
       }
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
     },
     start: schedule,
+    sweep,
     stop: async () => {
       clearTimeout(timer);
       timer = undefined;
-      await Promise.all([...holders].map(refund));
+      await sweeping;
+      await refundAll(holders);
+      await exchange.settled();
     },
     size: () => counters.size,
   };

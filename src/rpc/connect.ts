@@ -1,14 +1,15 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { create, type DescMethod, type DescMethodUnary, type DescService, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescService, type MessageInitShape, toJsonString } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../domain/clock.ts";
 import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
+import { withoutFixedParts } from "../domain/fixedPart.ts";
 import { createId } from "../domain/ids.ts";
-import { type Codec, compileCodec } from "./codec/compileCodec.ts";
 import { answerCall } from "./connect/answerCall.ts";
 import { toConnectError } from "./connect/connectError.ts";
 import { decodeMessage } from "./connect/decodeMessage.ts";
 import { readMessage } from "./connect/readMessage.ts";
+import type { RpcRoute, RpcRoutes } from "./connect/routes.ts";
 import { createStandardServices } from "./connect/standardServices.ts";
 import { jsonWire, servedContentTypes, timeoutOf, type Wire, wireOf } from "./connect/wire.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
@@ -20,8 +21,9 @@ import type { Pipeline } from "./incomingCall.ts";
 import type { RequestHandler } from "./listener.ts";
 
 export interface ConnectOptions {
-  /** What exists; the paths are derived from it. */
+  /** What exists. */
   readonly services: readonly DescService[];
+  readonly routes: RpcRoutes;
   readonly pipeline: Pipeline;
   readonly clock: Clock;
   readonly errorsBaseUrl: string;
@@ -37,18 +39,6 @@ export interface ConnectEdge {
   readonly accepts: (req: IncomingMessage) => boolean;
   readonly handle: RequestHandler;
 }
-
-interface Route {
-  readonly method: DescMethodUnary;
-  readonly codec: Codec;
-}
-
-const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary";
-
-const compileRoutes = (services: readonly DescService[]): ReadonlyMap<string, Route> => {
-  const methods = services.flatMap((service) => service.methods).filter(isUnary);
-  return new Map(methods.map((method) => [`/${method.parent.typeName}/${method.name}`, { method, codec: compileCodec(method.input) }]));
-};
 
 /** What the pipeline added to the answer. */
 const headersOf = ({ headers = [] }: HttpCall): OutgoingHttpHeaders => {
@@ -67,8 +57,8 @@ const rpcContentType = /^application\/(grpc|connect\+|proto$)/i;
  * manner of the request's protocol. The order of checks is that of protocol §2.
  */
 export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
-  const { services, pipeline, clock, maxBodyBytes, observer } = options;
-  const routes = compileRoutes(services);
+  const { services, routes, pipeline, clock, maxBodyBytes, observer } = options;
+
   const standard = createStandardServices(services, options.health);
   const prefixes = [...new Set(services.map((service) => `/${service.file.proto.package}.`))];
   const errorType = createErrorType(options.errorsBaseUrl);
@@ -86,7 +76,12 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   };
 
   /** Steps 2 to 10 of protocol §2; the bytes of the response. */
-  const run = async (call: HttpCall, { method, codec }: Route, wire: Wire, badTimeout: Violation | undefined): Promise<Uint8Array> => {
+  const run = async (
+    call: HttpCall,
+    { method, request, encodeResponse }: RpcRoute,
+    wire: Wire,
+    badTimeout: Violation | undefined,
+  ): Promise<Uint8Array> => {
     const caller = await pipeline.authenticate(call);
     const read = await readMessage(call.req, call.res, wire, maxBodyBytes).catch((error: unknown) => {
       if (error instanceof ServiceError) observer.refused(method, error.reason);
@@ -95,13 +90,15 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
     call.bodyRead = true;
     const decoded = "bytes" in read ? decodeMessage(method.input, read.bytes, wire.binary) : { message: create(method.input), ...read };
     const unreadable = [badTimeout, decoded.violation].filter((violation) => violation !== undefined);
-    const violations = unreadable.length > 0 ? unreadable : codec.validate(decoded.message);
+    const violations = unreadable.length > 0 ? unreadable : request.validate(decoded.message);
     if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
-    const response = create(method.output, await pipeline.invoke(call, caller, decoded.message, violations));
-    return wire.binary ? toBinary(method.output, response) : Buffer.from(toJsonString(method.output, response));
+    const response = await pipeline.invoke(call, caller, decoded.message, violations);
+    if (wire.binary) return encodeResponse(response);
+    const message = create(method.output, withoutFixedParts(response) as MessageInitShape<DescMessage>);
+    return Buffer.from(toJsonString(method.output, message));
   };
 
-  const serve = async (req: IncomingMessage, res: ServerResponse, route: Route, wire: Wire): Promise<void> => {
+  const serve = async (req: IncomingMessage, res: ServerResponse, route: RpcRoute, wire: Wire): Promise<void> => {
     const timeout = timeoutOf(wire, req.headers);
     const badTimeout = typeof timeout === "object" ? timeout : undefined;
     const call = new HttpCall(route.method, req, res, clock, typeof timeout === "number" ? timeout : undefined);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants } from "node:http2";
+import { constants, type ServerHttp2Stream } from "node:http2";
+import type { Readable } from "node:stream";
 import { http2Stream } from "./http2Stream.ts";
 import { drainTimeout, keptRemainder, maxDrainBytes } from "./limits.ts";
 
@@ -13,7 +14,7 @@ export const hasRemainder = (req: IncomingMessage): boolean => {
 };
 
 /** Swallows the rest of a request body: all of it, or 64 MiB, or what comes in 10 s. Then says whether it was all. */
-const swallow = (req: IncomingMessage, done: (all: boolean) => void): void => {
+const swallow = (req: Readable, done: (all: boolean) => void): void => {
   let size = 0;
   const stop = (all: boolean) => {
     clearTimeout(timer);
@@ -30,6 +31,12 @@ const swallow = (req: IncomingMessage, done: (all: boolean) => void): void => {
   req.resume();
 };
 
+/** Swallows what still comes of a request whose answer is given, and closes its stream if that is too much. */
+export const swallowStream = (stream: ServerHttp2Stream, source: Readable = stream): void =>
+  swallow(source, (all) => {
+    if (!all) stream.close(constants.NGHTTP2_NO_ERROR);
+  });
+
 /** Headers that tell the client not to send another request behind the body that is being swallowed. */
 export const earlyHeaders = (req: IncomingMessage): readonly string[] => (req.httpVersionMajor === 1 ? ["Connection", "close"] : []);
 
@@ -43,9 +50,7 @@ export const endEarly = (req: IncomingMessage, res: ServerResponse, body: string
   const stream = http2Stream(req);
   if (stream) {
     res.end(body);
-    swallow(req, (all) => {
-      if (!all) stream.close(constants.NGHTTP2_NO_ERROR);
-    });
+    swallowStream(stream, req);
   } else {
     // The client has all that Content-Length promised; ending the response would close the connection.
     res.write(body);

@@ -9,6 +9,7 @@ import { parseBody } from "./codec/parseBody.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
 import { createErrorBody } from "./errorBody.ts";
 import { answer, createAnswerFailure, type Failure } from "./gateway/answer.ts";
+import { atEndOfTurn } from "./gateway/endOfTurn.ts";
 import { checkContentHeaders } from "./gateway/requestHeaders.ts";
 import { compileRoutes, type Route } from "./gateway/routes.ts";
 import { HttpCall } from "./httpCall.ts";
@@ -89,19 +90,30 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
     }
   };
 
-  const succeed = (call: HttpCall, route: Route, response: Response): void => {
-    const text = route.response.encode(response);
-    call.release();
-    answer(call.res, 200, call.headers === undefined ? route.successHeaders : [...route.successHeaders, ...call.headers], text);
-  };
+  const succeed = atEndOfTurn(({ call, route, response }: { call: HttpCall; route: Route; response: Response }) => {
+    try {
+      const text = route.response.encode(response);
+      call.release();
+      answer(call.res, 200, call.headers === undefined ? route.successHeaders : [...route.successHeaders, ...call.headers], text);
+    } catch (cause) {
+      fail(call, route, cause);
+    }
+  });
 
   /** Decodes what can be decoded, and lets the pipeline do the rest. */
   const invoke = (call: HttpCall, route: Route, caller: Caller, body: Buffer): void => {
     const { message, violations } = decode(route, call.req.headers, body);
-    pipeline
-      .invoke(call, caller, message, violations)
-      .then((response) => succeed(call, route, response))
-      .catch((cause: unknown) => fail(call, route, cause));
+    try {
+      const response = pipeline.invoke(call, caller, message, violations);
+      if (response instanceof Promise) {
+        response.then(
+          (known) => succeed({ call, route, response: known }),
+          (cause: unknown) => fail(call, route, cause),
+        );
+      } else succeed({ call, route, response });
+    } catch (cause) {
+      fail(call, route, cause);
+    }
   };
 
   const read = (call: HttpCall, route: Route, caller: Caller): void =>

@@ -1,86 +1,43 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../domain/clock.ts";
-import { createId } from "../domain/ids.ts";
-import { type CallSignal, createCallSignal } from "./callSignal.ts";
-import type { IncomingCall } from "./incomingCall.ts";
-import { callTimeout } from "./limits.ts";
+import type { OtherEnd } from "./callSignal.ts";
+import { EdgeCall } from "./edgeCall.ts";
+import { isGone } from "./http2Stream.ts";
 
-/** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
-const mappedPrefix = "::ffff:";
-
-const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(", ") : header);
-
-/**
- * A call as it came over HTTP, on either edge and either version. One is made per request, on the way of every
- * verification, hence a class: its getters are shared, and what nobody asks for costs nothing.
- */
-export class HttpCall implements IncomingCall {
-  readonly method: DescMethodUnary;
-  readonly requestId: string;
-  readonly receivedAt: number;
-  readonly startedAt: number;
+/** A call that came as a request of node:http, or in the same shape over HTTP/2. */
+export class HttpCall extends EdgeCall {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** Set by the edge once nothing of the body is left to come. */
-  bodyRead = false;
-  /** Names and values that `setHeader` was given, in turns. */
-  headers: string[] | undefined;
-  readonly #clock: Clock;
-  readonly #timeout: number;
-  #signal: CallSignal | undefined;
 
-  /** `timeout`: the caller's own deadline in ms after arrival; more than 60 s counts as 60 s. */
-  constructor(method: DescMethodUnary, req: IncomingMessage, res: ServerResponse, clock: Clock, timeout: number = callTimeout) {
-    this.method = method;
-    this.receivedAt = clock.now();
-    this.startedAt = clock.monotonic();
-    this.requestId = createId("req", this.receivedAt);
+  constructor(method: DescMethodUnary, req: IncomingMessage, res: ServerResponse, clock: Clock, timeout?: number) {
+    super(method, clock, timeout);
     this.req = req;
     this.res = res;
-    this.#clock = clock;
-    this.startedAt = clock.monotonic();
-    this.#timeout = Math.min(timeout, callTimeout);
   }
 
-  get authorization(): string | undefined {
-    return this.req.headers.authorization;
+  get requestHeaders(): IncomingHttpHeaders {
+    return this.req.headers;
   }
 
-  get idempotencyKey(): string | undefined {
-    return single(this.req.headers["idempotency-key"]);
+  protected get remoteAddress(): string | undefined {
+    return this.req.socket.remoteAddress;
   }
 
-  get remoteIp(): string | undefined {
-    const address = this.req.socket.remoteAddress;
-    return address?.startsWith(mappedPrefix) && address.includes(".") ? address.slice(mappedPrefix.length) : address;
-  }
-
-  get forwardedFor(): string | undefined {
-    return single(this.req.headers["x-forwarded-for"]);
-  }
-
-  get userAgent(): string | undefined {
-    return this.req.headers["user-agent"];
-  }
-
-  get signal(): AbortSignal {
-    this.#signal ??= createCallSignal(this.res, this.#timeout - (this.#clock.monotonic() - this.startedAt));
-    return this.#signal.signal;
-  }
-
-  /** True once the deadline has passed, whether or not anybody looked at the signal. */
-  get overdue(): boolean {
-    return this.#clock.monotonic() - this.startedAt >= this.#timeout;
-  }
-
-  setHeader(name: string, value: string): void {
-    if (this.headers === undefined) this.headers = [name, value];
-    else this.headers.push(name, value);
-  }
-
-  /** To be called once, when the answer is known. */
-  release(): void {
-    this.#signal?.release();
+  protected get otherEnd(): OtherEnd {
+    const { req, res } = this;
+    // HTTP/2 tells the end of one request by the end of its stream; its socket serves others.
+    const socket = req.httpVersionMajor === 1 ? req.socket : undefined;
+    return {
+      isGone: () => isGone(res) || socket?.readableEnded === true,
+      watch: (gone) => {
+        res.once("close", gone);
+        socket?.once("end", gone);
+        return () => {
+          res.off("close", gone);
+          socket?.off("end", gone);
+        };
+      },
+    };
   }
 }

@@ -41,7 +41,8 @@ export interface Pipeline {
   readonly authenticate: (call: IncomingCall) => Caller | Promise<Caller>;
   /**
    * Steps 4 to 10. `violations` are what reading, decoding and validating the request found: any makes the call fail
-   * with 400 `invalid_input`. Rejects with `ServiceError` only.
+   * with 400 `invalid_input`. At once when nothing has to be waited for. Fails with `ServiceError` only, by throwing or
+   * by rejecting.
    */
-  readonly invoke: (call: IncomingCall, caller: Caller, message: Message, violations: readonly Violation[]) => Promise<Response>;
+  readonly invoke: (call: IncomingCall, caller: Caller, message: Message, violations: readonly Violation[]) => Response | Promise<Response>;
 }

@@ -5,6 +5,7 @@ import { TLSSocket } from "node:tls";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import { createErrorBody } from "./errorBody.ts";
+import type { StreamHandler } from "./grpc/grpcEdge.ts";
 import { handshakeTimeout, stopGrace } from "./limits.ts";
 import { createHttp1Side } from "./listener/http1.ts";
 import { createHttp2Side } from "./listener/http2.ts";
@@ -22,6 +23,8 @@ export interface ListenerOptions {
   /** TLS only when given, else cleartext only. */
   readonly certificate?: Certificate | undefined;
   readonly handler: RequestHandler;
+  /** Sees every HTTP/2 stream first, and may take it instead of `handler`. */
+  readonly streams?: StreamHandler;
   /** For the envelopes that answer what never became a request. */
   readonly errorsBaseUrl: string;
   readonly clock: Clock;
@@ -62,7 +65,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
       res.destroy();
     }
   };
-  const http2 = createHttp2Side(guarded);
+  const http2 = createHttp2Side(guarded, options.streams);
 
   const track = (socket: Socket): void => {
     connections.add(socket);

@@ -1,15 +1,16 @@
-import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
+import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobuf";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
+import type { Caller } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
 import { appearances, invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
-import type { ProcedureTable } from "../procedures/registry.ts";
+import type { AnyProcedure, ProcedureTable } from "../procedures/registry.ts";
 import { toServiceError } from "../procedures/toServiceError.ts";
 import type { Authenticator } from "../rootKeys/authenticator.ts";
 import type { CallOutcome } from "../telemetry/metrics.ts";
 import type { ClientAddress } from "./clientAddress.ts";
 import type { Idempotency } from "./idempotency/idempotency.ts";
 import { checkIdempotencyKey } from "./idempotency/idempotencyKey.ts";
-import type { IncomingCall, Pipeline } from "./incomingCall.ts";
+import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
 import { PipelineCall } from "./pipelineCall.ts";
 import { procedureName } from "./procedureName.ts";
@@ -42,6 +43,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   interface Bound {
     readonly name: string;
     readonly record: ReturnType<typeof recorder>;
+    readonly procedure: AnyProcedure | undefined;
     /** An Idempotency-Key applies; elsewhere the header is ignored. */
     readonly keyed: boolean;
   }
@@ -50,7 +52,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     let found = bound.get(method);
     if (found === undefined) {
       const name = procedureName(method);
-      found = { name, record: recorder(name), keyed: getOption(method, changes) };
+      found = { name, record: recorder(name), procedure: procedures.get(method), keyed: getOption(method, changes) };
       bound.set(method, found);
     }
     return found;
@@ -74,6 +76,24 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     return error;
   };
 
+  const perform = (call: IncomingCall, caller: Caller, message: Message, violations: readonly Violation[]): object | Promise<object> => {
+    const { name, procedure, keyed } = bind(call.method);
+    if (procedure === undefined) throw new ServiceError("not_implemented", `${name} is not implemented yet.`);
+    const idempotencyKey = keyed ? call.idempotencyKey : undefined;
+    const badKey = idempotencyKey === undefined ? undefined : checkIdempotencyKey(idempotencyKey);
+    const all = badKey ? [...violations, badKey] : violations;
+    if (all.length > 0) throw invalidInput(describeViolations(name, all), all);
+    const remoteIp = clientAddress(call);
+    return idempotencyKey === undefined
+      ? procedure(message, new PipelineCall(call, caller, remoteIp))
+      : idempotency({ incoming: call, idempotencyKey, caller, remoteIp, message, procedure });
+  };
+
+  const succeed = (call: IncomingCall, answer: object): Response => {
+    end(call, "ok");
+    return { ...answer, meta: { requestId: call.requestId } };
+  };
+
   return {
     authenticate: (call) => {
       try {
@@ -86,21 +106,18 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         throw fail(call, error);
       }
     },
-    invoke: async (call, caller, message, violations) => {
+    invoke: (call, caller, message, violations) => {
       try {
-        if (managementLimit) await managementLimit(call);
-        const procedure = procedures.get(call.method);
-        if (procedure === undefined) throw new ServiceError("not_implemented", `${bind(call.method).name} is not implemented yet.`);
-        const idempotencyKey = bind(call.method).keyed ? call.idempotencyKey : undefined;
-        const badKey = idempotencyKey === undefined ? undefined : checkIdempotencyKey(idempotencyKey);
-        const all = badKey ? [...violations, badKey] : violations;
-        if (all.length > 0) throw invalidInput(describeViolations(bind(call.method).name, all), all);
-        const remoteIp = clientAddress(call);
-        const answer = await (idempotencyKey === undefined
-          ? procedure(message, new PipelineCall(call, caller, remoteIp))
-          : idempotency({ incoming: call, idempotencyKey, caller, remoteIp, message, procedure }));
-        end(call, "ok");
-        return { ...answer, meta: { requestId: call.requestId } };
+        const answer = managementLimit
+          ? managementLimit(call).then(() => perform(call, caller, message, violations))
+          : perform(call, caller, message, violations);
+        if (!(answer instanceof Promise)) return succeed(call, answer);
+        return answer.then(
+          (known) => succeed(call, known),
+          (error: unknown) => {
+            throw fail(call, error);
+          },
+        );
       } catch (error) {
         throw fail(call, error);
       }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
 import { ServiceError } from "../domain/errors.ts";
 import { isGone } from "./http2Stream.ts";
 import { requestTimeout } from "./limits.ts";
@@ -9,22 +10,28 @@ export type BodyReader = (body: Buffer | ServiceError) => void;
 export const bodyTooLarge = (limit: number): ServiceError =>
   new ServiceError("request_body_too_large", `The request body exceeds the limit of ${limit} bytes.`);
 
+export interface BodyBounds {
+  /** What `Content-Length` says. */
+  readonly declared: string | undefined;
+  /** Bytes. */
+  readonly limit: number;
+  /** Bytes that do not count. */
+  readonly overhead: number;
+  /** The server does not see to it that the body is there in time. */
+  readonly timed: boolean;
+}
+
 /**
- * Reads a request body of at most `limit` bytes (protocol §3). More than that, declared or sent, is
+ * Collects a request body within its bounds (protocol §3). More than that, declared or sent, is
  * `request_body_too_large`; a body that breaks off is `request_body_unreadable`, one that is not there after 60 s
- * `request_timeout` (on HTTP/1.1 the server sees to that). A client that waits for `100 Continue` gets it. `overhead`:
- * bytes that do not count.
+ * `request_timeout`.
  */
-export const readBody = (req: IncomingMessage, res: ServerResponse, limit: number, done: BodyReader, overhead = 0): void => {
-  const { headers } = req;
-  const declared = headers["content-length"];
+export const collectBody = (source: Readable, { declared, limit, overhead, timed }: BodyBounds, done: BodyReader): void => {
   const length = declared === undefined ? -1 : Number(declared);
   if (length > limit + overhead) {
     done(bodyTooLarge(limit));
     return;
   }
-  if (headers.expect !== undefined && !isGone(res)) res.writeContinue();
-
   let chunks: Buffer[] | undefined;
   let size = 0;
   let settled = false;
@@ -35,11 +42,11 @@ export const readBody = (req: IncomingMessage, res: ServerResponse, limit: numbe
     clearTimeout(timer);
     done(result);
   };
-  if (req.httpVersionMajor > 1) {
+  if (timed) {
     const late = () => settle(new ServiceError("request_timeout", `The request was not complete within ${requestTimeout / 1000} seconds.`));
     timer = setTimeout(late, requestTimeout).unref();
   }
-  req.on("data", (chunk: Buffer) => {
+  source.on("data", (chunk: Buffer) => {
     if (settled) return;
     size += chunk.length;
     if (size > limit + overhead) settle(bodyTooLarge(limit));
@@ -48,8 +55,20 @@ export const readBody = (req: IncomingMessage, res: ServerResponse, limit: numbe
     else if (chunks === undefined) chunks = [chunk];
     else chunks.push(chunk);
   });
-  req.on("end", () => settle(chunks === undefined ? Buffer.alloc(0) : Buffer.concat(chunks, size)));
-  req.on("close", () => {
+  source.on("end", () => settle(chunks === undefined ? Buffer.alloc(0) : Buffer.concat(chunks, size)));
+  source.on("close", () => {
     if (!settled) settle(new ServiceError("request_body_unreadable", "The request body broke off."));
   });
+};
+
+/**
+ * Reads the body of a request in the manner of node:http, where the HTTP/1.1 server sees to the time. A client that
+ * waits for `100 Continue` gets it, unless what it declares is too much. `overhead`: bytes that do not count.
+ */
+export const readBody = (req: IncomingMessage, res: ServerResponse, limit: number, done: BodyReader, overhead = 0): void => {
+  const { headers } = req;
+  const declared = headers["content-length"];
+  const isTooLong = declared !== undefined && Number(declared) > limit + overhead;
+  if (headers.expect !== undefined && !isTooLong && !isGone(res)) res.writeContinue();
+  collectBody(req, { declared, limit, overhead, timed: req.httpVersionMajor > 1 }, done);
 };

@@ -31,6 +31,8 @@ import { createReservationsRepository } from "../storage/reservations.ts";
 import { createRolesRepository } from "../storage/roles.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import type { Store } from "../storage/store.ts";
+import { createSweepsRepository } from "../storage/sweeps.ts";
+import { createSweeper, type Sweeper } from "../sweep/sweeper.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
@@ -56,6 +58,7 @@ export interface Core {
   readonly analytics: Analytics | undefined;
   readonly feed: ChangesFeed;
   readonly auditMover: AuditMover;
+  readonly sweeper: Sweeper;
   /** Of keys and of root keys. */
   readonly lastUsed: readonly LastUsed[];
 }
@@ -71,11 +74,23 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     changes: createChangesRepository(store),
     onError: (error) => events.backgroundTaskFailed("changes feed", error),
   });
+  const leases = createLeasesRepository(store);
   const auditMover = createAuditMover({
     clock: commonClock,
     auditLog: createAuditLogRepository(store),
-    leases: createLeasesRepository(store),
+    leases,
     onError: (error) => events.backgroundTaskFailed("audit log", error),
+  });
+  const sweeper = createSweeper({
+    clock,
+    leaseClock: commonClock,
+    leases,
+    sweeps: createSweepsRepository(store),
+    onDue: metrics.sweepDue,
+    onBatch: metrics.swept,
+    onStart: events.sweepStarted,
+    onEnd: events.sweepEnded,
+    onError: (error) => events.backgroundTaskFailed("sweep", error),
   });
 
   const { announce } = feed;
@@ -152,5 +167,5 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,
   });
-  return { pipeline, limiter, analytics, feed, auditMover, lastUsed: [lastUsed, rootKeysLastUsed] };
+  return { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed: [lastUsed, rootKeysLastUsed] };
 };

@@ -53,6 +53,6 @@ export const createApisRepository = (store: Store, announce: (ids: readonly stri
     protect: (apiId, on, now, events) =>
       update(apiId, on ? { $set: { updatedAt: now, protected: true } } : { $set: { updatedAt: now }, $unset: { protected: "" } }, events),
     delete: (apiId, now, events, options) =>
-      update(apiId, { $set: { deletedAt: now } }, events, options, { protected: { $exists: false } }),
+      update(apiId, { $set: { deletedAt: now, erased: true, sweepFrom: now } }, events, options, { protected: { $exists: false } }),
   };
 };

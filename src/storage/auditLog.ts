@@ -16,7 +16,7 @@ export interface AuditLogRepository {
   readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
   /** Up to `limit` documents with events that have not been moved yet, those that changed least recently first. */
   readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;
-  /** Takes the moved events out of the document, and removes the document itself if it was erased. */
+  /** Takes the moved events out of the document, and removes the document itself if it was erased, unless that has to wait for a sweep. */
   readonly settle: (collection: AuditedCollection, document: AuditedDocument) => Promise<void>;
 }
 
@@ -35,10 +35,10 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
         .collection(collection as "apis")
         .find({ pendingMark: { $exists: true } }, { sort: { pendingMark: 1 }, limit })
         .toArray(),
-    settle: async (collection, { _id, pendingMark, erased, outbox }) => {
+    settle: async (collection, { _id, pendingMark, erased, sweepFrom, outbox }) => {
       if (pendingMark === undefined) return;
       const documents = store.collection(collection as "apis");
-      if (erased) {
+      if (erased && sweepFrom === undefined) {
         await documents.deleteOne({ _id, pendingMark });
         return;
       }

@@ -49,8 +49,10 @@ export interface AuditedDocument extends BaseDocument {
   readonly outbox?: readonly AuditEvent[];
   /** Changes with every push to `outbox`, absent when that is empty: finds the documents with pending events. */
   readonly pendingMark?: string;
-  /** Deleted for good: the row itself goes as soon as its events have reached the audit log. */
+  /** Deleted for good: the row itself goes as soon as its events have reached the audit log, and `sweepFrom` is no more. */
   readonly erased?: boolean;
+  /** Time of the deletion, Unix ms, as long as others may still hold the id: the row stays until those have been swept. */
+  readonly sweepFrom?: number;
 }
 
 export interface StoredRatelimit {
@@ -235,6 +237,16 @@ export interface LeaseDocument extends BaseDocument {
   readonly expires: number;
 }
 
+/** How far the walk has come that takes the ids of deleted permissions and roles out of whatever holds them. */
+export interface SweepDocument extends BaseDocument {
+  readonly permissionIds: readonly string[];
+  readonly roleIds: readonly string[];
+  /** What is walked now; `rows`: the walk is done, the deleted objects' own rows go last. */
+  readonly stage: "roles" | "keys" | "rows";
+  /** Id of the last document that was looked at. */
+  readonly after: string;
+}
+
 /** Facts about the store itself; `_id: "schema"` holds the newest schema version that wrote to it. */
 export interface SystemDocument extends BaseDocument {
   readonly schema: number;
@@ -255,6 +267,7 @@ export interface Documents {
   readonly idempotency: IdempotencyDocument;
   readonly audit: AuditLogDocument;
   readonly leases: LeaseDocument;
+  readonly sweeps: SweepDocument;
   readonly system: SystemDocument;
 }
 

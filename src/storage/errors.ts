@@ -8,12 +8,17 @@ export class DuplicateKeyError extends Error {
   }
 }
 
-/** The store cannot be reached, or did not answer in time. `outcomeUnknown`: a write may still have happened. */
+/**
+ * The store cannot be reached, or did not answer in time. `outcomeUnknown`: a write may still have happened. `tooSlow`: it
+ * was there, but the operation took longer than it may.
+ */
 export class StoreUnavailableError extends Error {
   readonly outcomeUnknown: boolean;
-  constructor(message: string, options?: ErrorOptions & { outcomeUnknown?: boolean }) {
+  readonly tooSlow: boolean;
+  constructor(message: string, options?: ErrorOptions & { outcomeUnknown?: boolean; tooSlow?: boolean }) {
     super(message, options);
     this.name = "StoreUnavailableError";
     this.outcomeUnknown = options?.outcomeUnknown ?? false;
+    this.tooSlow = options?.tooSlow ?? false;
   }
 }

@@ -25,7 +25,8 @@ export interface GuardedStore extends Store {
 /** Rejects when `operation` has not settled after `milliseconds`; what becomes of it then is nobody's concern. */
 const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: boolean): Promise<T> =>
   new Promise((resolve, reject) => {
-    const fail = () => reject(new StoreUnavailableError(`the store did not answer within ${milliseconds} ms`, { outcomeUnknown }));
+    const fail = () =>
+      reject(new StoreUnavailableError(`the store did not answer within ${milliseconds} ms`, { outcomeUnknown, tooSlow: true }));
     // An answer that arrived while this process was busy is read before `fail` runs.
     const timer = setTimeout(() => setImmediate(fail), milliseconds);
     operation.then(
@@ -43,8 +44,9 @@ const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: 
 /**
  * The same store, with every operation bounded in time. After one `StoreUnavailableError` all operations fail at once
  * (nothing is sent, so the outcome is known) until the store answers a ping, which is sent in the background: a call
- * that needs several operations does not wait for each of them on a store that is away. Nothing else trips it, neither
- * duplicate keys nor an abort. An operation whose signal is aborted is not started and rejects with the signal's reason.
+ * that needs several operations does not wait for each of them on a store that is away. A read that was too slow proves
+ * little, it may have had much to look through: it trips the store only if that does not answer a ping either. Nothing
+ * else trips it, neither duplicate keys nor an abort. An operation whose signal is aborted is not started and rejects with the signal's reason.
  *
  * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`
  * are not bounded.
@@ -54,6 +56,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   let awaySince: number | undefined;
   let closed = false;
   let nextPing: NodeJS.Timeout | undefined;
+  let doubting: Promise<void> | undefined;
 
   const probe = async (): Promise<void> => {
     try {
@@ -74,13 +77,26 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     void probe();
   };
 
+  /** Settles when it is known whether the store is away. */
+  const doubt = (cause: StoreUnavailableError): Promise<void> => {
+    doubting ??= inTime(store.ping(), pingTimeout, false)
+      .catch(() => trip(cause))
+      .finally(() => {
+        doubting = undefined;
+      });
+    return doubting;
+  };
+
   const guarded = async <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> => {
     signal?.throwIfAborted();
     if (awaySince !== undefined) throw new StoreUnavailableError("the store is away");
     try {
       return await inTime(operation(), operationTimeout, kind === "write");
     } catch (error) {
-      if (error instanceof StoreUnavailableError) trip(error);
+      if (error instanceof StoreUnavailableError) {
+        if (kind === "read" && error.tooSlow) await doubt(error);
+        else trip(error);
+      }
       throw error;
     }
   };

@@ -17,6 +17,8 @@ export interface NewIdentity {
 export interface IdentitiesRepository {
   readonly find: (identityId: string, options?: OperationOptions) => Promise<IdentityDocument | null>;
   readonly findByExternalId: (externalId: string, options?: OperationOptions) => Promise<IdentityDocument | null>;
+  /** Those of the ids whose identity is not deleted, in no order. */
+  readonly findMany: (ids: readonly string[], options?: OperationOptions) => Promise<IdentityDocument[]>;
   /** Those that live, in no order. */
   readonly findManyByExternalId: (externalIds: readonly string[], options?: OperationOptions) => Promise<IdentityDocument[]>;
   readonly list: (page: PageRequest, options: OperationOptions) => Promise<Page<IdentityDocument>>;
@@ -90,6 +92,7 @@ export const createIdentitiesRepository = (
   return {
     find: (identityId, options) => identities.findOne({ _id: identityId, ...notDeleted }, options),
     findByExternalId,
+    findMany: (ids, options) => identities.find({ _id: { $in: ids }, ...notDeleted }, options).toArray(),
     findManyByExternalId: (externalIds, options) =>
       identities.find({ workspaceId: WORKSPACE_ID, externalId: { $in: externalIds }, ...notDeleted }, options).toArray(),
     list: (page, options) => readPage(identities, {}, page, options),
@@ -107,7 +110,7 @@ export const createIdentitiesRepository = (
       ),
     modify,
     delete: async (identityId, now, eventsOf, options) => {
-      const update = { $set: { deletedAt: now, erased: true }, $unset: { externalId: "", search: "" } } as const;
+      const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { externalId: "", search: "" } } as const;
       return (await modify(identityId, (identity) => ({ update, events: eventsOf(identity) }), options)) !== null;
     },
   };

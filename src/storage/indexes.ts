@@ -17,6 +17,11 @@ const pending = (["apis", "keys", "identities", "permissions", "roles", "rootKey
   index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
 );
 
+/** Deleted objects whose ids others may still hold. */
+const swept = (["apis", "identities", "permissions", "roles"] as const).map((collection) =>
+  index({ collection, name: "sweep", fields: ["sweepFrom"], onlyWith: "sweepFrom" }),
+);
+
 /** Declared once for both engines. */
 export const indexes: readonly IndexDeclaration[] = [
   index({ collection: "keys", name: "hash", fields: ["workspaceId", "hash"], unique: true, onlyWith: "hash" }),
@@ -40,4 +45,5 @@ export const indexes: readonly IndexDeclaration[] = [
   index({ collection: "changes", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "idempotency", name: "expiry", fields: ["expireAt"], expiry: true }),
   ...pending,
+  ...swept,
 ];

@@ -38,9 +38,9 @@ export const readPage = async <D extends AuditedDocument & { readonly search?: s
 ): Promise<Page<D>> => {
   const wanted = foldCase(search.trim());
   const fields: Filter<AuditedDocument & { readonly search?: string }> = {
-    ...notDeleted,
     ...(cursor === "" ? {} : { _id: { $gte: cursor } }),
     ...(wanted === "" ? {} : { search: containsText(wanted) }),
+    ...notDeleted,
   };
   // The compiler cannot see that these fields are fields of every D.
   const all = { ...filter, ...(fields as unknown as Filter<D>) };

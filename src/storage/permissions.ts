@@ -78,7 +78,7 @@ export const createPermissionsRepository = (store: Store, announce: (ids: readon
     modify: createModify(permissions, announce),
     delete: async (permissionId, now, events, options) => {
       try {
-        const update = { $set: { deletedAt: now, erased: true }, $unset: { slugKey: "", search: "" } } as const;
+        const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { slugKey: "", search: "" } } as const;
         const result = await permissions.updateOne(
           { _id: permissionId, ...notDeleted },
           withEvents<PermissionDocument>(update, events),

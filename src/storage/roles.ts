@@ -78,7 +78,7 @@ export const createRolesRepository = (
     modify: createModify(roles, announce, moveEvents),
     delete: async (roleId, now, events, options) => {
       try {
-        const update = { $set: { deletedAt: now, erased: true }, $unset: { nameKey: "", search: "" } } as const;
+        const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { nameKey: "", search: "" } } as const;
         const result = await roles.updateOne({ _id: roleId, ...notDeleted }, withEvents<RoleDocument>(update, events), options);
         return result.matchedCount === 1;
       } finally {

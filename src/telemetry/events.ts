@@ -1,7 +1,7 @@
 import type { Log } from "./log.ts";
 
 /** A background task, as it appears in the log. */
-export type BackgroundTask = "changes feed" | "audit log" | "last used";
+export type BackgroundTask = "changes feed" | "audit log" | "last used" | "sweep";
 
 /** Everything that the service tells in its log, one function per event. Never a secret, never a line per verification. */
 export interface Events {
@@ -25,6 +25,13 @@ export interface Events {
   readonly analyticsEngineDied: (reason: string) => void;
   /** Events that will never be visible, since the last such line. */
   readonly analyticsEventsDropped: (count: number, error: unknown) => void;
+  /** What deletions left behind begins to be removed. @param due deleted objects of each kind. */
+  readonly sweepStarted: (due: Readonly<Record<string, number>>) => void;
+  readonly sweepEnded: (facts: {
+    readonly swept: Readonly<Record<string, number>>;
+    readonly milliseconds: number;
+    readonly finished: boolean;
+  }) => void;
   readonly tlsReloaded: () => void;
   /** The old certificate stays in use. */
   readonly tlsReloadFailed: (error: unknown) => void;
@@ -60,6 +67,8 @@ export const createEvents = (log: Log): Events => ({
   analyticsBack: () => log.info("analytics store answers"),
   analyticsEngineDied: (reason) => log.error({ reason }, "analytics engine ended"),
   analyticsEventsDropped: (count, error) => log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
+  sweepStarted: (due) => log.info({ due }, "sweep started"),
+  sweepEnded: (facts) => log.info(facts, "sweep ended"),
   tlsReloaded: () => log.info("TLS certificate reloaded"),
   tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
   callFailed: ({ error, ...facts }) => log.error({ ...facts, err: error }, "call failed"),

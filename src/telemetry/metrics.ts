@@ -33,6 +33,10 @@ export interface Metrics {
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
   readonly storeState: (up: boolean) => void;
   readonly analytics: AnalyticsMetrics;
+  /** Counts what a sweep removed of what deletions left behind. */
+  readonly swept: (kind: string, count: number) => void;
+  /** Deleted objects that wait for their sweep. */
+  readonly sweepDue: (collection: string, count: number) => void;
   /** Media type of `render`. */
   readonly contentType: string;
   /** Everything in Prometheus' text format. The first call starts the measurements of the process itself. */
@@ -121,8 +125,18 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     help: "How often the embedded engine ended by itself.",
     labels: [],
   });
+  const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
+  const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
   const families = [
-    ...[build, callDuration, verifications, ratelimits, caches, storeDuration, store],
+    build,
+    callDuration,
+    verifications,
+    ratelimits,
+    caches,
+    storeDuration,
+    store,
+    swept,
+    sweepDue,
     ...[analyticsEvents, analyticsInserts, analyticsBuffered, analyticsUp, analyticsDeaths],
   ];
 
@@ -160,6 +174,8 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
       state: (up) => analyticsUp.bind()(up ? 1 : 0),
       engineDied: () => analyticsDeaths.bind()(),
     },
+    swept: (kind, count) => swept.bind(kind)(count),
+    sweepDue: (collection, count) => sweepDue.bind(collection)(count),
     contentType: "text/plain; version=0.0.4; charset=utf-8",
     render: async () => [...families.map((family) => family.render()), await processMetrics()].join("\n\n"),
   };

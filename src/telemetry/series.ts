@@ -42,13 +42,13 @@ const createFamily = <R>(
   };
 };
 
-/** The recorder adds an amount, 1 unless it is given. */
-export const createCounter = (head: Head): Family<(amount?: number) => void> =>
+/** The recorder adds 1, or what it is given. */
+export const createCounter = (head: Head): Family<(by?: number) => void> =>
   createFamily(head, "counter", () => {
     let count = 0;
     return {
-      recorder: (amount = 1) => {
-        count += amount;
+      recorder: (by = 1) => {
+        count += by;
       },
       lines: (name, labels) => [`${name}{${labels}} ${count}`],
     };

@@ -1,4 +1,5 @@
 import { ServiceError } from "../domain/errors.ts";
+import type { FixedPart } from "../domain/fixedPart.ts";
 import type { Check } from "../ratelimit/limiter.ts";
 import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import type { VerificationEntry } from "./verificationEntry.ts";
@@ -17,6 +18,8 @@ export interface LimitCheck extends Check {
   readonly id: string;
   readonly name: string;
   readonly autoApply: boolean;
+  /** What every result of it shows alike; made by the first. */
+  shown: FixedPart | undefined;
 }
 
 const storedCheck = (stored: EffectiveLimit, cost: number, limit: number, duration: number, subject: () => string): LimitCheck => ({
@@ -27,6 +30,7 @@ const storedCheck = (stored: EffectiveLimit, cost: number, limit: number, durati
   limit,
   duration,
   cost,
+  shown: undefined,
 });
 
 const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): ServiceError => {
@@ -39,7 +43,16 @@ const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): Ser
 
 const requestedCheck = (entry: VerificationEntry, { name, cost, limit, duration }: RequestedLimit): LimitCheck => {
   if (limit !== undefined && duration !== undefined) {
-    return { id: "", name, autoApply: false, key: limitCounterKey("key", entry.keyId, duration, name), limit, duration, cost };
+    return {
+      id: "",
+      name,
+      autoApply: false,
+      key: limitCounterKey("key", entry.keyId, duration, name),
+      limit,
+      duration,
+      cost,
+      shown: undefined,
+    };
   }
   const stored = entry.limits.get(name);
   if (stored === undefined) throw unknownLimit(name, entry);

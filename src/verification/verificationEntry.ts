@@ -1,4 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { FixedPart } from "../domain/fixedPart.ts";
 import { compileIpAllowlist, type IpAllowlist } from "../domain/ipAllowlist.ts";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
 import type { ApiDocument, IdentityDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../storage/documents.ts";
@@ -33,6 +34,8 @@ export interface VerificationEntry {
   readonly limits: ReadonlyMap<string, EffectiveLimit>;
   /** Checked on every verification, by name. */
   readonly autoApplied: readonly LimitCheck[];
+  /** What every answer about the key shows alike; made by the first. */
+  shown: FixedPart | undefined;
   /** The balance that this node saw last; undefined = unlimited. Only the store decides a spend. */
   balance: number | undefined;
   readonly refill: StoredRefill | undefined;
@@ -88,6 +91,7 @@ export const buildVerificationEntry = ({ api, key, identity, roles, permissions 
         : { id: identity._id, externalId: identity.externalId, meta: readMeta(identity.meta), ratelimits: shared },
     limits,
     autoApplied: autoAppliedChecks(limits.values()),
+    shown: undefined,
     balance: key.remaining,
     refill: key.refill,
     refilledAt: key.refilledAt,

@@ -100,13 +100,14 @@ everywhere((run) => {
       expect((await run.getKey(keyId)).permissions).toEqual([stored[0]?.slug]);
     });
 
-    test.runIf(run.edge === "v2")("[permissions §6] 1000 permissions at once, wanted by two roles on two nodes", async () => {
-      const stem = run.unique("thousand");
-      const permissions = Array.from({ length: 1000 }, (_, i) => `${stem}.${String(i).padStart(4, "0")}`);
-      const roles = [run.unique("role"), run.unique("role")];
-      const nodes = [run.api, await run.other()];
-      await Promise.all(roles.map((name, i) => run.data("permissions.createRole", { name, permissions }, undefined, nodes[i])));
-      for (const role of roles) expect(await slugsOf(role)).toEqual(permissions);
-    });
+    if (run.edge === "v2")
+      test("[permissions §6] 1000 permissions at once, wanted by two roles on two nodes", async () => {
+        const stem = run.unique("thousand");
+        const permissions = Array.from({ length: 1000 }, (_, i) => `${stem}.${String(i).padStart(4, "0")}`);
+        const roles = [run.unique("role"), run.unique("role")];
+        const nodes = [run.api, await run.other()];
+        await Promise.all(roles.map((name, i) => run.data("permissions.createRole", { name, permissions }, undefined, nodes[i])));
+        for (const role of roles) expect(await slugsOf(role)).toEqual(permissions);
+      });
   });
 });

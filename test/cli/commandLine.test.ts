@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -153,6 +153,37 @@ describe.each(places)("root keys on $name", ({ open, close }) => {
     const { code, printed } = await runCommand(["doctor"], env);
     expect(code).toBe(0);
     expect(printed.join("\n")).toMatch(/^ok {4}store: .* answers; \d+ of \d+ root keys can be used$/m);
+  });
+});
+
+describe("in a directory without a store", () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "latchkey-cli-"));
+  });
+  afterAll(() => rm(dataDir, { recursive: true }));
+
+  test.each([
+    "root-key list",
+    "root-key revoke rk_1",
+    "root-key update rk_1 --enable",
+    "api protect api_1",
+    "namespace delete login",
+    "migration list",
+    "audit verify",
+    "audit export",
+  ])("%s says that there is none, and makes none", async (line) => {
+    const { code, printed, complained } = await runCommand(line.split(" "), { DATA_DIR: dataDir });
+    expect({ code, printed }).toEqual({ code: 1, printed: [] });
+    expect(complained.join()).toContain(`there is no store in ${dataDir}`);
+    expect(await readdir(dataDir)).toEqual([]);
+  });
+
+  test("root-key create makes it, and tells that the first start will make no root key", async () => {
+    const first = await runCommand(["root-key", "create", "--name", "first"], { DATA_DIR: dataDir });
+    expect(first.complained.join("\n")).toContain("the first start of the service will make none of its own");
+    const second = await runCommand(["root-key", "create", "--name", "second"], { DATA_DIR: dataDir });
+    expect(second.complained.join("\n")).not.toContain("first start");
   });
 });
 

@@ -37,6 +37,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
   };
 
   test("list shows nothing but its header before there is one", async () => {
+    expect((await runCommand(["root-key", "create", "--name", "first"], env)).code).toBe(0);
     expect(await runCommand(["migration", "list"], env)).toEqual({
       code: 0,
       printed: [expect.stringMatching(/^ID +ALGORITHM +CREATED$/)],

@@ -123,7 +123,7 @@ test("[design §8] liveness, readiness and metrics are on the admin port", async
   expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
 });
 
-test("a port that is taken ends the start with 1 and says so", async () => {
+test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 and names its setting: %s", async (setting) => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   onTestFinished(() => {
@@ -131,11 +131,12 @@ test("a port that is taken ends the start with 1 and says so", async () => {
   });
   const { code, stderr } = await runLatchkey(["serve"], {
     DATA_DIR: await temporaryDirectory(),
-    PORT: String((taken.address() as AddressInfo).port),
+    PORT: "0",
     ADMIN_PORT: "0",
+    [setting]: String((taken.address() as AddressInfo).port),
   });
   expect(code).toBe(1);
-  expect(stderr).toContain("EADDRINUSE");
+  expect(stderr).toMatch(new RegExp(`another process listens there already \\(\\w+, ${setting}\\): .*EADDRINUSE`));
 });
 
 test("[design §3] a second service on the same directory ends with 1 and says why", async () => {

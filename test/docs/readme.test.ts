@@ -53,7 +53,9 @@ const run = async (examples: readonly Example[], service: ServiceProcess): Promi
     .join("\n")
     .replaceAll("localhost:3000", new URL(service.url).host)
     .replaceAll("data/root-key", join(service.dataDir, "root-key"));
-  const { stdout } = await promisify(execFile)("sh", ["-c", script], { cwd: root, env: { ...process.env, DATA_DIR: service.dataDir } });
+  // A newcomer has no MongoDB: the commands work on the store of the service that was started for them.
+  const { MONGODB_URL: _, ...env } = process.env;
+  const { stdout } = await promisify(execFile)("sh", ["-c", script], { cwd: root, env: { ...env, DATA_DIR: service.dataDir } });
   return stdout.split(SEPARATOR).map((output) => output.trim());
 };
 

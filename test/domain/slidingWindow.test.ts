@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { earliestPass, weightedPrevious, windowAt, windowEnd } from "../../src/domain/slidingWindow.ts";
+import { weightedPrevious, windowAt, windowEnd } from "../../src/domain/slidingWindow.ts";
 
 const D = 10_000;
 
@@ -36,25 +36,4 @@ test("[ratelimit §3] windows are aligned to the Unix epoch and end at a multipl
   expect(windowAt(D, D)).toBe(1);
   expect(windowEnd(D, D)).toBe(2 * D);
   expect(windowEnd(2 * D - 1, D)).toBe(2 * D);
-});
-
-test("[design §4] before the earliest pass nothing of this cost passes, and from it on it does", () => {
-  fc.assert(
-    fc.property(
-      fc.nat(50),
-      fc.nat(200),
-      fc.integer({ min: 1, max: 60 }),
-      fc.integer({ min: 1, max: 60 }),
-      fc.nat(999),
-      (current, previous, cost, limit, offset) => {
-        const duration = 1_000;
-        const now = 7 * duration + offset;
-        const passes = (at: number): boolean => current + weightedPrevious(previous, at, duration) + cost <= limit;
-        const earliest = earliestPass({ current, previous }, { limit, duration, cost }, now);
-        for (let at = now; at < earliest; at++) expect(passes(at)).toBe(false);
-        // A few milliseconds early cost a question to the store, never a wrong answer.
-        if (earliest + 3 < windowEnd(now, duration)) expect(passes(earliest + 3)).toBe(true);
-      },
-    ),
-  );
 });

@@ -10,6 +10,14 @@ test.each(["EPIPE", "ECONNRESET"])("[design §4] %s, which the driver hands on f
   expect(toStoreError(error, "write")).toMatchObject({ outcomeUnknown: true });
 });
 
+test.each([
+  ["MongoDB", 50],
+  ["FerretDB", 67_371_461],
+])("[design §4] an operation that %s ended because it took too long is told from a server that is away", (_, code) => {
+  expect(toStoreError(new MongoServerError({ code, message: "too long" }), "read")).toMatchObject({ tooSlow: true });
+  expect(toStoreError(new MongoServerError({ code: 91, message: "shutting down" }), "read")).toMatchObject({ tooSlow: false });
+});
+
 test("an error that is no matter of the connection stays what it is", () => {
   for (const error of [new TypeError("a bug"), new MongoServerError({ code: 2, message: "BadValue" })]) {
     expect(toStoreError(error, "read")).toBe(error);

@@ -15,9 +15,11 @@ export interface SimulationOptions {
   /** Milliseconds that the next message takes, in either direction. */
   readonly latency: () => number;
   readonly fate?: () => Fate;
+  /** Lets that many milliseconds pass; by timers unless told. */
+  readonly travel?: (milliseconds: number) => Promise<void>;
 }
 
-const travel = async (milliseconds: number): Promise<void> => {
+const byTimer = async (milliseconds: number): Promise<void> => {
   if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds));
 };
 
@@ -25,7 +27,7 @@ const travel = async (milliseconds: number): Promise<void> => {
  * The counters of a store that answers after random delays, so that operations overtake each other. Under fake timers
  * a test can let any time pass in it.
  */
-export const simulatedCounters = ({ latency, fate = () => "works" }: SimulationOptions): SimulatedCounters => {
+export const simulatedCounters = ({ latency, fate = () => "works", travel = byTimer }: SimulationOptions): SimulatedCounters => {
   const counters = new Map<string, SharedCounter>();
   let operations = 0;
 

@@ -97,6 +97,17 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     await comeBack();
   });
 
+  test("a read that takes too long does not make a store away that answers a ping", async () => {
+    faulty.behave("hangs", "reads");
+    const reads = await Promise.all([failure(keys().findOne({})), failure(keys().find({}).toArray())]);
+    for (const error of reads) expect(error).toMatchObject({ name: "StoreUnavailableError", tooSlow: true });
+    expect(guarded.state()).toBe("up");
+    await keys().insertOne(sampleKey());
+    faulty.behave("well");
+    expect(await keys().find({}).toArray()).toHaveLength(1);
+    expect(changes).toEqual([]);
+  });
+
   test("fails at once while the store is away: nothing is sent, so the outcome is known", async () => {
     faulty.behave("hangs");
     await failure(keys().findOne({}));

@@ -27,7 +27,7 @@ export const nothing: Objects = {
   rootKeyId: "rk_nothingnothing",
 };
 
-const migrationId = "mig_walk";
+export const migrationId = "mig_walk";
 
 /** What an operator registers before keys can be imported; no procedure does. */
 export const registerMigration = (store: Store): Promise<unknown> =>

@@ -2,8 +2,8 @@ import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import type { Store } from "../../src/storage/store.ts";
 
 export interface FaultyStore extends Store {
-  /** `fails`: every operation rejects as unavailable, `hangs`: none answers before the store is well again. */
-  behave(mode: "well" | "fails" | "hangs"): void;
+  /** `fails`: operations reject as unavailable, `hangs`: they do not answer before the store is well again. */
+  behave(mode: "well" | "fails" | "hangs", which?: "all" | "reads"): void;
   /** How many operations and pings have reached the store so far. */
   readonly calls: () => number;
 }
@@ -11,11 +11,13 @@ export interface FaultyStore extends Store {
 /** A store that a test can make unavailable: a decorator of a real one. */
 export const faultyStore = (store: Store): FaultyStore => {
   let mode: "well" | "fails" | "hangs" = "well";
+  let readsOnly = false;
   let calls = 0;
   let well = Promise.withResolvers<void>();
 
-  const disturbed = async <T>(operation: () => Promise<T>): Promise<T> => {
+  const disturbed = async <T>(operation: () => Promise<T>, isRead = false): Promise<T> => {
     calls++;
+    if (readsOnly && !isRead) return operation();
     if (mode === "fails") throw new StoreUnavailableError("the store was told to fail", { outcomeUnknown: true });
     if (mode === "hangs") await well.promise;
     return operation();
@@ -26,8 +28,8 @@ export const faultyStore = (store: Store): FaultyStore => {
     collection: (name) => {
       const inner = store.collection(name);
       return {
-        findOne: (filter, options) => disturbed(() => inner.findOne(filter, options)),
-        find: (filter, options) => ({ toArray: () => disturbed(() => inner.find(filter, options).toArray()) }),
+        findOne: (filter, options) => disturbed(() => inner.findOne(filter, options), true),
+        find: (filter, options) => ({ toArray: () => disturbed(() => inner.find(filter, options).toArray(), true) }),
         insertOne: (document, options) => disturbed(() => inner.insertOne(document, options)),
         insertMany: (documents, options) => disturbed(() => inner.insertMany(documents, options)),
         updateOne: (filter, update, options) => disturbed(() => inner.updateOne(filter, update, options)),
@@ -38,8 +40,9 @@ export const faultyStore = (store: Store): FaultyStore => {
       };
     },
     ping: (signal) => disturbed(() => store.ping(signal)),
-    behave: (next) => {
+    behave: (next, which = "all") => {
       mode = next;
+      readsOnly = which === "reads";
       if (next === "hangs") return;
       well.resolve();
       well = Promise.withResolvers();

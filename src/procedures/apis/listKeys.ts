@@ -6,7 +6,7 @@ import type { Procedure } from "../call.ts";
 import { decryptKey } from "../keys/decryptKey.ts";
 import type { FindKeyDeps } from "../keys/findKey.ts";
 import { type IssueKeyDeps, requireKeyRing } from "../keys/issueKey.ts";
-import { type KeyObjectDeps, keyObject } from "../keys/keyObject.ts";
+import { type KeyObjectDeps, keyObjects } from "../keys/keyObject.ts";
 import { readPageRequest, showPagination } from "../paging.ts";
 import { findApi } from "./findApi.ts";
 
@@ -28,9 +28,14 @@ export const listKeys =
 
     const owner = identity === undefined ? { apiId } : { apiId, identityId: identity._id };
     const page = await deps.keys.list(owner, readPageRequest(request), call);
+    const items = await keyObjects(
+      deps,
+      page.items.map((key) => withDueRefills(key, call.receivedAt)),
+      call,
+    );
     const shown = await Promise.all(
-      page.items.map(async (key) => {
-        const item = await keyObject(deps, withDueRefills(key, call.receivedAt), call);
+      page.items.map(async (key, i) => {
+        const item = items[i] ?? {};
         if (!keyRing || !key.encrypted) return [item];
         try {
           return [{ ...item, plaintext: await decryptKey({ ...deps, keyRing }, key, call) }];

@@ -6,6 +6,7 @@ import {
   RefillInterval,
   type RefillSchema,
 } from "../../../gen/latchkey/v2/common_pb.ts";
+import { chunks } from "../../domain/chunks.ts";
 import type { OperationOptions } from "../../storage/collection.ts";
 import type { IdentityDocument, KeyDocument, StoredRatelimit, StoredRefill } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
@@ -37,34 +38,75 @@ export const showIdentity = ({ _id, externalId, meta, ratelimits }: IdentityDocu
 const showCredits = ({ remaining, refill }: KeyDocument): MessageInitShape<typeof KeySchema>["credits"] =>
   remaining === undefined ? undefined : { remaining: BigInt(remaining), ...(refill === undefined ? {} : { refill: showRefill(refill) }) };
 
-/** A key as getKey, whoami and listKeys show it (keys §1.8), read from the store. */
-export const keyObject = async (
+/** Documents that one query looks for. */
+const LOOKED_UP = 1_000;
+
+/** Looks objects up by their ids, each once; those that are gone are missing. */
+const readAll = async <D extends { readonly _id: string }>(
+  ids: readonly string[],
+  findMany: (ids: readonly string[]) => Promise<readonly D[]>,
+): Promise<ReadonlyMap<string, D>> => {
+  const found = new Map<string, D>();
+  for (const chunk of chunks([...new Set(ids)], LOOKED_UP)) for (const document of await findMany(chunk)) found.set(document._id, document);
+  return found;
+};
+
+/**
+ * Keys as getKey, whoami and listKeys show them (keys §1.8), in their order. What they hold is read from the store, for
+ * all of them together.
+ */
+export const keyObjects = async (
   { identities, permissions, roles }: KeyObjectDeps,
+  keys: readonly KeyDocument[],
+  options: OperationOptions,
+): Promise<MessageInitShape<typeof KeySchema>[]> => {
+  const [identityOf, roleOf] = await Promise.all([
+    readAll(
+      keys.flatMap(({ identityId }) => identityId ?? []),
+      (ids) => identities.findMany(ids, options),
+    ),
+    readAll(
+      keys.flatMap(({ roleIds }) => roleIds),
+      (ids) => roles.findMany(ids, options),
+    ),
+  ]);
+  const held = keys.map((key) => {
+    const heldRoles = [...new Set(key.roleIds)].flatMap((id) => roleOf.get(id) ?? []);
+    return { key, heldRoles, permissionIds: [...new Set([...key.permissionIds, ...heldRoles.flatMap((role) => role.permissionIds)])] };
+  });
+  const permissionOf = await readAll(
+    held.flatMap(({ permissionIds }) => permissionIds),
+    (ids) => permissions.findMany(ids, options),
+  );
+  return held.map(({ key, heldRoles, permissionIds }) => {
+    const identity = key.identityId === undefined ? undefined : identityOf.get(key.identityId);
+    const meta = readMeta(key.meta);
+    const credits = showCredits(key);
+    return {
+      keyId: key._id,
+      start: key.start,
+      enabled: key.enabled,
+      createdAt: BigInt(key.createdAt),
+      ...(key.updatedAt === undefined ? {} : { updatedAt: BigInt(key.updatedAt) }),
+      ...(key.lastUsedAt === undefined ? {} : { lastUsedAt: BigInt(key.lastUsedAt) }),
+      ...(key.name === undefined ? {} : { name: key.name }),
+      ...(meta === undefined ? {} : { meta }),
+      ...(key.expires === undefined ? {} : { expires: BigInt(key.expires) }),
+      permissions: permissionIds.flatMap((id) => permissionOf.get(id)?.slug ?? []).sort(),
+      roles: heldRoles.map((role) => role.name).sort(),
+      ...(credits === undefined ? {} : { credits }),
+      ...(identity === undefined ? {} : { identity: showIdentity(identity) }),
+      ratelimits: showRatelimits(key.ratelimits),
+    };
+  });
+};
+
+/** The same for one key. */
+export const keyObject = async (
+  deps: KeyObjectDeps,
   key: KeyDocument,
   options: OperationOptions,
 ): Promise<MessageInitShape<typeof KeySchema>> => {
-  const [identity, heldRoles] = await Promise.all([
-    key.identityId === undefined ? null : identities.find(key.identityId, options),
-    key.roleIds.length === 0 ? [] : roles.findMany(key.roleIds, options),
-  ]);
-  const permissionIds = [...new Set([...key.permissionIds, ...heldRoles.flatMap((role) => role.permissionIds)])];
-  const held = permissionIds.length === 0 ? [] : await permissions.findMany(permissionIds, options);
-  const meta = readMeta(key.meta);
-  const credits = showCredits(key);
-  return {
-    keyId: key._id,
-    start: key.start,
-    enabled: key.enabled,
-    createdAt: BigInt(key.createdAt),
-    ...(key.updatedAt === undefined ? {} : { updatedAt: BigInt(key.updatedAt) }),
-    ...(key.lastUsedAt === undefined ? {} : { lastUsedAt: BigInt(key.lastUsedAt) }),
-    ...(key.name === undefined ? {} : { name: key.name }),
-    ...(meta === undefined ? {} : { meta }),
-    ...(key.expires === undefined ? {} : { expires: BigInt(key.expires) }),
-    permissions: held.map((permission) => permission.slug).sort(),
-    roles: heldRoles.map((role) => role.name).sort(),
-    ...(credits === undefined ? {} : { credits }),
-    ...(identity === null ? {} : { identity: showIdentity(identity) }),
-    ratelimits: showRatelimits(key.ratelimits),
-  };
+  const [shown] = await keyObjects(deps, [key], options);
+  return shown ?? {};
 };

@@ -1,10 +1,6 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { IdentitySchema } from "../../../gen/latchkey/v2/common_pb.ts";
 import {
   VerificationCode,
   VerificationCodeSchema,
-  type VerifiedRatelimitSchema,
-  type VerifyKeyDataSchema,
   type VerifyKeyRequest,
   type VerifyKeyRequestSchema,
   type VerifyKeyResponseSchema,
@@ -15,15 +11,15 @@ import type { Clock } from "../../domain/clock.ts";
 import { hashKey } from "../../domain/keySecret.ts";
 import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../domain/permissionQuery.ts";
 import { bringInRefills, type Refillable } from "../../domain/refill.ts";
-import type { CheckResult, Limiter } from "../../ratelimit/limiter.ts";
+import type { Decision, Limiter } from "../../ratelimit/limiter.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
 import type { LastUsed } from "../../verification/lastUsed.ts";
 import type { MigrateOnUse } from "../../verification/migrateOnUse.ts";
 import { type LimitCheck, limitChecks, type RequestedLimit } from "../../verification/ratelimitChecks.ts";
 import type { VerificationCache } from "../../verification/verificationCache.ts";
 import type { VerificationEntry } from "../../verification/verificationEntry.ts";
-import type { Call, Procedure } from "../call.ts";
-import { showRatelimits } from "./keyObject.ts";
+import type { Answer as AnswerOf, Call, Procedure } from "../call.ts";
+import { type Data, showChecks, showVerification } from "./verificationAnswer.ts";
 
 export interface VerifyKeyDeps {
   readonly verifications: VerificationCache;
@@ -37,61 +33,11 @@ export interface VerifyKeyDeps {
   readonly analytics: Pick<Analytics, "recordVerification"> | undefined;
 }
 
-/** What is told of a verification beside its answer. */
-interface Told {
-  /** The key that was found; undefined: there is nothing to tell. */
-  entry: VerificationEntry | undefined;
-  spentCredits: number;
-}
+type Answer = AnswerOf<typeof VerifyKeyResponseSchema>;
 
-type Data = MessageInitShape<typeof VerifyKeyDataSchema>;
-
-const NOT_FOUND: Data = { valid: false, code: VerificationCode.NOT_FOUND };
 const NO_LIMITS: readonly RequestedLimit[] = [];
 
-const showIdentity = ({
-  id,
-  externalId,
-  meta,
-  ratelimits,
-}: NonNullable<VerificationEntry["identity"]>): MessageInitShape<typeof IdentitySchema> => ({
-  id,
-  externalId,
-  ...(meta === undefined ? {} : { meta }),
-  ratelimits: showRatelimits(ratelimits),
-});
-
-const showChecks = (checks: readonly LimitCheck[], results: readonly CheckResult[]): MessageInitShape<typeof VerifiedRatelimitSchema>[] =>
-  checks.map(({ id, name, limit, duration, autoApply }, i) => {
-    const { passed, remaining, reset } = results[i] as CheckResult;
-    return {
-      id,
-      name,
-      limit: BigInt(limit),
-      duration: BigInt(duration),
-      autoApply,
-      exceeded: !passed,
-      remaining: BigInt(remaining),
-      reset: BigInt(reset),
-    };
-  });
-
-/** The answer for a key that was found, whatever the outcome (verify §3). */
-const answer = (entry: VerificationEntry, code: VerificationCode, balance: number | undefined, ratelimits: Data["ratelimits"]): Data => ({
-  valid: code === VerificationCode.VALID,
-  code,
-  keyId: entry.keyId,
-  keyspaceId: entry.apiId,
-  enabled: entry.enabled,
-  ...(entry.name === undefined ? {} : { name: entry.name }),
-  ...(entry.meta === undefined ? {} : { meta: entry.meta }),
-  ...(entry.expires === undefined ? {} : { expires: BigInt(entry.expires) }),
-  ...(balance === undefined ? {} : { credits: BigInt(balance) }),
-  permissions: entry.permissions.slugs as string[],
-  roles: entry.roles as string[],
-  ...(entry.identity === undefined ? {} : { identity: showIdentity(entry.identity) }),
-  ...(ratelimits === undefined ? {} : { ratelimits }),
-});
+const codeName = (code: VerificationCode): string => VerificationCodeSchema.value[code]?.localName ?? "UNSPECIFIED";
 
 const requestedLimits = (request: VerifyKeyRequest): readonly RequestedLimit[] =>
   request.ratelimits.length === 0
@@ -141,70 +87,113 @@ export const verifyKey = ({
   clock,
   analytics,
 }: VerifyKeyDeps): Procedure<typeof VerifyKeyRequestSchema, typeof VerifyKeyResponseSchema> => {
-  const decide = async (request: VerifyKeyRequest, call: Call, told: Told): Promise<Data> => {
+  const notFound = (): Answer => {
+    onOutcome(codeName(VerificationCode.NOT_FOUND));
+    return { data: { valid: false, code: VerificationCode.NOT_FOUND } };
+  };
+
+  /** The end of every verification of a key that was found. */
+  const conclude = (
+    entry: VerificationEntry,
+    request: VerifyKeyRequest,
+    call: Call,
+    code: VerificationCode,
+    ratelimits: Data["ratelimits"],
+    balance: number | undefined,
+    spentCredits = 0,
+  ): Answer => {
+    lastUsed.mark(entry.keyId, call.receivedAt);
+    const outcome = codeName(code);
+    onOutcome(outcome);
+    analytics?.recordVerification({
+      requestId: call.requestId,
+      time: clock.now(),
+      apiId: entry.apiId,
+      keyId: entry.keyId,
+      identityId: entry.identity?.id ?? "",
+      externalId: entry.identity?.externalId ?? "",
+      outcome,
+      tags: request.tags,
+      spentCredits,
+      latency: clock.monotonic() - call.startedAt,
+    });
+    return { data: showVerification(entry, code, balance, ratelimits) };
+  };
+
+  /** Step 11 of verify §6; only the store decides a spend. */
+  const spend = async (
+    entry: VerificationEntry,
+    request: VerifyKeyRequest,
+    call: Call,
+    ratelimits: Data["ratelimits"],
+  ): Promise<Answer> => {
+    const cost = request.credits?.cost === undefined ? 1 : Number(request.credits.cost);
+    const time = { now: call.receivedAt, refillDue: bringInRefills(entryCredits(entry), call.receivedAt) !== undefined };
+    const spent = await credits.spend(entry.keyId, cost, time);
+    if (spent.outcome === "gone") return notFound();
+    if (spent.outcome === "unlimited") return conclude(entry, request, call, VerificationCode.VALID, ratelimits, undefined);
+    entry.balance = spent.balance;
+    entry.refilledAt = spent.refilledAt;
+    const code = spent.outcome === "spent" ? VerificationCode.VALID : VerificationCode.USAGE_EXCEEDED;
+    return conclude(entry, request, call, code, ratelimits, spent.balance, spent.outcome === "spent" ? cost : 0);
+  };
+
+  const pay = (
+    entry: VerificationEntry,
+    request: VerifyKeyRequest,
+    call: Call,
+    ratelimits: Data["ratelimits"],
+  ): Answer | Promise<Answer> =>
+    entry.balance === undefined
+      ? conclude(entry, request, call, VerificationCode.VALID, ratelimits, undefined)
+      : spend(entry, request, call, ratelimits);
+
+  const afterLimits = (
+    entry: VerificationEntry,
+    request: VerifyKeyRequest,
+    call: Call,
+    checks: readonly LimitCheck[],
+    { passed, results }: Decision,
+  ): Answer | Promise<Answer> => {
+    const ratelimits = showChecks(checks, results);
+    if (passed) return pay(entry, request, call, ratelimits);
+    return conclude(entry, request, call, VerificationCode.RATE_LIMITED, ratelimits, balanceAt(entry, call.receivedAt));
+  };
+
+  const judge = (
+    found: VerificationEntry | null,
+    request: VerifyKeyRequest,
+    call: Call,
+    query: PermissionQuery | undefined,
+  ): Answer | Promise<Answer> => {
+    if (found === null || !isVisible(found.apiId, request, call)) return notFound();
+    const refused = refusal(found, query, call);
+    if (refused !== undefined) return conclude(found, request, call, refused, undefined, balanceAt(found, call.receivedAt));
+    const checks = limitChecks(found, requestedLimits(request));
+    if (checks.length === 0) return pay(found, request, call, undefined);
+    const decision = limiter.check(checks, call.receivedAt);
+    return decision instanceof Promise
+      ? decision.then((known) => afterLimits(found, request, call, checks, known))
+      : afterLimits(found, request, call, checks, decision);
+  };
+
+  /** The key that another system's key has become by this use (verify §8), null if there is none. */
+  const findMigrated = async (hash: string, request: VerifyKeyRequest, call: Call): Promise<VerificationEntry | null> => {
+    const mayVerify = (apiId: string): boolean => isVisible(apiId, request, call);
+    const migrated = await migrate(request.key, hash, request.migrationId ?? "", mayVerify, call);
+    return migrated ? (await verifications.get(hash)).value : null;
+  };
+
+  // Not async: a warm verification is answered at once, without a turn of the microtask queue for each step.
+  return (request, call) => {
     const query = request.permissions === undefined ? undefined : parsePermissionQuery(request.permissions);
     if (!allowsAny(call.caller, "api.verify_key")) throw insufficientPermissions([["api.verify_key", "*"]]);
     const hash = hashKey(request.key);
-    const found = verifications.get(hash);
-    let { value } = found instanceof Promise ? await found : found;
-    if (value === null && request.migrationId) {
-      const mayVerify = (apiId: string): boolean => isVisible(apiId, request, call);
-      if (await migrate(request.key, hash, request.migrationId, mayVerify, call)) value = (await verifications.get(hash)).value;
-    }
-    const entry = value !== null && isVisible(value.apiId, request, call) ? value : undefined;
-    if (entry === undefined) return NOT_FOUND;
-    told.entry = entry;
-
-    const refused = refusal(entry, query, call);
-    if (refused !== undefined) return answer(entry, refused, balanceAt(entry, call.receivedAt), undefined);
-
-    let ratelimits: Data["ratelimits"];
-    const checks = limitChecks(entry, requestedLimits(request));
-    if (checks.length > 0) {
-      const checked = limiter.check(checks, call.receivedAt);
-      const { passed, results } = checked instanceof Promise ? await checked : checked;
-      ratelimits = showChecks(checks, results);
-      if (!passed) return answer(entry, VerificationCode.RATE_LIMITED, balanceAt(entry, call.receivedAt), ratelimits);
-    }
-
-    if (entry.balance === undefined) return answer(entry, VerificationCode.VALID, undefined, ratelimits);
-    const cost = request.credits?.cost === undefined ? 1 : Number(request.credits.cost);
-    const time = { now: call.receivedAt, refillDue: bringInRefills(entryCredits(entry), call.receivedAt) !== undefined };
-    const spend = await credits.spend(entry.keyId, cost, time);
-    if (spend.outcome === "gone") {
-      told.entry = undefined;
-      return NOT_FOUND;
-    }
-    if (spend.outcome === "unlimited") return answer(entry, VerificationCode.VALID, undefined, ratelimits);
-    entry.balance = spend.balance;
-    entry.refilledAt = spend.refilledAt;
-    const code = spend.outcome === "spent" ? VerificationCode.VALID : VerificationCode.USAGE_EXCEEDED;
-    if (spend.outcome === "spent") told.spentCredits = cost;
-    return answer(entry, code, spend.balance, ratelimits);
-  };
-
-  return async (request, call) => {
-    const startedAt = clock.monotonic();
-    const told: Told = { entry: undefined, spentCredits: 0 };
-    const data = await decide(request, call, told);
-    if (data.keyId !== undefined) lastUsed.mark(data.keyId, call.receivedAt);
-    const outcome = VerificationCodeSchema.value[data.code ?? VerificationCode.UNSPECIFIED]?.localName ?? "UNSPECIFIED";
-    onOutcome(outcome);
-    const { entry, spentCredits } = told;
-    if (entry !== undefined) {
-      analytics?.recordVerification({
-        requestId: call.requestId,
-        time: clock.now(),
-        apiId: entry.apiId,
-        keyId: entry.keyId,
-        identityId: entry.identity?.id ?? "",
-        externalId: entry.identity?.externalId ?? "",
-        outcome,
-        tags: request.tags,
-        spentCredits,
-        latency: clock.monotonic() - startedAt,
-      });
-    }
-    return { data };
+    const proceed = ({ value }: { readonly value: VerificationEntry | null }): Answer | Promise<Answer> =>
+      value === null && request.migrationId
+        ? findMigrated(hash, request, call).then((migrated) => judge(migrated, request, call, query))
+        : judge(value, request, call, query);
+    const cached = verifications.get(hash);
+    return cached instanceof Promise ? cached.then(proceed) : proceed(cached);
   };
 };

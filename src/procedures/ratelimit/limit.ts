@@ -16,7 +16,6 @@ export interface LimitDeps extends NamespaceDeps {
 export const limit =
   (deps: LimitDeps): Procedure<typeof LimitRequestSchema, typeof LimitResponseSchema> =>
   async (request, call) => {
-    const startedAt = deps.clock.monotonic();
     const namespace = await findOrCreateNamespace(deps, request.namespace, call);
     const { check, overrideId } = namespaceCheck(namespace, request);
     const checked = deps.limiter.check([check], call.receivedAt);
@@ -28,7 +27,7 @@ export const limit =
       namespaceId: namespace.namespace._id,
       identifier: request.identifier,
       passed,
-      latency: deps.clock.monotonic() - startedAt,
+      latency: deps.clock.monotonic() - call.startedAt,
       overrideId: overrideId ?? "",
       limit: check.limit,
       remaining,

@@ -9,7 +9,6 @@ import { type NamespaceCheck, namespaceCheck } from "./namespaceCheck.ts";
 export const multiLimit =
   (deps: LimitDeps): Procedure<typeof MultiLimitRequestSchema, typeof MultiLimitResponseSchema> =>
   async ({ entries }, call) => {
-    const startedAt = deps.clock.monotonic();
     const names = entries.map((entry) => entry.namespace);
     const namespaces = await findOrCreateNamespaces(deps, names, call);
     const checks = entries.flatMap((entry): NamespaceCheck | [] => {
@@ -21,7 +20,7 @@ export const multiLimit =
       call.receivedAt,
     );
     const time = deps.clock.now();
-    const latency = (deps.clock.monotonic() - startedAt) / entries.length;
+    const latency = (deps.clock.monotonic() - call.startedAt) / entries.length;
     const limits = entries.map(({ namespace, identifier, cost }, i) => {
       const { check, overrideId } = checks[i] as NamespaceCheck;
       const result = results[i] as CheckResult;

@@ -44,6 +44,6 @@ export const compileCodec = <D extends DescMessage>(desc: D): Codec<D> => {
       if (violations.length > 0) prefixFindings(violations, 0, "body");
       return violations;
     },
-    encode: (init) => JSON.stringify(encode(init)),
+    encode: (init) => encode(init),
   };
 };

@@ -1,30 +1,38 @@
+import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
 import type { BoxedListShape, EnumShape, FieldShape, ListShape, NullableShape, ObjectShape, Shape } from "./shape.ts";
 
-/** Turns a field's value into what `JSON.stringify` writes as the contract wants it. */
-type Encode = (value: unknown) => unknown;
+/** Writes a field's value as JSON text. */
+type Encode = (value: unknown) => string;
 
 type Init = Readonly<Record<string, unknown>>;
 
-const asIs: Encode = (value) => value;
+const encodeJson: Encode = (value) => JSON.stringify(value);
+
+const encodeBoolean: Encode = (value) => (value ? "true" : "false");
 
 const encodeInteger: Encode = (value) => {
   const number = typeof value === "bigint" ? Number(value) : value;
   if (!Number.isSafeInteger(number)) throw new TypeError(`an int64 field of a response holds ${String(value)}`);
-  return number;
+  return String(number);
 };
 
-const encodeEnum =
-  ({ name, spellings }: EnumShape): Encode =>
-  (value) => {
-    const spelling = spellings.get(value as number);
-    if (spelling === undefined) throw new TypeError(`${name} has no spelling for ${String(value)}`);
-    return spelling;
+const encodeEnum = ({ name, spellings }: EnumShape): Encode => {
+  const texts = new Map([...spellings].map(([number, spelling]) => [number, JSON.stringify(spelling)]));
+  return (value) => {
+    const text = texts.get(value as number);
+    if (text === undefined) throw new TypeError(`${name} has no spelling for ${String(value)}`);
+    return text;
   };
+};
 
 const encodeList = ({ item }: ListShape): Encode => {
+  if (item.kind === "text") return encodeJson;
   const encodeItem = encoder(item);
-  if (encodeItem === asIs) return asIs;
-  return (value) => (value as readonly unknown[]).map(encodeItem);
+  return (value) => {
+    let text = "[";
+    for (const element of value as readonly unknown[]) text += text === "[" ? encodeItem(element) : `,${encodeItem(element)}`;
+    return `${text}]`;
+  };
 };
 
 const encodeBoxedList = ({ local, list }: BoxedListShape): Encode => {
@@ -40,28 +48,28 @@ const encodeNullable = ({ value }: NullableShape): Encode => {
   const encode = encoder(value);
   return (init) => {
     const { kind } = init as NullableInit;
-    return kind?.case === "value" ? encode(kind.value) : null;
+    return kind?.case === "value" ? encode(kind.value) : "null";
   };
 };
 
 /** What a field without a value looks like; undefined: it is absent (protocol §4). */
-const jsonOfUnset = ({ shape, explicit, alwaysPresent }: FieldShape): unknown => {
-  if (shape.kind === "list") return alwaysPresent ? [] : undefined;
+const textOfUnset = ({ shape, explicit, alwaysPresent }: FieldShape): string | undefined => {
+  if (shape.kind === "list") return alwaysPresent ? "[]" : undefined;
   if (explicit && !alwaysPresent) return undefined;
   switch (shape.kind) {
     case "text":
-      return "";
+      return '""';
     case "boolean":
-      return false;
+      return "false";
     case "integer":
-      return 0;
+      return "0";
     case "boxedList":
-      return [];
+      return "[]";
     case "nullable":
-      return null;
+      return "null";
     case "object":
     case "struct":
-      return {};
+      return "{}";
     case "enum":
       return undefined;
   }
@@ -69,25 +77,60 @@ const jsonOfUnset = ({ shape, explicit, alwaysPresent }: FieldShape): unknown =>
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-const encodeField = (field: FieldShape): ((init: Init) => unknown) => {
-  const { local, shape } = field;
+/** A field of a message as JSON text with its name, or undefined where it is absent. */
+type EncodeMember = (init: Init) => string | undefined;
+
+const encodeMember = (field: FieldShape): EncodeMember => {
+  const { name, local, shape } = field;
   const encode = encoder(shape);
-  const whenUnset = jsonOfUnset(field);
+  const prefix = `${JSON.stringify(name)}:`;
+  const unset = textOfUnset(field);
+  const whenUnset = unset === undefined ? undefined : prefix + unset;
   const isList = shape.kind === "list";
   return (init) => {
     const value = init[local];
-    return value === undefined || (isList && isEmptyList(value)) ? whenUnset : encode(value);
+    return value === undefined || (isList && isEmptyList(value)) ? whenUnset : prefix + encode(value);
   };
 };
 
+/** Adds members to `text`, which holds those before them. */
+const append = (text: string, members: readonly EncodeMember[], init: Init): string => {
+  let all = text;
+  for (const encode of members) {
+    const member = encode(init);
+    if (member !== undefined) all = all === "" ? member : `${all},${member}`;
+  }
+  return all;
+};
+
 const encodeObject = ({ fields }: ObjectShape): Encode => {
-  const members = fields.map((field) => ({ name: field.name, encode: encodeField(field) }));
-  const template: Record<string, unknown> = {};
-  for (const { name } of members) template[name] = undefined;
+  const members = fields.map((field) => ({ local: field.local, encode: encodeMember(field) }));
+  const all = members.map(({ encode }) => encode);
+
+  interface Halves {
+    readonly fixed: readonly EncodeMember[];
+    readonly varying: readonly EncodeMember[];
+  }
+  const halves = new Map<readonly string[], Halves>();
+  const halvesFor = (names: readonly string[]): Halves => {
+    let found = halves.get(names);
+    if (found === undefined) {
+      const half = (isVarying: boolean) => members.filter(({ local }) => names.includes(local) === isVarying).map(({ encode }) => encode);
+      found = { fixed: half(false), varying: half(true) };
+      halves.set(names, found);
+    }
+    return found;
+  };
+
+  const encodeWithFixed = (part: FixedPart, init: Init): string => {
+    const { fixed, varying } = halvesFor(part.varying);
+    part.json ??= append("", fixed, part.fields);
+    return `{${append(part.json, varying, init)}}`;
+  };
+
   return (init) => {
-    const json = { ...template };
-    for (const { name, encode } of members) json[name] = encode(init as Init);
-    return json;
+    const part = fixedPartOf(init as Init);
+    return part === undefined ? `{${append("", all, init as Init)}}` : encodeWithFixed(part, init as Init);
   };
 };
 
@@ -99,8 +142,9 @@ export const encoder = (shape: Shape): Encode => {
   switch (shape.kind) {
     case "text":
     case "struct":
+      return encodeJson;
     case "boolean":
-      return asIs;
+      return encodeBoolean;
     case "integer":
       return encodeInteger;
     case "enum":

@@ -1,11 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { earlyHeaders, endEarly, hasRemainder } from "../drain.ts";
+import { compressedFlag, errorTrailers, frame, gzip, minCompressed, okTrailers } from "./frame.ts";
 import { acceptsGzip, type Wire } from "./wire.ts";
 
 /** What a call came to: the bytes of its response message, or an error. */
@@ -18,22 +16,6 @@ export type Outcome =
       /** Nothing of the request's body is left to come. */
       readonly bodyRead: boolean;
     };
-
-const okTrailers: Readonly<Record<string, string>> = { "grpc-status": "0" };
-
-/** Smaller messages are not worth compressing. */
-const minCompressed = 1024;
-const compressedFlag = 1;
-const gzipAsync = promisify(gzip);
-
-/** A message behind its flags and length. */
-const frame = (flags: number, bytes: Uint8Array): Buffer => {
-  const framed = Buffer.allocUnsafe(5 + bytes.length);
-  framed.writeUInt8(flags, 0);
-  framed.writeUInt32BE(bytes.length, 1);
-  framed.set(bytes, 5);
-  return framed;
-};
 
 interface Parts {
   readonly status: number;
@@ -53,17 +35,6 @@ const send = (res: ServerResponse, { status, headers, body, trailers }: Parts, b
 };
 
 /**
- * Percent-encodes what gRPC says must be, and blanks at the ends, which HTTP/2 forbids. No more: @grpc/grpc-js would
- * leave an encoded comma or colon as it is.
- */
-const encodeMessage = (message: string): string => message.replace(/^ | $|[^\x20-\x24\x26-\x7e]+/gu, encodeURIComponent);
-
-const errorTrailers = (error: ConnectError): Record<string, string> => ({
-  ...Object.fromEntries(setTrailerStatus(new Headers(), error)),
-  "grpc-message": encodeMessage(error.rawMessage),
-});
-
-/**
  * Writes the outcome of a unary call as its protocol wants it: Connect with an HTTP status and, for errors, JSON; gRPC
  * with trailers; gRPC-Web with the trailers as a last frame.
  */
@@ -73,7 +44,7 @@ export const answerCall = async (res: ServerResponse, wire: Wire, outcome: Outco
   let bytes = "bytes" in outcome ? outcome.bytes : undefined;
   let flags = 0;
   if (bytes !== undefined && bytes.length >= minCompressed && acceptsGzip(wire, res.req.headers)) {
-    bytes = await gzipAsync(bytes);
+    bytes = await gzip(bytes);
     flags = compressedFlag;
     headers[protocol.encodingHeader] = "gzip";
   }

@@ -59,6 +59,9 @@ const wires = {
   grpcWeb: [wire(grpcWeb, "application/grpc-web+", false), wire(grpcWeb, "application/grpc-web+", true)],
 } as const;
 
+/** gRPC in its binary form. */
+export const grpcWire: Wire = wires.grpc[1];
+
 /** In which requests are answered that tell nothing of themselves. */
 export const jsonWire: Wire = wires.connect[0];
 

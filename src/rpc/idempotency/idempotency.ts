@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { type Caller, type Permission, requirePermissions } from "../../domain/authorization.ts";
+import { type HandOut, requireStillContained } from "../../domain/containment.ts";
 import { appearances, invalidInput, type ServiceError } from "../../domain/errors.ts";
 import { type Secret, secret } from "../../domain/secret.ts";
 import type { Change, Hold, Reservation, Reservations } from "../../idempotency/reservations.ts";
@@ -88,8 +89,9 @@ export const createIdempotency = (reservations: Reservations): Idempotency => {
     const rootKey: Secret = secret(bearerToken(incoming.authorization));
     const seedOf = ({ now, salt }: Reservation): Seed => ({ now, salt: Buffer.from(salt, "base64"), rootKey });
 
-    const replay = ({ permissions }: Reservation, kept: string, seed: Seed): object => {
+    const replay = ({ permissions, handedOut }: Reservation, kept: string, seed: Seed): object => {
       requirePermissions(caller, ...pairsOf(permissions));
+      if (handedOut) requireStillContained(caller, handedOut);
       incoming.setHeader("Idempotency-Replayed", "true");
       return answers.recall(kept, seed);
     };
@@ -127,7 +129,14 @@ export const createIdempotency = (reservations: Reservations): Idempotency => {
     const work = async (run: Run, former: Reservation | null): Promise<object | undefined> => {
       const resumed = run.hold !== undefined;
       const permissions: Permission[] = [];
-      const recording: Caller = { ...caller, onPermitted: (needed) => permissions.push(...needed) };
+      let handedOut: HandOut | undefined;
+      const recording: Caller = {
+        ...caller,
+        onPermitted: (needed) => permissions.push(...needed),
+        onHandedOut: (more) => {
+          handedOut = { ...handedOut, ...more };
+        },
+      };
       const call = new IdempotentCall(incoming, recording, remoteIp, run.seed, {
         begin: async (change, answer) => {
           run.change = change;
@@ -135,7 +144,10 @@ export const createIdempotency = (reservations: Reservations): Idempotency => {
           if (resumed) return run.answer === undefined && isWritten(run);
           const { seed } = run;
           const salt = Buffer.from(seed.salt).toString("base64");
-          const wanted = { _id: id, request, salt, now: seed.now, permissions, changeIn: change, answer: run.answer };
+          const wanted = {
+            ...{ _id: id, request, salt, now: seed.now, permissions, changeIn: change, answer: run.answer },
+            ...(handedOut === undefined ? {} : { handedOut }),
+          };
           run.hold = await reservations.reserve(wanted, former);
           if (run.hold === undefined) throw new RunAgain();
           return false;

@@ -1,5 +1,6 @@
-import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import type { StreamHandler } from "../grpc/grpcEdge.ts";
 import { isGone } from "../http2Stream.ts";
 import * as limits from "../limits.ts";
 import type { RequestHandler } from "../listener.ts";
@@ -12,6 +13,8 @@ export interface Http2Side {
   /** Sends GOAWAY on every connection, also on those that still come; streams that are open may finish. */
   readonly goAway: () => void;
 }
+
+type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
 
 const createHttp2Server = (): Http2Server =>
   createServer({
@@ -46,18 +49,25 @@ const unlessGone =
     if (!isGone(res)) handler(req, res);
   };
 
-export const createHttp2Side = (handler: RequestHandler): Http2Side => {
+/** @param streams sees every stream first, and may take it instead of `handler`. */
+export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler = () => false): Http2Side => {
   const sessions = new Map<ServerHttp2Session, () => void>();
   const checking = setInterval(() => {
     for (const check of sessions.values()) check();
   }, limits.sessionCheckInterval).unref();
   let leaving = false;
   const server = createHttp2Server();
-  // Before the listener that makes requests of streams.
-  server.on("stream", tidy);
   // The compatibility API has the shape of HTTP/1.1 requests and responses, which node's types do not know.
   const handle = unlessGone(handler) as unknown as Parameters<typeof server.on<"request">>[1];
   server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);
+  // The listener of the compatibility API, which makes requests of streams.
+  const makeRequest = server.listeners("stream").at(-1) as StreamListener;
+  server.removeAllListeners("stream");
+  const take: StreamListener = (stream, headers, flags, rawHeaders) => {
+    tidy(stream);
+    if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
+  };
+  server.on("stream", take as Parameters<typeof server.on<"stream">>[1]);
   server.on("session", (session) => {
     sessions.set(session, createSilenceCheck(session));
     session.once("close", () => sessions.delete(session));

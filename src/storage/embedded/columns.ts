@@ -6,13 +6,19 @@ import { toStored } from "./documentText.ts";
 /** What stands in a column: null for a field that the document does not have. */
 export type ColumnValue = string | number | null;
 
+/** Searched row by row: in a column the text of the document need not even be read, which may be a megabyte. */
+const searched = { identities: ["search"], permissions: ["search"], roles: ["search"] } as const satisfies Partial<
+  Record<CollectionName, readonly string[]>
+>;
+
 const byCollection = new Map<string, readonly string[]>(
   Array.from(
     Map.groupBy(indexes, ({ collection }) => collection),
     ([collection, declared]) => {
-      const fields = new Set<string>(
-        declared.flatMap(({ fields, onlyWith }) => [...fields, ...(onlyWith === undefined ? [] : [onlyWith])]),
-      );
+      const fields = new Set<string>([
+        ...declared.flatMap(({ fields, onlyWith }) => [...fields, ...(onlyWith === undefined ? [] : [onlyWith])]),
+        ...(Object.entries(searched).find(([name]) => name === collection)?.[1] ?? []),
+      ]);
       return [collection, [...fields].filter((field) => field !== "_id")];
     },
   ),
@@ -20,7 +26,8 @@ const byCollection = new Map<string, readonly string[]>(
 
 /**
  * Fields that declared indexes use stand in columns of their own beside the document's text, so that an update which
- * changes none of them leaves every index alone (six times the speed of indexes on expressions over the text).
+ * changes none of them leaves every index alone (six times the speed of indexes on expressions over the text). So do
+ * those that are searched.
  */
 export const columnsOf = (collection: CollectionName): readonly string[] => byCollection.get(collection) ?? [];
 

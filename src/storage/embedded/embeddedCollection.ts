@@ -1,12 +1,14 @@
 import type { SQLInputValue } from "node:sqlite";
+import type { Clock } from "../../domain/clock.ts";
 import type { Fields } from "../applyUpdate.ts";
-import type { BulkOperation, Collection, Filter, FindOptions, Identified, Update, UpdateOptions } from "../collection.ts";
+import type { BulkOperation, Collection, Filter, Identified, Update, UpdateOptions } from "../collection.ts";
 import type { CollectionName } from "../documents.ts";
 import { StoreUnavailableError } from "../errors.ts";
 import { columnValues } from "./columns.ts";
 import { textDecoder, toText } from "./documentText.ts";
 import { filterToSql, type Sort } from "./filterToSql.ts";
 import type { WriteOperation } from "./messages.ts";
+import { createSlicedFind, type Read } from "./slicedFind.ts";
 import { isUnavailability } from "./sqliteErrors.ts";
 import type { WriteQueue } from "./writeQueue.ts";
 
@@ -19,21 +21,25 @@ const CHUNK = 500;
 /** One collection of the embedded store: reads at once on this thread, writes by way of the queue. */
 export const embeddedCollection = <D extends Identified>(
   collection: CollectionName,
+  clock: Clock,
   readTexts: ReadTexts,
   { write }: Pick<WriteQueue, "write">,
 ): Collection<D> => {
   const decode = textDecoder<D>(collection);
   const decodeOptional = (text: string | undefined): D | null => (text === undefined ? null : decode(text));
 
-  const read = (filter: Filter<D>, { sort, limit, signal }: FindOptions<D>): readonly string[] => {
+  const read: Read = (column, filter, { sort, limit, skip, signal }) => {
     signal?.throwIfAborted();
-    const where = filterToSql(collection, filter as Fields, sort as Sort | undefined, limit);
+    const where = filterToSql(collection, filter, sort, limit);
+    const offset = skip === undefined ? "" : ` OFFSET ${skip}`;
     try {
-      return readTexts(`SELECT doc FROM "${collection}"${where.text}`, where.parameters);
+      return readTexts(`SELECT ${column} AS doc FROM "${collection}"${where.text}${offset}`, where.parameters);
     } catch (error) {
       throw isUnavailability(error) ? new StoreUnavailableError("the embedded store cannot be read", { cause: error }) : error;
     }
   };
+
+  const find = createSlicedFind(clock, read);
 
   const insertion = (document: D): WriteOperation => {
     const fields = document as unknown as Fields;
@@ -62,8 +68,11 @@ export const embeddedCollection = <D extends Identified>(
   };
 
   return {
-    findOne: async (filter, options = {}) => decodeOptional(read(filter, { ...options, limit: 1 })[0]),
-    find: (filter, options = {}) => ({ toArray: async () => read(filter, options).map(decode) }),
+    findOne: async (filter, { sort, signal } = {}) =>
+      decodeOptional(read("doc", filter as Fields, { sort: sort as Sort | undefined, limit: 1, signal })[0]),
+    find: (filter, { sort, limit, signal } = {}) => ({
+      toArray: async () => (await find(filter as Fields, { sort: sort as Sort | undefined, limit, signal })).map(decode),
+    }),
     insertOne: async (document, { signal } = {}) => {
       await write(insertion(document), signal);
     },

@@ -57,7 +57,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       .map(({ doc }) => doc as string);
   };
 
-  const collection = <N extends CollectionName>(name: N) => embeddedCollection<Documents[N]>(name, readTexts, queue);
+  const collection = <N extends CollectionName>(name: N) => embeddedCollection<Documents[N]>(name, clock, readTexts, queue);
 
   const openReader = (): void => {
     reader ??= new DatabaseSync(file, { readOnly: true, timeout: 1000 });

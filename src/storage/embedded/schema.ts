@@ -18,6 +18,7 @@ const collections: Readonly<Record<CollectionName, true>> = {
   idempotency: true,
   audit: true,
   leases: true,
+  sweeps: true,
   system: true,
 };
 

@@ -26,14 +26,21 @@ const transientCodes = new Set<unknown>([
   sqlState("40001"), // serialization failure
 ]);
 
+/** The server ended the operation because of the time that it took. */
+const tooSlowCodes = new Set<unknown>([
+  50, // MaxTimeMSExpired
+  262, // ExceededTimeLimit
+  sqlState("57014"), // query_canceled: FerretDB's statement timeout
+]);
+
 /** Answers by which a server says that it, or the replica set, cannot do it now. */
 const unavailableCodes = new Set<unknown>([
   ...transientCodes,
+  ...tooSlowCodes,
   INTERNAL_ERROR, // FerretDB without its PostgreSQL
   6, // HostUnreachable
   7, // HostNotFound
   24, // LockTimeout
-  50, // MaxTimeMSExpired
   64, // WriteConcernTimeout
   89, // NetworkTimeout
   91, // ShutdownInProgress
@@ -42,7 +49,6 @@ const unavailableCodes = new Set<unknown>([
   134, // ReadConcernMajorityNotAvailableYet
   189, // PrimarySteppedDown
   202, // NetworkInterfaceExceededTimeLimit
-  262, // ExceededTimeLimit
   9001, // SocketException
   10107, // NotWritablePrimary
   11600, // InterruptedAtShutdown
@@ -50,7 +56,7 @@ const unavailableCodes = new Set<unknown>([
   11602, // InterruptedDueToReplStateChange
   13435, // NotPrimaryNoSecondaryOk
   13436, // NotPrimaryOrSecondary
-  ...["08003", "08006", "53100", "53200", "53300", "57014", "57P01", "57P02", "57P03"].map(sqlState),
+  ...["08003", "08006", "53100", "53200", "53300", "57P01", "57P02", "57P03"].map(sqlState),
 ]);
 
 const unavailableKinds = [
@@ -107,5 +113,9 @@ export const toStoreError = (error: unknown, kind: "read" | "write", declared = 
   const index = duplicateIn(error, declared);
   if (index !== undefined) return new DuplicateKeyError(index);
   if (!isUnavailability(error)) return error;
-  return new StoreUnavailableError(`MongoDB is not available: ${error.name}`, { cause: error, outcomeUnknown: kind === "write" });
+  return new StoreUnavailableError(`MongoDB is not available: ${error.name}`, {
+    cause: error,
+    outcomeUnknown: kind === "write",
+    tooSlow: tooSlowCodes.has(error.code),
+  });
 };

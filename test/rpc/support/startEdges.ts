@@ -2,9 +2,11 @@ import type { Message } from "@bufbuild/protobuf";
 import { type Caller, unrestrictedGrants } from "../../../src/domain/authorization.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { invalidInput, type Reason, ServiceError, type Violation } from "../../../src/domain/errors.ts";
+import { compileRpcRoutes } from "../../../src/rpc/connect/routes.ts";
 import { createConnectEdge } from "../../../src/rpc/connect.ts";
 import { createDispatcher } from "../../../src/rpc/dispatch.ts";
 import { createGateway } from "../../../src/rpc/gateway.ts";
+import { createGrpcEdge } from "../../../src/rpc/grpc/grpcEdge.ts";
 import { createHealthService, type HealthService } from "../../../src/rpc/health.ts";
 import type { IncomingCall, Pipeline } from "../../../src/rpc/incomingCall.ts";
 import { createListener, type Listener } from "../../../src/rpc/listener.ts";
@@ -69,13 +71,23 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
   };
   const health = createHealthService(services);
   health.setState("serving");
-  const shared = { services, pipeline, clock: systemClock, errorsBaseUrl, maxBodyBytes, observer, health };
+  const shared = {
+    services,
+    pipeline,
+    clock: systemClock,
+    errorsBaseUrl,
+    maxBodyBytes,
+    observer,
+    health,
+    routes: compileRpcRoutes(services),
+  };
   const handler = createDispatcher(createGateway(shared), createConnectEdge(shared));
   const listener = await createListener({
     host: "127.0.0.1",
     port: 0,
     certificate,
     handler,
+    streams: createGrpcEdge(shared),
     errorsBaseUrl,
     clock: systemClock,
     onFault: (error) => faults.push(error),

@@ -65,6 +65,12 @@ test("documents with pending events are found by their mark", () => {
   expect(plan("keys", { workspaceId, pendingMark: { $exists: true } }, {}, 100)).toContain("INDEX keys.pending");
 });
 
+test("deleted objects that wait for their sweep are found by its time, in order", () => {
+  const chosen = plan("roles", { sweepFrom: { $lte: 5 } }, { sweepFrom: 1 }, 100);
+  expect(chosen).toContain("INDEX roles.sweep");
+  expect(chosen).not.toMatch(/TEMP B-TREE|SCAN/);
+});
+
 test("several values are looked up one by one", () => {
   expect(plan("keys", { _id: { $in: ["a", "b"] } })).toContain("PRIMARY KEY (id=?)");
   expect(plan("identities", { workspaceId, externalId: { $in: ["a", "b"] } })).toContain("INDEX identities.externalId");

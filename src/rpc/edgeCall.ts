@@ -1,0 +1,89 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { DescMethodUnary } from "@bufbuild/protobuf";
+import type { Clock } from "../domain/clock.ts";
+import { createId } from "../domain/ids.ts";
+import { type CallSignal, createCallSignal, type OtherEnd } from "./callSignal.ts";
+import type { IncomingCall } from "./incomingCall.ts";
+import { callTimeout } from "./limits.ts";
+
+/** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
+const mappedPrefix = "::ffff:";
+
+const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(", ") : header);
+
+/**
+ * A call as it came over HTTP, on any edge and either version. One is made per request, on the way of every
+ * verification, hence a class: its getters are shared, and what nobody asks for costs nothing.
+ */
+export abstract class EdgeCall implements IncomingCall {
+  readonly method: DescMethodUnary;
+  readonly requestId: string;
+  readonly receivedAt: number;
+  readonly startedAt: number;
+  /** Set by the edge once nothing of the body is left to come. */
+  bodyRead = false;
+  /** Names and values that `setHeader` was given, in turns. */
+  headers: string[] | undefined;
+  readonly #clock: Clock;
+  readonly #timeout: number;
+  #signal: CallSignal | undefined;
+
+  /** `timeout`: the caller's own deadline in ms after arrival; more than 60 s counts as 60 s. */
+  constructor(method: DescMethodUnary, clock: Clock, timeout: number = callTimeout) {
+    this.method = method;
+    this.receivedAt = clock.now();
+    this.startedAt = clock.monotonic();
+    this.requestId = createId("req", this.receivedAt);
+    this.#clock = clock;
+    this.#timeout = Math.min(timeout, callTimeout);
+  }
+
+  /** As node parsed them. */
+  abstract get requestHeaders(): IncomingHttpHeaders;
+
+  /** Of the socket, as node writes it. */
+  protected abstract get remoteAddress(): string | undefined;
+
+  protected abstract get otherEnd(): OtherEnd;
+
+  get authorization(): string | undefined {
+    return this.requestHeaders.authorization;
+  }
+
+  get idempotencyKey(): string | undefined {
+    return single(this.requestHeaders["idempotency-key"]);
+  }
+
+  get remoteIp(): string | undefined {
+    const address = this.remoteAddress;
+    return address?.startsWith(mappedPrefix) && address.includes(".") ? address.slice(mappedPrefix.length) : address;
+  }
+
+  get forwardedFor(): string | undefined {
+    return single(this.requestHeaders["x-forwarded-for"]);
+  }
+
+  get userAgent(): string | undefined {
+    return this.requestHeaders["user-agent"];
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= createCallSignal(this.otherEnd, this.#timeout - (this.#clock.monotonic() - this.startedAt));
+    return this.#signal.signal;
+  }
+
+  /** True once the deadline has passed, whether or not anybody looked at the signal. */
+  get overdue(): boolean {
+    return this.#clock.monotonic() - this.startedAt >= this.#timeout;
+  }
+
+  setHeader(name: string, value: string): void {
+    if (this.headers === undefined) this.headers = [name, value];
+    else this.headers.push(name, value);
+  }
+
+  /** To be called once, when the answer is known. */
+  release(): void {
+    this.#signal?.release();
+  }
+}

@@ -1,0 +1,147 @@
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { create } from "@bufbuild/protobuf";
+import type { Caller } from "../../domain/authorization.ts";
+import { ServiceError, type Violation } from "../../domain/errors.ts";
+import { toConnectError } from "../connect/connectError.ts";
+import { decodeMessage } from "../connect/decodeMessage.ts";
+import { compressedFlag, errorTrailers, frame, frameHeaderBytes, gzip, minCompressed, okTrailers } from "../connect/frame.ts";
+import { messageEncoding, messageIn, type ReadMessage } from "../connect/readMessage.ts";
+import type { RpcRoute } from "../connect/routes.ts";
+import { acceptsGzip, grpcWire, timeoutOf } from "../connect/wire.ts";
+import type { ConnectOptions } from "../connect.ts";
+import { swallowStream } from "../drain.ts";
+import { asServiceError } from "../edgeObserver.ts";
+import { createErrorType } from "../errorBody.ts";
+import type { Response } from "../incomingCall.ts";
+import { collectBody } from "../readBody.ts";
+import { GrpcCall } from "./grpcCall.ts";
+
+/** Takes a stream of HTTP/2 if it is a unary gRPC call of ours, and says whether it did. */
+export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+
+const { protocol } = grpcWire;
+
+/**
+ * Unary gRPC in its binary form (grpc §1) straight on HTTP/2 streams: most internal calls come this way, and node's
+ * compatibility API and Protobuf reflection took two thirds of their time. Everything else of RPC, also what is wrong
+ * with a request's address or content type, is left to the Connect edge, which answers alike.
+ */
+export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "health">): StreamHandler => {
+  const { pipeline, clock, maxBodyBytes, observer } = options;
+  const { routes } = options;
+  const errorType = createErrorType(options.errorsBaseUrl);
+
+  /** Writes head, message and trailers of an answer. */
+  const send = (call: GrpcCall, message: Buffer | undefined, trailers: OutgoingHttpHeaders, encoding?: string): void => {
+    const { stream } = call;
+    if (call.isGone) return;
+    const head: OutgoingHttpHeaders = { ":status": 200, "content-type": grpcWire.contentType };
+    if (encoding !== undefined) head[protocol.encodingHeader] = encoding;
+    for (let i = 0; call.headers !== undefined && i < call.headers.length; i += 2) {
+      head[(call.headers[i] as string).toLowerCase()] = call.headers[i + 1];
+    }
+    head["x-request-id"] = call.requestId;
+    stream.respond(head, { waitForTrailers: true });
+    stream.once("wantTrailers", () => stream.sendTrailers(trailers));
+    stream.end(message);
+    if (!call.bodyRead && !stream.endAfterHeaders) swallowStream(stream);
+  };
+
+  const fail = (call: GrpcCall, cause: unknown): void => {
+    call.release();
+    const error = asServiceError(cause, call.requestId, observer);
+    send(call, undefined, errorTrailers(toConnectError(error, call.requestId, errorType, true)));
+  };
+
+  const succeed = (call: GrpcCall, bytes: Uint8Array): void => {
+    call.release();
+    if (bytes.length < minCompressed || !acceptsGzip(grpcWire, call.requestHeaders)) send(call, frame(0, bytes), okTrailers);
+    else {
+      gzip(bytes)
+        .then((compressed) => send(call, frame(compressedFlag, compressed), okTrailers, "gzip"))
+        .catch((cause: unknown) => fail(call, cause));
+    }
+  };
+
+  const invoke = (
+    call: GrpcCall,
+    { method, request, encodeResponse }: RpcRoute,
+    caller: Caller,
+    read: ReadMessage,
+    badTimeout?: Violation,
+  ): void => {
+    try {
+      const decoded = "bytes" in read ? decodeMessage(method.input, read.bytes, true) : { message: create(method.input), ...read };
+      const unreadable = [badTimeout, decoded.violation].filter((violation) => violation !== undefined);
+      const violations = unreadable.length > 0 ? unreadable : request.validate(decoded.message);
+      if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
+      const response = pipeline.invoke(call, caller, decoded.message, violations);
+      if (response instanceof Promise) {
+        response.then((known: Response) => succeed(call, encodeResponse(known))).catch((cause: unknown) => fail(call, cause));
+      } else succeed(call, encodeResponse(response));
+    } catch (cause) {
+      fail(call, cause);
+    }
+  };
+
+  /** What is wrong with a message's bytes is counted here: it never reaches the pipeline. */
+  const refuse = (call: GrpcCall, cause: unknown): void => {
+    if (cause instanceof ServiceError) observer.refused(call.method, cause.reason);
+    fail(call, cause);
+  };
+
+  const read = (call: GrpcCall, route: RpcRoute, caller: Caller, badTimeout?: Violation): void => {
+    try {
+      const encoding = messageEncoding(call.requestHeaders, protocol);
+      const bounds = {
+        declared: call.requestHeaders["content-length"],
+        limit: maxBodyBytes,
+        overhead: frameHeaderBytes,
+        timed: true,
+      };
+      collectBody(call.stream, bounds, (body) => {
+        if (body instanceof ServiceError) return refuse(call, body);
+        call.bodyRead = true;
+        const message = messageIn(body, encoding, protocol, maxBodyBytes);
+        if (!(message instanceof Promise)) return invoke(call, route, caller, message, badTimeout);
+        message.then(
+          (known) => invoke(call, route, caller, known, badTimeout),
+          (cause: unknown) => refuse(call, cause),
+        );
+      });
+    } catch (cause) {
+      refuse(call, cause);
+    }
+  };
+
+  const serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, route: RpcRoute): void => {
+    // A stream that breaks off is noticed by its end; without a listener the error would end the process.
+    stream.on("error", () => undefined);
+    const timeout = timeoutOf(grpcWire, headers);
+    const badTimeout = typeof timeout === "object" ? timeout : undefined;
+    const call = new GrpcCall(route.method, stream, headers, clock, typeof timeout === "number" ? timeout : undefined);
+    try {
+      const caller = pipeline.authenticate(call);
+      if (caller instanceof Promise) {
+        caller.then((known) => read(call, route, known, badTimeout)).catch((cause: unknown) => fail(call, cause));
+      } else read(call, route, caller, badTimeout);
+    } catch (cause) {
+      fail(call, cause);
+    }
+  };
+
+  return (stream, headers) => {
+    const type = headers["content-type"];
+    if (type !== "application/grpc+proto" && type !== "application/grpc") return false;
+    if (headers[":method"] !== "POST" || headers.expect !== undefined) return false;
+    const route = routes.get(headers[":path"] ?? "");
+    if (route === undefined) return false;
+    try {
+      serve(stream, headers, route);
+    } catch (fault) {
+      observer.fault("none", fault);
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+    return true;
+  };
+};

@@ -1,0 +1,136 @@
+import type { Collection, Filter, Update } from "./collection.ts";
+import {
+  type AuditedDocument,
+  type KeyDocument,
+  type RoleDocument,
+  SCHEMA_VERSION,
+  type SweepDocument,
+  WORKSPACE_ID,
+} from "./documents.ts";
+import type { Store } from "./store.ts";
+
+/** Collections of objects whose ids others hold. */
+export const sweptCollections = ["apis", "identities", "permissions", "roles"] as const;
+export type SweptCollection = (typeof sweptCollections)[number];
+
+/** The one walk there is at a time; every node goes on with it. */
+const WALK = "references";
+
+/** What is known of a walk beside its place in the store. */
+export type Walk = Pick<SweepDocument, "permissionIds" | "roleIds" | "stage" | "after">;
+
+/** What one batch did. */
+export interface Batch {
+  /** Documents removed or changed. */
+  readonly swept: number;
+  /** Where the next batch begins; undefined when this was the last. */
+  readonly next: string | undefined;
+}
+
+export interface SweepsRepository {
+  /** Ids of objects that were deleted at `until` (Unix ms) or before and are not swept yet, up to `limit`, the oldest first. */
+  readonly findDue: (collection: SweptCollection, until: number, limit: number) => Promise<readonly string[]>;
+  /** Removes keys of a deleted API, of up to `limit` behind `after`; those whose events have not been moved yet stay. */
+  readonly removeKeys: (apiId: string, after: string, limit: number) => Promise<Batch>;
+  readonly hasKeys: (apiId: string) => Promise<boolean>;
+  /** Takes deleted identities from up to `limit` keys. */
+  readonly detachIdentities: (identityIds: readonly string[], limit: number) => Promise<Batch>;
+  readonly findWalk: () => Promise<Walk | null>;
+  readonly saveWalk: (walk: Walk) => Promise<void>;
+  readonly endWalk: () => Promise<void>;
+  /** Takes the ids of deleted permissions and roles out of up to `limit` documents behind `after`. */
+  readonly pullIds: (from: "roles" | "keys", walk: Walk, limit: number) => Promise<Batch>;
+  /** Removes the rows of swept objects, but for those whose events have not been moved yet; true when all are gone. */
+  readonly removeRows: (collection: SweptCollection, ids: readonly string[]) => Promise<boolean>;
+}
+
+/** A change of what is stored that means nothing to anybody; a change that was decided before it is decided again. */
+const counted = { $inc: { revision: 1 }, $set: { v: SCHEMA_VERSION } } as const;
+
+const batchOf = (found: readonly { readonly _id: string }[], swept: number, limit: number): Batch => ({
+  swept,
+  next: found.length < limit ? undefined : found.at(-1)?._id,
+});
+
+/** What still holds ids of deleted objects (DESIGN §3). Everything here may be done twice, and by several nodes at once. */
+export const createSweepsRepository = (store: Store): SweepsRepository => {
+  const keys = store.collection("keys");
+  const roles = store.collection("roles");
+  const sweeps = store.collection("sweeps");
+  // The compiler cannot see that the fields of AuditedDocument are fields of all four.
+  const swept = (name: SweptCollection): Collection<AuditedDocument> => store.collection(name as "apis");
+  const settled = { pendingMark: { $exists: false } } as const;
+
+  const change = async <D extends KeyDocument | RoleDocument>(
+    collection: Collection<D>,
+    documents: readonly D[],
+    update: Update<D>,
+  ): Promise<void> => {
+    const all = { ...update, ...counted } as unknown as Update<D>;
+    await collection.bulkWrite(documents.map(({ _id }) => ({ updateOne: { filter: { _id } as unknown as Filter<D>, update: all } })));
+  };
+
+  return {
+    findDue: async (collection, until, limit) => {
+      const due = await swept(collection)
+        .find({ sweepFrom: { $lte: until } }, { sort: { sweepFrom: 1 }, limit })
+        .toArray();
+      return due.map(({ _id }) => _id);
+    },
+    removeKeys: async (apiId, after, limit) => {
+      const found = await keys
+        .find({ workspaceId: WORKSPACE_ID, apiId, ...(after === "" ? {} : { _id: { $gt: after } }) }, { sort: { _id: 1 }, limit })
+        .toArray();
+      if (found.length === 0) return batchOf(found, 0, limit);
+      const { deletedCount } = await keys.deleteMany({ _id: { $in: found.map(({ _id }) => _id) }, ...settled });
+      return batchOf(found, deletedCount, limit);
+    },
+    hasKeys: async (apiId) => (await keys.findOne({ workspaceId: WORKSPACE_ID, apiId })) !== null,
+    detachIdentities: async (identityIds, limit) => {
+      const found = await keys.find({ workspaceId: WORKSPACE_ID, identityId: { $in: identityIds } }, { limit }).toArray();
+      if (found.length > 0) {
+        await keys.bulkWrite(
+          found.flatMap(({ _id, identityId }) =>
+            identityId === undefined
+              ? []
+              : [{ updateOne: { filter: { _id, identityId }, update: { ...counted, $unset: { identityId: "" as const } } } }],
+          ),
+        );
+      }
+      return batchOf(found, found.length, limit);
+    },
+    findWalk: () => sweeps.findOne({ _id: WALK }),
+    saveWalk: async ({ permissionIds, roleIds, stage, after }) => {
+      const walk = { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, permissionIds, roleIds, stage, after };
+      await sweeps.updateOne({ _id: WALK }, { $set: walk }, { upsert: true });
+    },
+    endWalk: async () => {
+      await sweeps.deleteOne({ _id: WALK });
+    },
+    pullIds: async (from, { permissionIds, roleIds, after }, limit) => {
+      const [deadPermissions, deadRoles] = [new Set(permissionIds), new Set(roleIds)];
+      const behind = { ...(after === "" ? {} : { _id: { $gt: after } }) };
+      const page = { sort: { _id: 1 }, limit } as const;
+      if (from === "roles") {
+        const found = await roles.find(behind, page).toArray();
+        const holders = found.filter((role) => role.permissionIds.some((id) => deadPermissions.has(id)));
+        if (holders.length > 0) await change(roles, holders, { $pull: { permissionIds: { $in: permissionIds } } });
+        return batchOf(found, holders.length, limit);
+      }
+      const found = await keys.find(behind, page).toArray();
+      const holders = found.filter(
+        (key) => key.permissionIds.some((id) => deadPermissions.has(id)) || key.roleIds.some((id) => deadRoles.has(id)),
+      );
+      if (holders.length > 0) {
+        await change(keys, holders, { $pull: { permissionIds: { $in: permissionIds }, roleIds: { $in: roleIds } } });
+      }
+      return batchOf(found, holders.length, limit);
+    },
+    removeRows: async (collection, ids) => {
+      if (ids.length === 0) return true;
+      const among = { _id: { $in: ids }, sweepFrom: { $exists: true } } as const;
+      await swept(collection).deleteMany({ ...among, ...settled });
+      return (await swept(collection).findOne(among)) === null;
+    },
+  };
+};

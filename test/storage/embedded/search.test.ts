@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newDocument } from "../../../src/storage/audited.ts";
+import { containsText } from "../../../src/storage/collection.ts";
+import type { PermissionDocument } from "../../../src/storage/documents.ts";
+import { readPage } from "../../../src/storage/page.ts";
+import type { Store } from "../../../src/storage/store.ts";
+import { engines } from "../../support/stores.ts";
+
+const ROWS = 3_000;
+const idOf = (i: number): string => `perm_${String(i).padStart(5, "0")}`;
+
+/** One in seven is a hit, one in five of all is deleted. */
+const permission = (i: number): PermissionDocument => ({
+  ...newDocument(idOf(i), 1, []),
+  name: "",
+  slug: "",
+  slugKey: idOf(i),
+  search: i % 7 === 0 ? `some NEEDLE ${i}`.toLowerCase() : `hay ${i}`,
+  revision: 0,
+  ...(i % 5 === 0 ? { deletedAt: 1 } : {}),
+});
+const hits = Array.from({ length: ROWS }, (_, i) => i)
+  .filter((i) => i % 7 === 0 && i % 5 !== 0)
+  .map(idOf);
+
+describe.each(engines.filter(({ name }) => name === "embedded"))("a search on the $name store", (engine) => {
+  let store: Store;
+  beforeAll(async () => {
+    store = await engine.open();
+    await store.collection("permissions").insertMany(Array.from({ length: ROWS }, (_, i) => permission(i)));
+  });
+  afterAll(() => engine.close());
+
+  const turns = async <T>(work: () => Promise<T>): Promise<{ result: T; others: number }> => {
+    let others = 0;
+    let running = true;
+    const count = (): void => {
+      others++;
+      if (running) setImmediate(count);
+    };
+    setImmediate(count);
+    const result = await work();
+    running = false;
+    return { result, others };
+  };
+
+  test.each(["NEEDLE", "nowhere"])(
+    "[permissions §1] for %s lets others have their turn, and finds each hit once, in order",
+    async (search) => {
+      const found: string[] = [];
+      let between = 0;
+      for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+        const request: { limit: number; cursor: string; search: string } = { limit: 60, cursor, search };
+        const { result, others } = await turns(() => readPage(store.collection("permissions"), {}, request, {}));
+        expect(result.items.length).toBeLessThanOrEqual(60);
+        found.push(...result.items.map(({ _id }) => _id));
+        cursor = result.next;
+        between += others;
+      }
+      expect(found).toEqual(search === "nowhere" ? [] : hits);
+      expect(between).toBeGreaterThan(1);
+    },
+  );
+
+  test("keeps to the bounds of the ids that it is given, and to its signal", async () => {
+    const collection = store.collection("permissions");
+    const bounds = { $gt: idOf(700), $lte: idOf(2_100) };
+    const some = await collection.find({ _id: bounds, search: containsText("needle") }, { sort: { _id: 1 } }).toArray();
+    expect(some.map(({ _id }) => _id)).toEqual(Array.from({ length: 200 }, (_, i) => idOf(707 + 7 * i)));
+    const controller = new AbortController();
+    const cut = collection.find({ search: containsText("nowhere") }, { sort: { _id: 1 }, signal: controller.signal }).toArray();
+    controller.abort(new Error("gone"));
+    await expect(cut).rejects.toThrow("gone");
+  });
+});

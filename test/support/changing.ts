@@ -1,0 +1,52 @@
+import { hash } from "node:crypto";
+import { getOption } from "@bufbuild/protobuf";
+import { changes } from "../../gen/latchkey/v2/options_pb.ts";
+import { procedureName } from "../../src/rpc/procedureName.ts";
+import { services } from "../../src/service.ts";
+import type { CollectionName } from "../../src/storage/documents.ts";
+import { bodyOf, type Objects } from "./bodies.ts";
+
+/** Every procedure that changes something, by the option of its method: none can be forgotten. */
+export const changing: readonly string[] = services.flatMap((service) =>
+  service.methods.filter((method) => getOption(method, changes)).map(procedureName),
+);
+
+/** What a node writes beside its calls. */
+export const background: readonly CollectionName[] = ["changes", "audit", "leases", "counters", "system"];
+/** A text that nothing else has. */
+export const unique = (stem: string): string => `${stem}.${crypto.randomUUID()}`;
+
+/** Requests that take more writes than those that are merely valid. */
+const bodies: Readonly<Record<string, (objects: Objects) => object>> = {
+  "identities.updateIdentity": ({ identity }) => ({ identity, ratelimits: [{ name: "requests", limit: 5, duration: 60_000 }] }),
+  "keys.createKey": ({ apiId, role }) => ({ apiId, roles: [role], permissions: [unique("a"), unique("b")], externalId: unique("user") }),
+  "keys.updateKey": ({ keyId }) => ({
+    keyId,
+    permissions: [unique("a"), unique("b")],
+    externalId: unique("user"),
+    credits: { remaining: 7 },
+  }),
+  "keys.addPermissions": ({ keyId }) => ({ keyId, permissions: [unique("a"), unique("b")] }),
+  "keys.setPermissions": ({ keyId }) => ({ keyId, permissions: [unique("a"), unique("b")] }),
+  "keys.setRoles": ({ keyId }) => ({ keyId, roles: [] }),
+  "keys.updateCredits": ({ keyId }) => ({ keyId, operation: "increment", value: 5 }),
+  "keys.rerollKey": ({ keyId }) => ({ keyId, expiration: 0 }),
+  "keys.migrateKeys": (objects) => {
+    const imported = () => ({
+      hash: hash("sha256", crypto.randomUUID()),
+      permissions: [unique("a")],
+      roles: [unique("r")],
+      externalId: unique("user"),
+    });
+    return { ...bodyOf("keys.migrateKeys", objects), keys: [imported(), imported(), imported()] };
+  },
+  "permissions.createRole": () => ({ name: unique("role"), permissions: [unique("a"), unique("b")] }),
+  "permissions.setRolePermissions": ({ role }) => ({ role, permissions: [unique("a"), unique("b")] }),
+  // Afterwards nobody finds them by the name that they were called by.
+  "permissions.updatePermission": ({ permission }) => ({ permission, slug: unique("renamed") }),
+  "permissions.updateRole": ({ role }) => ({ role, name: unique("renamed") }),
+};
+
+/** The body of a valid request that takes as many writes as the procedure ever needs. */
+export const manyWritesOf = (procedure: string, objects: Objects): object =>
+  (bodies[procedure] ?? ((all: Objects) => bodyOf(procedure, all)))(objects);

@@ -20,6 +20,8 @@ export interface ClickHouse {
    * Fails with `AnswerTooLargeError` beyond `maxBytes`.
    */
   readonly query: (sql: string, options: StatementOptions & { readonly maxBytes: number }) => Promise<string>;
+  /** Of the server. Needs no database of ours. */
+  readonly version: () => Promise<string>;
   readonly close: () => Promise<void>;
 }
 
@@ -55,6 +57,21 @@ const guarded = async <T>(run: () => Promise<T>): Promise<T> => {
   }
 };
 
+const readAll = async (stream: AsyncIterable<Buffer>, maxBytes: number): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    bytes += chunk.length;
+    // Leaving the loop destroys the stream, and with it the connection.
+    if (bytes > maxBytes) throw new AnswerTooLargeError(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+};
+
+const VERSION = "SELECT version() FORMAT TabSeparatedRaw";
+const VERSION_BYTES = 1_024;
+
 /** A client of ClickHouse's HTTP interface; connects when it is first used. */
 export const openClickHouse = ({ url, database, agent, timeoutMs }: ClickHouseOptions): ClickHouse => {
   const common = {
@@ -77,18 +94,8 @@ export const openClickHouse = ({ url, database, agent, timeoutMs }: ClickHouseOp
         await administrator.command({ query: sql, ...options(statement) });
       }),
     query: (sql, statement) =>
-      guarded(async () => {
-        const { stream } = await reader.exec({ query: sql, ...options(statement) });
-        const chunks: Buffer[] = [];
-        let bytes = 0;
-        for await (const chunk of stream as AsyncIterable<Buffer>) {
-          bytes += chunk.length;
-          // Leaving the loop destroys the stream, and with it the connection.
-          if (bytes > statement.maxBytes) throw new AnswerTooLargeError(statement.maxBytes);
-          chunks.push(chunk);
-        }
-        return Buffer.concat(chunks).toString("utf8");
-      }),
+      guarded(async () => readAll((await reader.exec({ query: sql, ...options(statement) })).stream, statement.maxBytes)),
+    version: () => guarded(async () => (await readAll((await administrator.exec({ query: VERSION })).stream, VERSION_BYTES)).trim()),
     close: async () => {
       await Promise.all([administrator.close(), reader.close()]);
     },

@@ -37,13 +37,16 @@ const oncePer = (generation: () => number, make: () => Promise<void>): (() => Pr
   };
 };
 
+const openServer = (url: string): { readonly database: string; readonly clickhouse: ClickHouse } => {
+  const server = new URL(url);
+  const database = server.pathname.replaceAll("/", "") || DATABASE;
+  server.pathname = "";
+  return { database, clickhouse: openClickHouse({ url: server.href, database, timeoutMs: TIMEOUT_MS }) };
+};
+
 /** A ClickHouse server. @param url may name user, password and database. */
 export const connectServer = ({ url, schema }: { readonly url: string; readonly schema: Schema }): Connection => {
-  const { pathname } = new URL(url);
-  const database = pathname.replace(/^\/+/, "") || DATABASE;
-  const server = new URL(url);
-  server.pathname = "";
-  const clickhouse = openClickHouse({ url: server.href, database, timeoutMs: TIMEOUT_MS });
+  const { database, clickhouse } = openServer(url);
   return {
     database,
     clickhouse,
@@ -53,6 +56,16 @@ export const connectServer = ({ url, schema }: { readonly url: string; readonly 
     ),
     close: clickhouse.close,
   };
+};
+
+/** The version of a ClickHouse server, whether its tables are there or not. */
+export const askVersion = async (url: string): Promise<string> => {
+  const { clickhouse } = openServer(url);
+  try {
+    return await clickhouse.version();
+  } finally {
+    await clickhouse.close();
+  }
 };
 
 export interface EmbeddedOptions {
@@ -79,6 +92,7 @@ export const connectEmbedded = ({ directory, memory, schema, onDeath }: Embedded
   const clickhouse: ClickHouse = {
     command: async (sql, options) => (await open()).command(sql, options),
     query: async (sql, options) => (await open()).query(sql, options),
+    version: async () => (await open()).version(),
     close: async () => opened?.close(),
   };
   const migrated = oncePer(engine.generation, () => migrate(clickhouse, { ...schema, database: DATABASE }));

@@ -8,7 +8,7 @@ import { runLatchkey } from "../support/process.ts";
 
 const KEYS = 1_000;
 
-describe.each(places)("the sweep of a process on $name", ({ open, close }) => {
+describe.each(places)("the sweep of a process on $name", ({ name, open, close }) => {
   let env: Record<string, string>;
   beforeAll(async () => {
     env = await open();
@@ -47,8 +47,10 @@ describe.each(places)("the sweep of a process on $name", ({ open, close }) => {
     };
     await killWhen(({ removed }) => removed < KEYS / 2);
     expect((await left()).removed).toBeGreaterThan(0);
-    await killWhen(({ pulled }) => pulled < KEYS / 2);
-    expect((await left()).pulled).toBeGreaterThan(0);
+    if (name === "embedded") {
+      await killWhen(({ pulled }) => pulled < KEYS / 2);
+      expect((await left()).pulled).toBeGreaterThan(0);
+    }
     await using service = await startServiceOn(env);
     await expect.poll(left).toEqual({ removed: 0, pulled: 0 });
     await expect

@@ -94,11 +94,11 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
   const apis = createApisRepository(store, announce);
   const keys = createKeysRepository(store, announce, auditMover.run);
   const identities = createIdentitiesRepository(store, announce, auditMover.run);
-  const permissions = createPermissionsRepository(store, announce);
+  const permissions = createPermissionsRepository(store, announce, auditMover.run);
   const roles = createRolesRepository(store, announce, auditMover.run);
-  const rootKeys = createRootKeysRepository(store, announce);
+  const rootKeys = createRootKeysRepository(store, announce, auditMover.run);
   const namespaces = createNamespacesRepository(store, announce);
-  const overrides = createOverridesRepository(store, announce);
+  const overrides = createOverridesRepository(store, announce, auditMover.run);
 
   const plainLimiter = createLimiter({
     clock,

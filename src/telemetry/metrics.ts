@@ -23,6 +23,7 @@ export interface Metrics {
   readonly cache: (name: string) => (hit: boolean) => void;
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
   readonly storeState: (up: boolean) => void;
+  readonly callsInFlight: (count: number) => void;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
   /** Deleted objects that wait for their sweep. */
@@ -93,7 +94,8 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
   const store = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
-  const families = [build, callDuration, verifications, ratelimits, caches, storeDuration, store, swept, sweepDue];
+  const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work.", labels: [] });
+  const families = [build, callDuration, inFlight, verifications, ratelimits, caches, storeDuration, store, swept, sweepDue];
 
   build.bind(version)(1);
   const storeUp = store.bind(engine);
@@ -118,6 +120,7 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
       return (isHit) => (isHit ? hit : miss)();
     },
     storeOperation: (collection, operation, outcome, milliseconds) => storeOperations(collection)(operation)(outcome)(milliseconds / 1000),
+    callsInFlight: inFlight.bind(),
     storeState: (up) => storeUp(up ? 1 : 0),
     swept: (kind, count) => swept.bind(kind)(count),
     sweepDue: (collection, count) => sweepDue.bind(collection)(count),

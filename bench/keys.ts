@@ -57,7 +57,7 @@ const median = (all: readonly number[]): number => [...all].sort((a, b) => a - b
 const place = createPlace(values.mongodb);
 try {
   const startedAt = systemClock.monotonic();
-  const population = await place.withStore((store) => populate(store, { keys: total, roles: 2, permissions: 10 }));
+  const population = await place.withStore((store) => populate(store, { keys: total, identities: total / 5, roles: 2, permissions: 10 }));
   const seconds = (systemClock.monotonic() - startedAt) / 1000;
   console.error(`inserted ${total.toLocaleString("en")} keys in ${seconds.toFixed(0)} s`);
 
@@ -86,6 +86,17 @@ try {
       const answer: readonly { readonly keyId: string }[] = await call("apis.listKeys", { apiId, limit: PAGE, cursor });
       cursor = answer.at(-1)?.keyId;
     });
+    const meanwhile: number[] = [];
+    let searching = true;
+    const verifying = (async () => {
+      while (searching) meanwhile.push(...(await timed(1, () => call("keys.verifyKey", { key }))));
+    })();
+    await measure(`identities.listIdentities, search without a hit among ${identityIds.length}`, undefined, Math.min(rounds, 10), () =>
+      call("identities.listIdentities", { search: "nowhere" }),
+    );
+    searching = false;
+    await verifying;
+    rows.push({ what: "keys.verifyKey while it searches", unit: "ms", measured: meanwhile, goal: 20 });
     rows.push({ what: "memory", unit: "MB", measured: [memory(server.pid, "VmRSS")], goal: 400 });
     rows.push({ what: "memory at most", unit: "MB", measured: [memory(server.pid, "VmHWM")], goal: 400 });
     await measure(`permissions.deleteRole, ${total} keys have it`, 50, 1, () => call("permissions.deleteRole", { role: roleIds[0] }));

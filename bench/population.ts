@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { systemSource } from "../src/audit/auditEvent.ts";
+import { chunks } from "../src/domain/chunks.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { createId } from "../src/domain/ids.ts";
 import { hashKey } from "../src/domain/keySecret.ts";
@@ -12,8 +13,9 @@ import { createRolesRepository } from "../src/storage/roles.ts";
 import { createRootKeysRepository } from "../src/storage/rootKeys.ts";
 import type { Store } from "../src/storage/store.ts";
 
-const IDENTITIES = 1_000;
-/** Keys of one write: well within the time that a store gives one. */
+/** Identities that have keys. */
+const HOLDERS = 1_000;
+/** Documents of one write: well within the time that a store gives one. */
 const BATCH = 1_000;
 
 export interface Population {
@@ -22,7 +24,7 @@ export interface Population {
   /** Every key holds all of these. */
   readonly roleIds: readonly string[];
   readonly permissionIds: readonly string[];
-  /** Each of them has keys/1000 keys. */
+  /** Each of the first 1000 has keys/1000 keys. */
   readonly identityIds: readonly string[];
   /** Ascending. */
   readonly keyIds: readonly string[];
@@ -35,24 +37,32 @@ export interface PopulationOptions {
   /** Roles and permissions that every key holds. */
   readonly roles: number;
   readonly permissions: number;
+  /** 1000 of them have keys. */
+  readonly identities?: number;
 }
 
 /**
  * Fills a prepared, empty store with one API of so many keys by bulk inserts, beside any service: each key with a name,
  * metadata, an identity, a rate limit, and the same roles and permissions as all others.
  */
-export const populate = async (store: Store, { keys, roles, permissions }: PopulationOptions): Promise<Population> => {
+export const populate = async (
+  store: Store,
+  { keys, roles, permissions, identities = HOLDERS }: PopulationOptions,
+): Promise<Population> => {
   const silent = () => undefined;
   const now = systemClock.now();
   const { key: rootKey } = await createRootKey(createRootKeysRepository(store, silent), { name: "bench" }, systemSource(systemClock));
   const apiId = createId("api", now);
   await createApisRepository(store, silent).insert({ id: apiId, name: "bench" }, now, []);
   const ids = (prefix: "id" | "perm" | "role", count: number): string[] => Array.from({ length: count }, () => createId(prefix, now));
-  const [identityIds, permissionIds, roleIds] = [ids("id", IDENTITIES), ids("perm", permissions), ids("role", roles)];
-  await createIdentitiesRepository(store, silent).insertMany(
-    identityIds.map((id, i) => ({ identity: { id, externalId: `user_${i}`, meta: '{"plan":"pro"}' }, events: [] })),
-    now,
-  );
+  const [identityIds, permissionIds, roleIds] = [ids("id", Math.max(HOLDERS, identities)), ids("perm", permissions), ids("role", roles)];
+  const identitiesRepository = createIdentitiesRepository(store, silent);
+  for (const batch of chunks([...identityIds.entries()], BATCH)) {
+    await identitiesRepository.insertMany(
+      batch.map(([i, id]) => ({ identity: { id, externalId: `user_${i}`, meta: '{"plan":"pro"}' }, events: [] })),
+      now,
+    );
+  }
   const permissionsRepository = createPermissionsRepository(store, silent);
   for (const [i, id] of permissionIds.entries()) await permissionsRepository.insert({ id, name: `p${i}`, slug: `p${i}` }, now, []);
   const rolesRepository = createRolesRepository(store, silent);
@@ -81,7 +91,7 @@ export const populate = async (store: Store, { keys, roles, permissions }: Popul
         byteLength: 16,
         name: `key ${i}`,
         meta: '{"customer":"acme","region":"eu"}',
-        identityId: identityIds[i % IDENTITIES] ?? "",
+        identityId: identityIds[i % HOLDERS] ?? "",
         enabled: true,
         permissionIds,
         roleIds,

@@ -18,6 +18,10 @@ export interface Config {
   /** Absolute http(s) URL without a trailing slash; `error.type` is this + `/errors/…` (protocol §5). */
   readonly errorsBaseUrl: string;
   readonly maxBodyBytes: number;
+  /** Memory of all caches together, in MiB, by an estimate. */
+  readonly cacheMegabytes: number;
+  /** Calls at the same time; further ones are answered 503. */
+  readonly maxInFlight: number;
   /** Calls per minute of the whole workspace (protocol §8); absent = no limit, 0 = everything is refused. */
   readonly managementRateLimit: number | undefined;
   readonly ratelimitStoreDown: "allow" | "deny";
@@ -100,6 +104,18 @@ const variables = {
     byDefault: "10485760",
     description: "Largest request body in bytes, after decompression; larger ones are answered 413.",
     parse: integer(1024, 1_073_741_824),
+  },
+  cacheMegabytes: {
+    name: "CACHE_MB",
+    byDefault: "256",
+    description: "Memory of the caches in MiB; one holds about 500 keys with all that verifying them needs.",
+    parse: integer(16, 65_536),
+  },
+  maxInFlight: {
+    name: "MAX_IN_FLIGHT",
+    byDefault: "10000",
+    description: "Calls that may be in work at the same time; further ones are answered 503 at once.",
+    parse: integer(1, 1_000_000),
   },
   managementRateLimit: {
     name: "MANAGEMENT_RATE_LIMIT",
@@ -206,6 +222,8 @@ export const loadConfig = (
     logLevel: readRequired(variables.logLevel),
     errorsBaseUrl: readRequired(variables.errorsBaseUrl),
     maxBodyBytes: readRequired(variables.maxBodyBytes),
+    cacheMegabytes: readRequired(variables.cacheMegabytes),
+    maxInFlight: readRequired(variables.maxInFlight),
     managementRateLimit: read(variables.managementRateLimit),
     ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
     encryptionKeys: read(variables.encryptionKeys),

@@ -1,10 +1,15 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Invalidations } from "./invalidations.ts";
+import { memorySize } from "./memorySize.ts";
 
 /** Bound of the contract: nothing cached is older (protocol §7, verify §12). */
 export const MAX_AGE_MS = 30_000;
-/** From this age on, a use starts a reload beside it, so that a value in use never runs out while the store answers. */
-const REFRESH_AFTER_MS = 20_000;
+/** In the last 10 s a use starts a reload beside it, so that a value in use never runs out while the store answers. */
+const REFRESH_BEFORE_MS = 10_000;
+
+/** An entry itself and its place in the map. The ids that it depends on are mostly texts that are there anyway. */
+const OWN_BYTES = 200;
+const SLOT_BYTES = 8;
 
 export interface Loaded<V> {
   readonly value: V;
@@ -20,9 +25,14 @@ interface Entry<V> {
   readonly value: V;
   readonly dependsOn: readonly string[];
   readonly expiresAt: number;
-  readonly refreshAt: number;
+  /** Loaded again in the background when it is used and old. */
+  readonly refreshes: boolean;
   /** Valid with regard to every change up to this sequence. */
   checked: number;
+  /** Asked for since it was last spared. */
+  used: boolean;
+  /** Bytes that it takes, with its key. */
+  readonly bytes: number;
 }
 
 export interface Cache<V> {
@@ -31,6 +41,8 @@ export interface Cache<V> {
   /** True when a value is cached, be it still good or not. */
   readonly has: (key: string) => boolean;
   readonly size: () => number;
+  /** Bytes of all entries together, by the estimate that bounds them. */
+  readonly bytes: () => number;
 }
 
 /** A value with what a larger value built from it has to inherit. */
@@ -43,9 +55,11 @@ export interface Cached<V> {
 export interface CacheOptions<V> {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
-  /** Oldest entries go first beyond this count. */
-  readonly capacity: number;
+  /** Bytes of all entries together, by an estimate; beyond them those go first that nobody asked for again. */
+  readonly maxBytes: number;
   readonly load: (key: string) => Promise<Loaded<V>>;
+  /** Bytes of a value; what all of them share may be left out. By default all that hangs on it. */
+  readonly sizeOf?: (value: V) => number;
   readonly onAccess?: (hit: boolean) => void;
 }
 
@@ -53,8 +67,9 @@ export interface CacheOptions<V> {
  * A read-through cache. A load that began before an invalidation of what it read is answered to those who asked
  * before it, and not kept. Concurrent loads of one key are shared as long as nothing changed since they began.
  */
-export const createCache = <V>({ clock, invalidations, capacity, load, onAccess }: CacheOptions<V>): Cache<V> => {
+export const createCache = <V>({ clock, invalidations, maxBytes, load, sizeOf = memorySize, onAccess }: CacheOptions<V>): Cache<V> => {
   const entries = new Map<string, Entry<V>>();
+  let bytes = 0;
   const loading = new Map<string, { readonly sequence: number; readonly result: Promise<Entry<V>> }>();
 
   const isValid = (entry: Entry<V>): boolean => {
@@ -65,14 +80,31 @@ export const createCache = <V>({ clock, invalidations, capacity, load, onAccess 
     return true;
   };
 
-  const keep = (key: string, entry: Entry<V>): void => {
+  const drop = (key: string): void => {
+    const entry = entries.get(key);
+    if (entry === undefined) return;
+    bytes -= entry.bytes;
     entries.delete(key);
-    entries.set(key, entry);
-    if (entries.size <= capacity) return;
-    for (const oldest of entries.keys()) {
-      entries.delete(oldest);
-      if (entries.size <= capacity) break;
+  };
+
+  /** Second chance: the oldest go, but those in use stay for another round, so a flood of new keys pushes out itself. */
+  const makeRoom = (): void => {
+    for (const [key, entry] of entries) {
+      if (bytes <= maxBytes) return;
+      entries.delete(key);
+      if (entry.used) {
+        entry.used = false;
+        entries.set(key, entry);
+      } else bytes -= entry.bytes;
     }
+  };
+
+  const keep = (key: string, entry: Entry<V>): void => {
+    drop(key);
+    if (entry.bytes > maxBytes) return;
+    entries.set(key, entry);
+    bytes += entry.bytes;
+    if (bytes > maxBytes) makeRoom();
   };
 
   const fetch = async (key: string, sequence: number): Promise<Entry<V>> => {
@@ -82,8 +114,10 @@ export const createCache = <V>({ clock, invalidations, capacity, load, onAccess 
       value: loaded.value,
       dependsOn: loaded.dependsOn,
       expiresAt: loaded.sentAt + maxAge,
-      refreshAt: maxAge < MAX_AGE_MS ? Number.POSITIVE_INFINITY : loaded.sentAt + REFRESH_AFTER_MS,
+      refreshes: maxAge === MAX_AGE_MS,
       checked: sequence,
+      used: false,
+      bytes: OWN_BYTES + memorySize(key) + SLOT_BYTES * loaded.dependsOn.length + sizeOf(loaded.value),
     };
     if (isValid(entry) && clock.monotonic() < entry.expiresAt) keep(key, entry);
     return entry;
@@ -106,15 +140,16 @@ export const createCache = <V>({ clock, invalidations, capacity, load, onAccess 
       const now = clock.monotonic();
       if (now < entry.expiresAt && isValid(entry)) {
         onAccess?.(true);
+        entry.used = true;
         // A failed refresh is no one's concern: the entry serves until it expires, then the caller hears of it.
-        if (now >= entry.refreshAt && !loading.has(key)) start(key).catch(() => undefined);
+        if (entry.refreshes && now >= entry.expiresAt - REFRESH_BEFORE_MS && !loading.has(key)) start(key).catch(() => undefined);
         return entry;
       }
-      entries.delete(key);
+      drop(key);
     }
     onAccess?.(false);
     return start(key);
   };
 
-  return { get, has: (key) => entries.has(key), size: () => entries.size };
+  return { get, has: (key) => entries.has(key), size: () => entries.size, bytes: () => bytes };
 };

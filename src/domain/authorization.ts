@@ -1,3 +1,4 @@
+import type { HandOut } from "./containment.ts";
 import { ServiceError } from "./errors.ts";
 
 /** What a root key can be permitted to do (protocol §8): actions by type. */
@@ -132,6 +133,8 @@ export interface Caller {
   readonly grants: Grants;
   /** Hears of every permission that was asked for and is held. */
   readonly onPermitted?: (needed: readonly Permission[]) => void;
+  /** Hears of what it was found to be allowed to hand out (rootkeys §1). */
+  readonly onHandedOut?: (handOut: HandOut) => void;
 }
 
 /** True when the caller holds the action for this object, or for all (`id` = `*`: only for all). */

@@ -21,7 +21,7 @@ export interface Change {
 }
 
 /** What a call asks to be remembered before its first write. */
-export interface NewReservation extends Pick<Reservation, "_id" | "request" | "salt" | "now" | "permissions"> {
+export interface NewReservation extends Pick<Reservation, "_id" | "request" | "salt" | "now" | "permissions" | "handedOut"> {
   readonly changeIn: Change | undefined;
   /** Of a change that cannot influence it. */
   readonly answer: string | undefined;

@@ -6,8 +6,6 @@ import type { NamespaceDocument } from "../storage/documents.ts";
 import { type NamespacesRepository, namespaceTag } from "../storage/namespaces.ts";
 import { type LiveOverride, type OverridesRepository, overridesTag } from "../storage/overrides.ts";
 
-const CAPACITY = 50_000;
-
 /** A namespace with what its checks need. */
 export interface CachedNamespace {
   readonly namespace: NamespaceDocument;
@@ -24,14 +22,22 @@ export interface NamespaceCacheOptions {
   readonly invalidations: Invalidations;
   readonly namespaces: NamespacesRepository;
   readonly overrides: OverridesRepository;
+  readonly maxBytes: number;
   readonly onAccess?: (hit: boolean) => void;
 }
 
-export const createNamespaceCache = ({ clock, invalidations, namespaces, overrides, onAccess }: NamespaceCacheOptions): NamespaceCache =>
+export const createNamespaceCache = ({
+  clock,
+  invalidations,
+  namespaces,
+  overrides,
+  maxBytes,
+  onAccess,
+}: NamespaceCacheOptions): NamespaceCache =>
   createCache<CachedNamespace | null>({
     clock,
     invalidations,
-    capacity: CAPACITY,
+    maxBytes,
     ...(onAccess ? { onAccess } : {}),
     load: async (idOrName) => {
       const sentAt = clock.monotonic();

@@ -9,7 +9,6 @@ import type { RootKeyDocument } from "../storage/documents.ts";
 import { hashTag } from "../storage/keys.ts";
 import type { RootKeysRepository } from "../storage/rootKeys.ts";
 
-const CAPACITY = 10_000;
 const UNKNOWN_MAX_AGE_MS = 1_000;
 
 export interface Authenticator {
@@ -70,16 +69,17 @@ export interface AuthenticatorOptions {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
   readonly rootKeys: RootKeysRepository;
+  readonly maxBytes: number;
   readonly onAccess?: (hit: boolean) => void;
   /** Hears of every call that was let in. */
   readonly onUse?: (rootKeyId: string, now: number) => void;
 }
 
-export const createAuthenticator = ({ clock, invalidations, rootKeys, onAccess, onUse }: AuthenticatorOptions): Authenticator => {
+export const createAuthenticator = ({ clock, invalidations, rootKeys, maxBytes, onAccess, onUse }: AuthenticatorOptions): Authenticator => {
   const cache = createCache<Known | null>({
     clock,
     invalidations,
-    capacity: CAPACITY,
+    maxBytes,
     ...(onAccess ? { onAccess } : {}),
     load: async (hash) => {
       const sentAt = clock.monotonic();

@@ -5,17 +5,18 @@ import { createId } from "../domain/ids.ts";
 import { createRootKeySecret, type RootKeySecret } from "../domain/rootKeySecret.ts";
 import type { Secret } from "../domain/secret.ts";
 import { newDocument } from "../storage/audited.ts";
-import type { Update } from "../storage/collection.ts";
+import type { OperationOptions, Update } from "../storage/collection.ts";
 import type { AuditEvent, RootKeyDocument } from "../storage/documents.ts";
+import type { Change } from "../storage/modify.ts";
 import type { RootKeysRepository } from "../storage/rootKeys.ts";
 
 /** Managing root keys (protocol §7); the command line and, later, the procedures of `rootKeys` use the same functions. */
 
 /**
  * Reads a permission list: each item once, spelled with the type `api`, sorted. 400 `invalid_input` names every item
- * that protocol §8 refuses.
+ * that protocol §8 refuses, and what else is wrong with the request.
  */
-export const readPermissions = (permissions: readonly string[]): string[] => {
+export const readPermissions = (permissions: readonly string[], others: readonly Violation[] = []): string[] => {
   const violations: Violation[] = [];
   const read = permissions.map((text, i) => {
     const permission = parsePermission(text);
@@ -27,8 +28,9 @@ export const readPermissions = (permissions: readonly string[]): string[] => {
     });
     return text;
   });
-  if (violations.length > 0) {
-    throw invalidInput(`Not a root-key permission: ${violations.map(({ message }) => message).join("; ")}.`, violations);
+  if (violations.length + others.length > 0) {
+    const all = [...violations, ...others];
+    throw invalidInput(`${all.map(({ location, message }) => `${location}: ${message}`).join("; ")}.`, all);
   }
   return [...new Set(read)].sort();
 };
@@ -58,11 +60,11 @@ export const createRootKey = async (
   { name, permissions, expires }: NewRootKey,
   source: AuditSource,
   { rootKeyId, secret }: RootKeyIdentity = { rootKeyId: createId("rk", source.now), secret: createRootKeySecret() },
-  mark: MarkEvents = unmarked,
+  { mark = unmarked, ...options }: OperationOptions & { readonly mark?: MarkEvents } = {},
 ): Promise<{ readonly rootKeyId: string; readonly key: Secret }> => {
   const { key, hash, start, end } = secret;
   const event = auditEvent(source, "rootKey.create", `Created root key ${rootKeyId}`, resource("key", rootKeyId, name));
-  await rootKeys.insert({
+  const rootKey: RootKeyDocument = {
     ...newDocument(rootKeyId, source.now, mark([event])),
     hash,
     start,
@@ -71,7 +73,8 @@ export const createRootKey = async (
     ...(name === undefined ? {} : { name }),
     ...(permissions === undefined ? {} : { permissions: readPermissions(permissions) }),
     ...(expires === undefined ? {} : { expires }),
-  });
+  };
+  await rootKeys.insert(rootKey, options);
   return { rootKeyId, key };
 };
 
@@ -86,30 +89,41 @@ export interface RootKeyUpdate {
   readonly enabled?: boolean | undefined;
 }
 
+/** What a change writes, by the root key as it is then, with its event. 400 `invalid_input` as `readPermissions`. */
+export const changeRootKey = (
+  { name, permissions, expires, enabled }: RootKeyUpdate,
+  source: AuditSource,
+): ((rootKey: RootKeyDocument) => Change<RootKeyDocument>) => {
+  const listed = permissions ? readPermissions(permissions) : undefined;
+  return (rootKey) => {
+    const $set: Update<RootKeyDocument>["$set"] = {
+      // Calls may overtake one another, and nodes' clocks differ.
+      updatedAt: Math.max(rootKey.updatedAt ?? 0, source.now),
+      ...(typeof name === "string" ? { name } : {}),
+      ...(listed === undefined ? {} : { permissions: listed }),
+      ...(typeof expires === "number" ? { expires } : {}),
+      ...(enabled === undefined ? {} : { enabled }),
+    };
+    const $unset: Update<RootKeyDocument>["$unset"] = {
+      ...(expires === undefined ? {} : { expiresInclusive: "" }),
+      ...(name === null ? { name: "" } : {}),
+      ...(permissions === null ? { permissions: "" } : {}),
+      ...(expires === null ? { expires: "" } : {}),
+    };
+    const nameFromNow = name === undefined ? rootKey.name : (name ?? undefined);
+    const event = auditEvent(source, "rootKey.update", `Updated root key ${rootKey._id}`, resource("key", rootKey._id, nameFromNow));
+    return { update: Object.keys($unset).length > 0 ? { $set, $unset } : { $set }, events: [event] };
+  };
+};
+
 /** Changes a root key. 404 `key_not_found` when there is none with this id. */
 export const updateRootKey = async (
   rootKeys: RootKeysRepository,
   rootKeyId: string,
-  { name, permissions, expires, enabled }: RootKeyUpdate,
+  changes: RootKeyUpdate,
   source: AuditSource,
-  mark: MarkEvents = unmarked,
 ): Promise<void> => {
-  const $set: Update<RootKeyDocument>["$set"] = {
-    updatedAt: source.now,
-    ...(typeof name === "string" ? { name } : {}),
-    ...(permissions ? { permissions: readPermissions(permissions) } : {}),
-    ...(typeof expires === "number" ? { expires } : {}),
-    ...(enabled === undefined ? {} : { enabled }),
-  };
-  const $unset: Update<RootKeyDocument>["$unset"] = {
-    ...(expires === undefined ? {} : { expiresInclusive: "" }),
-    ...(name === null ? { name: "" } : {}),
-    ...(permissions === null ? { permissions: "" } : {}),
-    ...(expires === null ? { expires: "" } : {}),
-  };
-  const event = auditEvent(source, "rootKey.update", `Updated root key ${rootKeyId}`, resource("key", rootKeyId));
-  const update = Object.keys($unset).length > 0 ? { $set, $unset } : { $set };
-  if (!(await rootKeys.update(rootKeyId, update, mark([event])))) throw notFound(rootKeyId);
+  if ((await rootKeys.modify(rootKeyId, changeRootKey(changes, source))) === null) throw notFound(rootKeyId);
 };
 
 /** Disables a root key: its calls are answered 401 `authentication/key_disabled` from then on. 404 `key_not_found`. */

@@ -25,6 +25,8 @@ export interface IncomingCall {
    * Its reason is a `ServiceError`: `request_timeout` or `client_closed_request`. Made on first use.
    */
   readonly signal: AbortSignal;
+  /** Called by the edge once the answer is known. */
+  onRelease: (() => void) | undefined;
   /** Adds a header to the answer, whatever the answer turns out to be. To be called before `invoke` settles. */
   readonly setHeader: (name: string, value: string) => void;
 }

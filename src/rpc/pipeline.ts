@@ -11,6 +11,7 @@ import type { ClientAddress } from "./clientAddress.ts";
 import type { Idempotency } from "./idempotency/idempotency.ts";
 import { checkIdempotencyKey } from "./idempotency/idempotencyKey.ts";
 import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
+import type { InFlight } from "./inFlight.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
 import { PipelineCall } from "./pipelineCall.ts";
 import { procedureName } from "./procedureName.ts";
@@ -22,6 +23,7 @@ export interface PipelineOptions {
   readonly clientAddress: ClientAddress;
   readonly managementLimit: ManagementLimit | undefined;
   readonly idempotency: Idempotency;
+  readonly inFlight: InFlight;
   /** Binds the recorder of a procedure's calls. */
   readonly recorder: (procedure: string) => (outcome: CallOutcome, milliseconds: number) => void;
   /** Hears of every 5xx, with the cause that the caller is not told. */
@@ -38,7 +40,7 @@ const describeViolations = (procedure: string, violations: readonly Violation[])
 
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { clock, authenticator, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } = options;
+  const { clock, authenticator, procedures, clientAddress, managementLimit, idempotency, inFlight, recorder, onFailure, onEnd } = options;
 
   interface Bound {
     readonly name: string;
@@ -96,6 +98,14 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   return {
     authenticate: (call) => {
+      try {
+        inFlight.enter();
+      } catch (error) {
+        // Counted, but not logged one by one.
+        end(call, "service_unavailable");
+        throw error;
+      }
+      call.onRelease = inFlight.leave;
       try {
         const caller = authenticator.authenticate(call.authorization, call.receivedAt);
         if (!(caller instanceof Promise)) return caller;

@@ -14,6 +14,7 @@ import { createAuthenticator } from "../rootKeys/authenticator.ts";
 import { createClientAddress } from "../rpc/clientAddress.ts";
 import { createIdempotency } from "../rpc/idempotency/idempotency.ts";
 import type { Pipeline } from "../rpc/incomingCall.ts";
+import { createInFlight } from "../rpc/inFlight.ts";
 import { createManagementLimit } from "../rpc/managementLimit.ts";
 import { createPipeline } from "../rpc/pipeline.ts";
 import { createApisRepository } from "../storage/apis.ts";
@@ -97,11 +98,11 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
   const apis = createApisRepository(store, announce);
   const keys = createKeysRepository(store, announce, auditMover.run);
   const identities = createIdentitiesRepository(store, announce, auditMover.run);
-  const permissions = createPermissionsRepository(store, announce);
+  const permissions = createPermissionsRepository(store, announce, auditMover.run);
   const roles = createRolesRepository(store, announce, auditMover.run);
-  const rootKeys = createRootKeysRepository(store, announce);
+  const rootKeys = createRootKeysRepository(store, announce, auditMover.run);
   const namespaces = createNamespacesRepository(store, announce);
-  const overrides = createOverridesRepository(store, announce);
+  const overrides = createOverridesRepository(store, announce, auditMover.run);
 
   const plainLimiter = createLimiter({
     clock,
@@ -118,9 +119,25 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     onError: (error) => events.backgroundTaskFailed("last used", error),
   });
   const migrations = createMigrationsRepository(store);
-  const objects = createObjectCaches({ clock, invalidations, apis, identities, roles, permissions });
-  const verifications = createVerificationCache({ clock, invalidations, keys, objects, onAccess: metrics.cache("verification") });
-  const namespaceCache = createNamespaceCache({ clock, invalidations, namespaces, overrides, onAccess: metrics.cache("namespace") });
+  /** Bytes of a cache that has so many hundredths of all. */
+  const share = (hundredths: number): number => Math.floor(config.cacheMegabytes * 1024 * 1024 * (hundredths / 100));
+  const objects = createObjectCaches({ clock, invalidations, apis, identities, roles, permissions, maxBytes: share(7) });
+  const verifications = createVerificationCache({
+    clock,
+    invalidations,
+    keys,
+    objects,
+    maxBytes: share(60),
+    onAccess: metrics.cache("verification"),
+  });
+  const namespaceCache = createNamespaceCache({
+    clock,
+    invalidations,
+    namespaces,
+    overrides,
+    maxBytes: share(6),
+    onAccess: metrics.cache("namespace"),
+  });
 
   const pipeline = createPipeline({
     clock,
@@ -128,6 +145,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
       clock,
       invalidations,
       rootKeys,
+      maxBytes: share(4),
       onAccess: metrics.cache("root_key"),
       onUse: rootKeysLastUsed.mark,
     }),
@@ -163,6 +181,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
         announce,
       }),
     ),
+    inFlight: createInFlight({ clock, max: config.maxInFlight, onChange: metrics.callsInFlight, onRefused: events.overloaded }),
     recorder: metrics.calls,
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,

@@ -1,6 +1,7 @@
 /** The documents as they are stored. An absent value is an absent field, never null. Times are Unix milliseconds. */
 
 import type { Permission } from "../domain/authorization.ts";
+import type { HandOut } from "../domain/containment.ts";
 import type { AuditedCollection } from "./auditLog.ts";
 
 /** The newest document schema that this version writes and understands. */
@@ -162,6 +163,8 @@ export interface RootKeyDocument extends AuditedDocument {
   /** Expired at `expires` already, not only after it: the root key was rerolled away. */
   readonly expiresInclusive?: boolean;
   readonly lastUsedAt?: number;
+  /** Absent before the first change. */
+  readonly revision?: number;
 }
 
 export interface NamespaceDocument extends AuditedDocument {
@@ -174,6 +177,8 @@ export interface OverrideDocument extends AuditedDocument {
   readonly identifier?: string;
   readonly limit: number;
   readonly duration: number;
+  /** Absent before the first change. */
+  readonly revision?: number;
 }
 
 /** A sliding-window counter (ratelimit §3). `_id` is the counter's key. */
@@ -214,6 +219,8 @@ export interface IdempotencyDocument extends BaseDocument {
   readonly leaseUntil: number;
   /** What the caller had to be permitted; asked for again before a replay. */
   readonly permissions: readonly Permission[];
+  /** What it handed out to a root key; judged again before a replay. */
+  readonly handedOut?: HandOut;
   /** Where the event of the change is found once it is written. */
   readonly changeIn?: { readonly collection: AuditedCollection; readonly id: string; readonly tag?: string };
   /** JSON text of the answer without its secrets, kept beforehand where the change cannot influence it. */

@@ -2,7 +2,7 @@ import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type IdentityDocument, type StoredRatelimit, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
-import { createModify, type Modify } from "./modify.ts";
+import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -62,7 +62,7 @@ export interface IdentitiesRepository {
 export const createIdentitiesRepository = (
   store: Store,
   announce: (ids: readonly string[]) => void,
-  moveEvents?: () => Promise<void>,
+  moveEvents?: MoveEvents,
 ): IdentitiesRepository => {
   const identities = store.collection("identities");
   const modify = createModify(identities, announce, moveEvents);

@@ -1,7 +1,7 @@
 import { notDeleted, withEvents } from "./audited.ts";
 import type { Filter, OperationOptions, Update } from "./collection.ts";
 import { type AuditEvent, type KeyDocument, WORKSPACE_ID } from "./documents.ts";
-import { type Change, createModify, type Modify } from "./modify.ts";
+import { type Change, createModify, createRecordEvents, type Modify, type MoveEvents, type RecordEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -34,7 +34,7 @@ export interface KeysRepository {
   /** Changes the configuration of a key. Spending credits is no change of configuration. */
   readonly modify: Modify<KeyDocument>;
   /** Adds events to the key's outbox and changes nothing else. False when there is no such key (any more). */
-  readonly recordEvents: (keyId: string, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly recordEvents: RecordEvents<KeyDocument>;
   /** Marks the key as deleted; its hash stays taken, its encrypted secret goes. False when it already was. */
   readonly delete: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
   /** Deletes for good: the hash is free again at once, the row goes when its events have been moved. */
@@ -56,11 +56,7 @@ export const balanceOf = ({ remaining, refilledAt }: KeyDocument): Filter<KeyDoc
  * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
  * @param moveEvents see `createModify`.
  */
-export const createKeysRepository = (
-  store: Store,
-  announce: (ids: readonly string[]) => void,
-  moveEvents?: () => Promise<void>,
-): KeysRepository => {
+export const createKeysRepository = (store: Store, announce: (ids: readonly string[]) => void, moveEvents?: MoveEvents): KeysRepository => {
   const keys = store.collection("keys");
 
   const find: KeysRepository["find"] = (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options);
@@ -106,10 +102,7 @@ export const createKeysRepository = (
       }
     },
     modify: createModify(keys, announce, moveEvents),
-    recordEvents: async (keyId, events, options) => {
-      const result = await keys.updateOne({ _id: keyId, ...notDeleted }, withEvents<KeyDocument>({}, events), options);
-      return result.matchedCount === 1;
-    },
+    recordEvents: createRecordEvents(keys, moveEvents),
     delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now }, $unset: { encrypted: "" } }, events, options),
     erase: (key, now, events, options) =>
       remove(

@@ -13,8 +13,8 @@ const MOST_PENDING = 500;
 /** Bounds of one wait for the audit log: another node may be the one that moves events. */
 const RELIEF_MS = { least: 50, most: 1000 };
 
-/** A document whose changes are serialised by counting them. */
-export type Revised = AuditedDocument & { readonly revision: number };
+/** A document whose changes are serialised by counting them; without `revision` none was counted yet. */
+export type Revised = AuditedDocument & { readonly revision?: number };
 
 export interface Change<D> {
   readonly update: Update<D>;
@@ -41,21 +41,58 @@ export type Modify<D> = (
   options?: ModifyOptions,
 ) => Promise<D | null>;
 
+/** Moves events into the audit log, see `AuditMover.run`. */
+export type MoveEvents = () => Promise<void>;
+const moveNothing: MoveEvents = () => Promise.resolve();
+
+/** Has the events of a document moved, for so long that it is worth reading it again. */
+const createRelief = (moveEvents: MoveEvents) => async (): Promise<void> => {
+  const moved = moveEvents().catch(() => undefined);
+  await Promise.all([sleep(RELIEF_MS.least), Promise.race([moved, sleep(RELIEF_MS.most)])]);
+};
+
+const changedTooOften = (): StoreUnavailableError => new StoreUnavailableError("the object changed too often to be updated");
+
+/**
+ * Adds events to a document and changes nothing else of it, once there is room for them. False when there is none (any
+ * more). @param document as it was read before.
+ */
+export type RecordEvents<D> = (document: D, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+
+/** @param moveEvents asked for when the events of a document pile up: it would grow until the store refuses it. */
+export const createRecordEvents = <D extends AuditedDocument>(
+  collection: Collection<D>,
+  moveEvents: MoveEvents = moveNothing,
+): RecordEvents<D> => {
+  const relieve = createRelief(moveEvents);
+  // The compiler cannot see that the fields of AuditedDocument are fields of every D.
+  const living = (id: string): Filter<D> => ({ _id: id, ...notDeleted }) as unknown as Filter<D>;
+  return async (document, events, options) => {
+    let pending = document.outbox?.length ?? 0;
+    for (let attempt = 0; pending > MOST_PENDING; attempt++) {
+      if (attempt === ATTEMPTS) throw changedTooOften();
+      await relieve();
+      const found = await collection.findOne(living(document._id), options);
+      if (found === null) return false;
+      pending = found.outbox?.length ?? 0;
+    }
+    const result = await collection.updateOne(living(document._id), withEvents<D>({}, events), options);
+    return result.matchedCount === 1;
+  };
+};
+
 /**
  * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
- * @param moveEvents see `AuditMover.run`: asked for when the events of a document pile up, which then waits; it would
- * grow until the store refuses it.
+ * @param moveEvents asked for when the events of a document pile up, which then waits; it would grow until the store
+ * refuses it.
  */
 export const createModify = <D extends Revised>(
   collection: Collection<D>,
   announce: (ids: readonly string[]) => void,
-  moveEvents: () => Promise<void> = () => Promise.resolve(),
+  moveEvents: MoveEvents = moveNothing,
 ): Modify<D> => {
   const mutex = createKeyedMutex();
-  const relief = async (): Promise<void> => {
-    const moved = moveEvents().catch(() => undefined);
-    await Promise.all([sleep(RELIEF_MS.least), Promise.race([moved, sleep(RELIEF_MS.most)])]);
-  };
+  const relieve = createRelief(moveEvents);
   // The compiler cannot see that the fields of Revised are fields of every D.
   const filterOf = (fields: Filter<Revised>): Filter<D> => fields as unknown as Filter<D>;
 
@@ -65,7 +102,7 @@ export const createModify = <D extends Revised>(
         const document = await collection.findOne(filterOf({ _id: id, ...notDeleted }), options);
         if (document === null) return null;
         if ((document.outbox?.length ?? 0) > MOST_PENDING) {
-          await relief();
+          await relieve();
           continue;
         }
         if (options?.ensureUnwritten) await options.ensureUnwritten(document.outbox ?? []);
@@ -74,13 +111,13 @@ export const createModify = <D extends Revised>(
         const { update, events, guard, voids = [] } = change;
         const counted = withEvents<D>({ ...update, $inc: { ...update.$inc, revision: 1 } } as unknown as Update<D>, events);
         try {
-          const unchanged = { ...filterOf({ _id: id, revision: document.revision, ...notDeleted }), ...guard };
+          const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
           const before = await collection.findOneAndUpdate(unchanged, counted, { ...options, returnDocument: "before" });
           if (before !== null) return before;
         } finally {
           announce([id, ...voids]);
         }
       }
-      throw new StoreUnavailableError("the object changed too often to be updated");
+      throw changedTooOften();
     });
 };

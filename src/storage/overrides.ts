@@ -2,6 +2,7 @@ import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type OverrideDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
+import { createModify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -29,7 +30,7 @@ export interface OverridesRepository {
     newId: string,
     now: number,
     events: (overrideId: string) => readonly AuditEvent[],
-    options?: OperationOptions,
+    options?: ModifyOptions,
   ) => Promise<string>;
   /** Frees the identifier. False when it already was. */
   readonly delete: (override: LiveOverride, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
@@ -38,9 +39,17 @@ export interface OverridesRepository {
 /** Tag that changes with every override of a namespace. */
 export const overridesTag = (namespaceId: string): string => `overrides:${namespaceId}`;
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createOverridesRepository = (store: Store, announce: (ids: readonly string[]) => void): OverridesRepository => {
+/**
+ * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
+ * @param moveEvents see `createModify`.
+ */
+export const createOverridesRepository = (
+  store: Store,
+  announce: (ids: readonly string[]) => void,
+  moveEvents?: MoveEvents,
+): OverridesRepository => {
   const overrides = store.collection("overrides");
+  const modify = createModify(overrides, announce, moveEvents);
   const find: OverridesRepository["find"] = async (namespaceId, identifier, options) =>
     (await overrides.findOne({ workspaceId: WORKSPACE_ID, namespaceId, identifier, ...notDeleted }, options)) as LiveOverride | null;
   const list: OverridesRepository["list"] = async (namespaceId, page, options) =>
@@ -70,9 +79,15 @@ export const createOverridesRepository = (store: Store, announce: (ids: readonly
             },
           );
           if (current._id === newId) return newId;
-          const update = withEvents<OverrideDocument>({ $set: { limit, duration, updatedAt: now } }, events(current._id));
-          const result = await overrides.updateOne({ _id: current._id, ...notDeleted }, update, options);
-          if (result.matchedCount === 1) return current._id;
+          const replaced = await modify(
+            current._id,
+            ({ updatedAt = 0 }) => ({
+              update: { $set: { limit, duration, updatedAt: Math.max(updatedAt, now) } },
+              events: events(current._id),
+            }),
+            options,
+          );
+          if (replaced !== null) return current._id;
         }
       } finally {
         announce([overridesTag(namespaceId)]);

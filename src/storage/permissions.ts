@@ -2,7 +2,7 @@ import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type PermissionDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
-import { createModify, type Modify } from "./modify.ts";
+import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -43,8 +43,15 @@ export const slugKey = (slug: string): string => slug.toLowerCase();
 /** What of a permission is searched (permissions §1). */
 export const permissionSearch = ({ id, name, slug, description }: NewPermission): string => searchText(id, name, slug, description);
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createPermissionsRepository = (store: Store, announce: (ids: readonly string[]) => void): PermissionsRepository => {
+/**
+ * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
+ * @param moveEvents see `createModify`.
+ */
+export const createPermissionsRepository = (
+  store: Store,
+  announce: (ids: readonly string[]) => void,
+  moveEvents?: MoveEvents,
+): PermissionsRepository => {
   const permissions = store.collection("permissions");
 
   const findManyBySlug: PermissionsRepository["findManyBySlug"] = (slugs, options) =>
@@ -75,7 +82,7 @@ export const createPermissionsRepository = (store: Store, announce: (ids: readon
         async () => (await findManyBySlug([permission.slug], options))[0] ?? null,
         () => insert(permission, now, events, options),
       ),
-    modify: createModify(permissions, announce),
+    modify: createModify(permissions, announce, moveEvents),
     delete: async (permissionId, now, events, options) => {
       try {
         const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { slugKey: "", search: "" } } as const;

@@ -3,7 +3,7 @@ import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type RoleDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
-import { createModify, type Modify } from "./modify.ts";
+import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -43,7 +43,7 @@ export const roleSearch = ({ id, name, description }: Pick<NewRole, "id" | "name
 export const createRolesRepository = (
   store: Store,
   announce: (ids: readonly string[]) => void,
-  moveEvents?: () => Promise<void>,
+  moveEvents?: MoveEvents,
 ): RolesRepository => {
   const roles = store.collection("roles");
 

@@ -1,7 +1,8 @@
 import { notDeleted, withEvents } from "./audited.ts";
-import type { OperationOptions, Update } from "./collection.ts";
+import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type RootKeyDocument, WORKSPACE_ID } from "./documents.ts";
 import { hashTag } from "./keys.ts";
+import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -19,19 +20,20 @@ export interface RootKeysRepository {
   /** Notes when root keys were used last; touches nothing else of them, and never goes back. */
   readonly markUsed: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly insert: (rootKey: RootKeyDocument, options?: OperationOptions) => Promise<void>;
-  /** Lets a root key expire at `until`, unless it expires earlier already. Inclusive: at that moment, not after it. */
-  readonly shorten: (rootKeyId: string, until: number, inclusive: boolean, now: number) => Promise<void>;
-  /** False when it does not exist or is deleted. */
-  readonly update: (
-    rootKeyId: string,
-    update: Update<RootKeyDocument>,
-    events: readonly AuditEvent[],
-    options?: OperationOptions,
-  ) => Promise<boolean>;
+  /** Those of the hashes that a root key has. */
+  readonly findTakenHashes: (hashes: readonly string[], options?: OperationOptions) => Promise<ReadonlySet<string>>;
+  readonly modify: Modify<RootKeyDocument>;
 }
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createRootKeysRepository = (store: Store, announce: (ids: readonly string[]) => void): RootKeysRepository => {
+/**
+ * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
+ * @param moveEvents see `createModify`.
+ */
+export const createRootKeysRepository = (
+  store: Store,
+  announce: (ids: readonly string[]) => void,
+  moveEvents?: MoveEvents,
+): RootKeysRepository => {
   const rootKeys = store.collection("rootKeys");
   return {
     find: (rootKeyId, options) => rootKeys.findOne({ _id: rootKeyId, ...notDeleted }, options),
@@ -74,23 +76,10 @@ export const createRootKeysRepository = (store: Store, announce: (ids: readonly 
         if (rootKey.hash !== undefined) announce([hashTag(rootKey.hash)]);
       }
     },
-    shorten: async (rootKeyId, until, inclusive, now) => {
-      try {
-        // Whoever else shortened it meanwhile, or deleted it, meant it.
-        const later = { $or: [{ expires: { $exists: false } }, { expires: { $gt: until } }] };
-        const $set = { updatedAt: now, expires: until, ...(inclusive ? { expiresInclusive: true } : {}) };
-        await rootKeys.updateOne({ _id: rootKeyId, ...notDeleted, ...later }, { $set });
-      } finally {
-        announce([rootKeyId]);
-      }
+    findTakenHashes: async (hashes, options) => {
+      const taken = await rootKeys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
+      return new Set(taken.flatMap(({ hash }) => (hash === undefined ? [] : [hash])));
     },
-    update: async (rootKeyId, update, events, options) => {
-      try {
-        const result = await rootKeys.updateOne({ _id: rootKeyId, ...notDeleted }, withEvents(update, events), options);
-        return result.matchedCount === 1;
-      } finally {
-        announce([rootKeyId]);
-      }
-    },
+    modify: createModify(rootKeys, announce, moveEvents),
   };
 };

@@ -16,7 +16,7 @@ const SETTLED_AFTER_MS = 120_000;
 const LEASE_MS = 10_000;
 const RENEW_EVERY_MS = 3_000;
 /** So many times as long as a batch took nothing is done after it: the sweep takes a small share of the store's time. */
-const REST = 12;
+const REST = 20;
 const REST_MS = { least: 20, most: 1_000 } as const;
 /** More than so many deleted objects of one kind wait for the next round. */
 const AT_ONCE = 1_000;

@@ -42,6 +42,8 @@ export interface Events {
     readonly reason: string;
     readonly error: unknown;
   }) => void;
+  /** Calls were refused because too many are in work. */
+  readonly overloaded: (refused: number) => void;
   /** Whether `callEnded` writes anything at the configured level. */
   readonly tellsCalls: boolean;
   readonly callEnded: (facts: {
@@ -72,6 +74,7 @@ export const createEvents = (log: Log): Events => ({
   tlsReloaded: () => log.info("TLS certificate reloaded"),
   tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
   callFailed: ({ error, ...facts }) => log.error({ ...facts, err: error }, "call failed"),
+  overloaded: (refused) => log.warn({ refused }, "too many calls in flight"),
   tellsCalls: log.isLevelEnabled("debug"),
   callEnded: (facts) => log.debug(facts, "call ended"),
   crashed: (error) => log.fatal({ err: error }, "unhandled error"),

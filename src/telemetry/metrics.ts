@@ -1,4 +1,5 @@
 import type { Reason } from "../domain/errors.ts";
+import { type AnalyticsMetrics, createAnalyticsMetrics } from "./analyticsMetrics.ts";
 import { createCounter, createGauge, createHistogram } from "./series.ts";
 
 /** How a call ended: `ok`, or the reason of its error. */
@@ -8,15 +9,6 @@ export type CallOutcome = "ok" | Reason;
 export type RatelimitSource = "memory" | "store" | "store_down";
 
 export type StoreOutcome = "ok" | "duplicate_key" | "unavailable" | "error";
-
-/** Of the analytics store; `table` is that of the events. */
-export interface AnalyticsMetrics {
-  readonly written: (table: string, rows: number, milliseconds: number) => void;
-  readonly dropped: (table: string, rows: number) => void;
-  readonly buffered: (rows: number) => void;
-  readonly state: (up: boolean) => void;
-  readonly engineDied: () => void;
-}
 
 /**
  * What the service counts. Recorders are bound once to their labels and cost well under a microsecond each, so they may
@@ -32,6 +24,7 @@ export interface Metrics {
   readonly cache: (name: string) => (hit: boolean) => void;
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
   readonly storeState: (up: boolean) => void;
+  readonly callsInFlight: (count: number) => void;
   readonly analytics: AnalyticsMetrics;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
@@ -101,44 +94,11 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     BUCKETS,
   );
   const store = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
-  const analyticsEvents = createCounter({
-    name: "latchkey_analytics_events_total",
-    help: "Events by whether they were written or dropped.",
-    labels: ["table", "result"],
-  });
-  const analyticsInserts = createHistogram(
-    { name: "latchkey_analytics_insert_duration_seconds", help: "Duration of inserts of events.", labels: ["table"] },
-    BUCKETS,
-  );
-  const analyticsBuffered = createGauge({
-    name: "latchkey_analytics_buffered_events",
-    help: "Events that wait to be written.",
-    labels: [],
-  });
-  const analyticsUp = createGauge({
-    name: "latchkey_analytics_up",
-    help: "1 while the analytics store answers, 0 while it is away.",
-    labels: [],
-  });
-  const analyticsDeaths = createCounter({
-    name: "latchkey_analytics_engine_deaths_total",
-    help: "How often the embedded engine ended by itself.",
-    labels: [],
-  });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
-  const families = [
-    build,
-    callDuration,
-    verifications,
-    ratelimits,
-    caches,
-    storeDuration,
-    store,
-    swept,
-    sweepDue,
-    ...[analyticsEvents, analyticsInserts, analyticsBuffered, analyticsUp, analyticsDeaths],
-  ];
+  const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work.", labels: [] });
+  const families = [build, callDuration, inFlight, verifications, ratelimits, caches, storeDuration, store, swept, sweepDue];
+  const analytics = createAnalyticsMetrics(BUCKETS);
 
   build.bind(version)(1);
   const storeUp = store.bind(engine);
@@ -163,20 +123,12 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
       return (isHit) => (isHit ? hit : miss)();
     },
     storeOperation: (collection, operation, outcome, milliseconds) => storeOperations(collection)(operation)(outcome)(milliseconds / 1000),
+    callsInFlight: inFlight.bind(),
     storeState: (up) => storeUp(up ? 1 : 0),
-    analytics: {
-      written: (table, rows, milliseconds) => {
-        analyticsEvents.bind(table, "written")(rows);
-        analyticsInserts.bind(table)(milliseconds / 1000);
-      },
-      dropped: (table, rows) => analyticsEvents.bind(table, "dropped")(rows),
-      buffered: (rows) => analyticsBuffered.bind()(rows),
-      state: (up) => analyticsUp.bind()(up ? 1 : 0),
-      engineDied: () => analyticsDeaths.bind()(),
-    },
     swept: (kind, count) => swept.bind(kind)(count),
     sweepDue: (collection, count) => sweepDue.bind(collection)(count),
+    analytics: analytics.metrics,
     contentType: "text/plain; version=0.0.4; charset=utf-8",
-    render: async () => [...families.map((family) => family.render()), await processMetrics()].join("\n\n"),
+    render: async () => [...[...families, ...analytics.families].map((family) => family.render()), await processMetrics()].join("\n\n"),
   };
 };

@@ -1,10 +1,9 @@
-import type { StoredRatelimit } from "../storage/documents.ts";
+import type { LimitCheck } from "./ratelimitChecks.ts";
 
-/** A stored limit as it applies to one key, with the counter it counts on (verify §5). */
-export interface EffectiveLimit extends StoredRatelimit {
+/** A stored limit as it applies to one key, and its check with cost 1 (verify §5). */
+export interface EffectiveLimit extends LimitCheck {
   /** Counts for all keys of the identity together. */
   readonly ofIdentity: boolean;
-  readonly counterKey: string;
 }
 
 /** Name of a limit's counter. Limits of a key and inline limits count per key, those of an identity per identity. */

@@ -11,7 +11,7 @@ import { hashTag, type KeyChange, type KeysRepository } from "../storage/keys.ts
 import type { MigrationsRepository } from "../storage/migrations.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 
-const CAPACITY = 10_000;
+const MAX_BYTES = 4 * 1024 * 1024;
 /** Callers may send their migrationId always, so a flood of unknown keys comes here, too (verify §12). */
 const BELIEVED_FOR_MS = 1_000;
 
@@ -73,7 +73,7 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
   const algorithms = createCache<MigrationDocument["algorithm"] | undefined>({
     clock,
     invalidations,
-    capacity: CAPACITY,
+    maxBytes: MAX_BYTES,
     load: async (migrationId) => {
       const sentAt = clock.monotonic();
       const value = (await migrations.find(migrationId))?.algorithm;
@@ -85,7 +85,7 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
   const candidates = createCache<KeyDocument | null>({
     clock,
     invalidations,
-    capacity: CAPACITY,
+    maxBytes: MAX_BYTES,
     load: async (hashes) => {
       const sentAt = clock.monotonic();
       const [foreignHash = "", ownHash = ""] = hashes.split(" ");

@@ -8,8 +8,6 @@ import type { IdentitiesRepository } from "../storage/identities.ts";
 import type { PermissionsRepository } from "../storage/permissions.ts";
 import type { RolesRepository } from "../storage/roles.ts";
 
-const CAPACITY = 50_000;
-
 /** The objects that keys share, cached one by one: a cold key then costs one read. Null = does not exist, or deleted. */
 export interface ObjectCaches {
   readonly api: (id: string) => Cached<ApiDocument | null> | Promise<Cached<ApiDocument | null>>;
@@ -25,15 +23,17 @@ export interface ObjectCachesOptions {
   readonly identities: IdentitiesRepository;
   readonly roles: RolesRepository;
   readonly permissions: PermissionsRepository;
+  /** Of each of the four kinds. */
+  readonly maxBytes: number;
 }
 
 export const createObjectCaches = (options: ObjectCachesOptions): ObjectCaches => {
-  const { clock, invalidations, apis, identities, roles, permissions } = options;
+  const { clock, invalidations, apis, identities, roles, permissions, maxBytes } = options;
   const cacheOf = <D>(find: (id: string) => Promise<D | null>): Cache<D | null> =>
     createCache<D | null>({
       clock,
       invalidations,
-      capacity: CAPACITY,
+      maxBytes,
       load: async (id) => {
         const sentAt = clock.monotonic();
         return { value: await find(id), dependsOn: [id], sentAt };

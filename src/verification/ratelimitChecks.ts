@@ -18,20 +18,10 @@ export interface LimitCheck extends Check {
   readonly id: string;
   readonly name: string;
   readonly autoApply: boolean;
-  /** What every result of it shows alike; made by the first. */
+  /** What every result of it shows alike; made by the second. */
   shown: FixedPart | undefined;
+  answered: boolean;
 }
-
-const storedCheck = (stored: EffectiveLimit, cost: number, limit: number, duration: number, subject: () => string): LimitCheck => ({
-  id: stored.id,
-  name: stored.name,
-  autoApply: stored.autoApply,
-  key: duration === stored.duration ? stored.counterKey : subject(),
-  limit,
-  duration,
-  cost,
-  shown: undefined,
-});
 
 const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): ServiceError => {
   const owner = identity ? `the identity ${identity.id} (external id ${identity.externalId})` : "no identity";
@@ -52,24 +42,28 @@ const requestedCheck = (entry: VerificationEntry, { name, cost, limit, duration 
       duration,
       cost,
       shown: undefined,
+      answered: false,
     };
   }
-  const stored = entry.limits.get(name);
+  const stored = entry.limits.find((candidate) => candidate.name === name);
   if (stored === undefined) throw unknownLimit(name, entry);
+  const { id, autoApply, ofIdentity } = stored;
   const usedDuration = duration ?? stored.duration;
-  const scope = stored.ofIdentity ? "identity" : "key";
-  const subjectId = stored.ofIdentity ? (entry.identity?.id ?? "") : entry.keyId;
-  return storedCheck(stored, cost, limit ?? stored.limit, usedDuration, () => limitCounterKey(scope, subjectId, usedDuration, name));
+  const key = ofIdentity
+    ? limitCounterKey("identity", entry.identity?.id ?? "", usedDuration, name)
+    : limitCounterKey("key", entry.keyId, usedDuration, name);
+  return { id, name, autoApply, key, limit: limit ?? stored.limit, duration: usedDuration, cost, shown: undefined, answered: false };
 };
 
 const byName = (a: LimitCheck, b: LimitCheck): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
 /** The limits that apply to every verification of a key, with cost 1, by name. */
-export const autoAppliedChecks = (limits: Iterable<EffectiveLimit>): readonly LimitCheck[] =>
-  [...limits]
+export const autoAppliedChecks = (limits: readonly EffectiveLimit[]): readonly LimitCheck[] =>
+  // A filtered array has room for more; thousands of them are cached.
+  limits
     .filter((limit) => limit.autoApply)
-    .map((limit) => storedCheck(limit, 1, limit.limit, limit.duration, () => limit.counterKey))
-    .sort(byName);
+    .sort(byName)
+    .slice();
 
 /**
  * The limits of one call, by name (verify §5): the auto-applied ones, and those that the request names, of which a

@@ -1,11 +1,12 @@
 import { type Cached, createCache, MAX_AGE_MS } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
+import { memorySize } from "../cache/memorySize.ts";
 import type { Clock } from "../domain/clock.ts";
 import { hashTag, type KeysRepository } from "../storage/keys.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
+import { createSharedGrants } from "./sharedGrants.ts";
 import { buildVerificationEntry, type VerificationEntry } from "./verificationEntry.ts";
 
-const CAPACITY = 200_000;
 /** How long "unknown key" is believed: it bounds what a flood of unknown keys costs the store (verify §12). */
 const UNKNOWN_MAX_AGE_MS = 1_000;
 
@@ -13,6 +14,7 @@ export interface VerificationCache {
   /** By the key's hash; null when there is no live key with it. Rejects with `StoreUnavailableError`. */
   readonly get: (hash: string) => Cached<VerificationEntry | null> | Promise<Cached<VerificationEntry | null>>;
   readonly size: () => number;
+  readonly bytes: () => number;
 }
 
 export interface VerificationCacheOptions {
@@ -20,6 +22,7 @@ export interface VerificationCacheOptions {
   readonly invalidations: Invalidations;
   readonly keys: KeysRepository;
   readonly objects: ObjectCaches;
+  readonly maxBytes: number;
   readonly onAccess?: (hit: boolean) => void;
 }
 
@@ -27,11 +30,20 @@ export interface VerificationCacheOptions {
  * Flattened entries by key hash (DESIGN §4). An entry depends on every object it was built from, is as old as the
  * oldest read behind it, and is void as soon as one of them changes.
  */
-export const createVerificationCache = ({ clock, invalidations, keys, objects, onAccess }: VerificationCacheOptions): VerificationCache =>
-  createCache<VerificationEntry | null>({
+export const createVerificationCache = ({
+  clock,
+  invalidations,
+  keys,
+  objects,
+  maxBytes,
+  onAccess,
+}: VerificationCacheOptions): VerificationCache => {
+  const grants = createSharedGrants();
+  return createCache<VerificationEntry | null>({
     clock,
     invalidations,
-    capacity: CAPACITY,
+    maxBytes,
+    sizeOf: (entry) => (entry === null ? 0 : memorySize({ ...entry, permissions: undefined }) + grants.shareOf(entry.permissions)),
     ...(onAccess ? { onAccess } : {}),
     load: async (hash) => {
       const sentAt = clock.monotonic();
@@ -52,15 +64,20 @@ export const createVerificationCache = ({ clock, invalidations, keys, objects, o
       const parts = [api, ...(identity ? [identity] : []), ...roles, ...permissions];
       // Not one call of Math.min: a key may have more parts than a call may have arguments.
       const oldest = parts.reduce((earliest, part) => Math.min(earliest, part.expiresAt - MAX_AGE_MS), sentAt);
-      const dependsOn = [hashTag(hash), key._id, ...parts.flatMap((part) => part.dependsOn)];
+      // Exactly as long as needed: one is kept for every cached key.
+      const dependsOn = [hashTag(hash), key._id, ...parts.flatMap((part) => part.dependsOn)].slice();
       if (api.value === null) return { value: null, dependsOn, sentAt: oldest };
-      const entry = buildVerificationEntry({
-        api: api.value,
-        key,
-        identity: identity?.value ?? null,
-        roles: liveRoles,
-        permissions: permissions.flatMap((permission) => permission.value ?? []),
-      });
+      const entry = buildVerificationEntry(
+        {
+          api: api.value,
+          key,
+          identity: identity?.value ?? null,
+          roles: liveRoles,
+          permissions: permissions.flatMap((permission) => permission.value ?? []),
+        },
+        grants.of,
+      );
       return { value: entry, dependsOn, sentAt: oldest };
     },
   });
+};

@@ -2,7 +2,15 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { FixedPart } from "../domain/fixedPart.ts";
 import { compileIpAllowlist, type IpAllowlist } from "../domain/ipAllowlist.ts";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
-import type { ApiDocument, IdentityDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../storage/documents.ts";
+import type {
+  ApiDocument,
+  IdentityDocument,
+  KeyDocument,
+  PermissionDocument,
+  RoleDocument,
+  StoredRatelimit,
+  StoredRefill,
+} from "../storage/documents.ts";
 import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import { autoAppliedChecks, type LimitCheck } from "./ratelimitChecks.ts";
 
@@ -30,12 +38,13 @@ export interface VerificationEntry {
         readonly ratelimits: readonly EffectiveLimit[];
       }
     | undefined;
-  /** Effective stored limits by name: the key's, and those of the identity whose name no key limit has. */
-  readonly limits: ReadonlyMap<string, EffectiveLimit>;
+  /** Effective stored limits, each name once: the key's, and those of the identity whose name no key limit has. */
+  readonly limits: readonly EffectiveLimit[];
   /** Checked on every verification, by name. */
   readonly autoApplied: readonly LimitCheck[];
-  /** What every answer about the key shows alike; made by the first. */
+  /** What every answer about the key shows alike; made by the second, for many keys are never asked about again. */
   shown: FixedPart | undefined;
+  answered: boolean;
   /** The balance that this node saw last; undefined = unlimited. Only the store decides a spend. */
   balance: number | undefined;
   readonly refill: StoredRefill | undefined;
@@ -58,40 +67,58 @@ export interface EntryParts {
   readonly permissions: readonly PermissionDocument[];
 }
 
-export const buildVerificationEntry = ({ api, key, identity, roles, permissions }: EntryParts): VerificationEntry => {
-  const limits = new Map<string, EffectiveLimit>();
-  for (const limit of key.ratelimits) {
-    limits.set(limit.name, { ...limit, ofIdentity: false, counterKey: limitCounterKey("key", key._id, limit.duration, limit.name) });
-  }
-  const shared: EffectiveLimit[] = [];
-  for (const limit of identity?.ratelimits ?? []) {
-    if (limits.has(limit.name)) continue;
-    const effective = {
-      ...limit,
-      ofIdentity: true,
-      counterKey: limitCounterKey("identity", identity?._id ?? "", limit.duration, limit.name),
-    };
-    shared.push(effective);
-    limits.set(limit.name, effective);
-  }
+/** Most keys have none of them; they share the empty lists. */
+const NO_LIMITS: readonly EffectiveLimit[] = [];
+const NO_ROLES: readonly string[] = [];
+
+const effectiveLimit = (
+  { id, name, limit, duration, autoApply }: StoredRatelimit,
+  scope: "key" | "identity",
+  subjectId: string,
+): EffectiveLimit => ({
+  id,
+  name,
+  autoApply,
+  key: limitCounterKey(scope, subjectId, duration, name),
+  limit,
+  duration,
+  cost: 1,
+  shown: undefined,
+  answered: false,
+  ofIdentity: scope === "identity",
+});
+
+/** @param grant makes of the slugs of permissions what queries ask; keys with the same ones may share it. */
+export const buildVerificationEntry = (
+  { api, key, identity, roles, permissions }: EntryParts,
+  grant: (slugs: readonly string[]) => GrantedPermissions = grantPermissions,
+): VerificationEntry => {
+  const own = key.ratelimits.map((limit) => effectiveLimit(limit, "key", key._id));
+  const shared =
+    identity?.ratelimits
+      .filter(({ name }) => own.every((limit) => limit.name !== name))
+      .map((limit) => effectiveLimit(limit, "identity", identity._id)) ?? NO_LIMITS;
+  const limits = own.length + shared.length === 0 ? NO_LIMITS : [...own, ...shared];
+  const autoApplied = autoAppliedChecks(limits);
   return {
     keyId: key._id,
-    apiId: key.apiId,
+    apiId: api._id,
     enabled: key.enabled,
     ipAllowlist: api.ipAllowlist && compileIpAllowlist(api.ipAllowlist),
     expires: key.expires,
     expiredFrom: key.expires === undefined || key.expiresInclusive ? key.expires : key.expires + 1,
     name: key.name,
     meta: readMeta(key.meta),
-    permissions: grantPermissions(permissions.map((permission) => permission.slug)),
-    roles: roles.map((role) => role.name).sort(),
+    permissions: grant(permissions.map((permission) => permission.slug)),
+    roles: roles.length === 0 ? NO_ROLES : roles.map((role) => role.name).sort(),
     identity:
       identity?.externalId === undefined
         ? undefined
         : { id: identity._id, externalId: identity.externalId, meta: readMeta(identity.meta), ratelimits: shared },
     limits,
-    autoApplied: autoAppliedChecks(limits.values()),
+    autoApplied: autoApplied.length === 0 ? NO_LIMITS : autoApplied,
     shown: undefined,
+    answered: false,
     balance: key.remaining,
     refill: key.refill,
     refilledAt: key.refilledAt,

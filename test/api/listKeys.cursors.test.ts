@@ -13,11 +13,13 @@ interface List {
     readonly create: () => Promise<unknown>;
     readonly remove: (id: string) => Promise<unknown>;
   }>;
+  /** The list is everybody's: each walk takes away what it made. */
+  readonly shared?: true;
 }
 
 const idOf = (item: object): string => {
-  const { id, keyId } = item as { id?: string; keyId?: string };
-  return keyId ?? id ?? "";
+  const { id, keyId, overrideId } = item as { id?: string; keyId?: string; overrideId?: string };
+  return keyId ?? overrideId ?? id ?? "";
 };
 
 const lists: readonly List[] = [
@@ -80,6 +82,32 @@ const lists: readonly List[] = [
       };
     },
   },
+  {
+    procedure: "ratelimit.listOverrides",
+    open: async (run) => {
+      const namespace = run.unique("namespace");
+      const limit = { namespace, limit: 1, duration: 60_000 };
+      await run.data("ratelimit.limit", { ...limit, identifier: "anyone" });
+      const identifiers = new Map<unknown, string>();
+      return {
+        body: { namespace },
+        create: async () => {
+          const identifier = run.unique("user");
+          identifiers.set((await run.data("ratelimit.setOverride", { ...limit, identifier })).overrideId, identifier);
+        },
+        remove: (id) => run.data("ratelimit.deleteOverride", { namespace, identifier: identifiers.get(id) }),
+      };
+    },
+  },
+  {
+    procedure: "rootKeys.listKeys",
+    shared: true,
+    open: async (run) => ({
+      body: {},
+      create: () => run.data("rootKeys.createKey", { permissions: ["api.*.read_api"] }),
+      remove: (keyId) => run.data("rootKeys.deleteKey", { keyId }),
+    }),
+  },
 ];
 
 /** What happens between two pages: so many are made, and those at these places (of all that live) are removed. */
@@ -89,7 +117,7 @@ everywhere(
   (run) => {
     test.each(lists)(
       "[protocol §10] $procedure (row %$): what exists throughout appears exactly once while others come and go",
-      async ({ procedure, open }) => {
+      async ({ procedure, open, shared }) => {
         await fc.assert(
           fc.asyncProperty(
             fc.nat(12),
@@ -102,9 +130,12 @@ everywhere(
                 expect(answer.status).toBe(200);
                 return { ids: (answer.body.data as object[]).map(idOf), pagination: answer.body.pagination };
               };
+              const others = (await page({ limit: 100 })).ids;
+              expect(shared ?? others.length === 0).toBe(true);
               for (let i = 0; i < initially; i++) await create();
-              const before = (await page({})).ids;
-              expect(before).toHaveLength(initially);
+              const before = (await page({ limit: 100 })).ids;
+              expect(before).toHaveLength(others.length + initially);
+              const live = async () => (await page({ limit: 100 })).ids.filter((id) => !others.includes(id));
               const removed = new Set<string>();
               const seen: string[] = [];
               const waiting = [...steps];
@@ -118,16 +149,17 @@ everywhere(
                 const next = waiting.shift();
                 if (cursor === undefined || next === undefined) continue;
                 for (let i = 0; i < next.made; i++) await create();
-                const live = (await page({ limit: 100 })).ids;
+                const present = await live();
                 // The row that a cursor names goes, too, every now and then.
-                const places = next.sibling ? [live.indexOf(cursor), ...next.removed] : next.removed;
-                for (const id of new Set(places.flatMap((place) => live[place] ?? []))) {
+                const places = next.sibling ? [present.indexOf(cursor), ...next.removed] : next.removed;
+                for (const id of new Set(places.flatMap((place) => present[place] ?? []))) {
                   await remove(id);
                   removed.add(id);
                 }
               }
               expect(seen).toEqual([...new Set(seen)].sort());
               expect(before.filter((id) => !removed.has(id)).filter((id) => !seen.includes(id))).toEqual([]);
+              if (shared) for (const id of await live()) await remove(id);
             },
           ),
           { numRuns: 12 },

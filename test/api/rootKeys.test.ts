@@ -209,7 +209,7 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     const feed = createChangesFeed({ clock, invalidations, changes: createChangesRepository(store) });
     feeds.push(feed);
     const rootKeys = createRootKeysRepository(store, feed.announce);
-    const { authenticate } = createAuthenticator({ clock, invalidations, rootKeys });
+    const { authenticate } = createAuthenticator({ clock, invalidations, rootKeys, maxBytes: 1_000_000 });
 
     const source = systemSource(clock);
     const { rootKeyId, key } = await createRootKey(rootKeys, { permissions: ["api.*.read_api"] }, source);

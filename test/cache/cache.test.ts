@@ -16,11 +16,11 @@ beforeEach(() => {
   loads = [];
 });
 
-const cacheOf = (capacity = 10): Cache<string> =>
+const cacheOf = (maxBytes = 1_000_000): Cache<string> =>
   createCache({
     clock,
     invalidations,
-    capacity,
+    maxBytes,
     load: () => {
       const load = Promise.withResolvers<Loaded<string>>();
       loads.push(load);
@@ -65,17 +65,58 @@ describe("loading", () => {
     expect(kept(cache)).toBe("a");
   });
 
-  test("beyond the capacity the oldest value goes", async () => {
-    const cache = cacheOf(2);
-    for (const key of ["a", "b", "c"]) {
-      const asked = cache.get(key);
-      loads.at(-1)?.resolve(loaded(key));
-      await asked;
-    }
+  const load = async (cache: Cache<string>, key: string, value = key): Promise<void> => {
+    const asked = cache.get(key);
+    loads.at(-1)?.resolve(loaded(value));
+    await asked;
+  };
+  /** Of one entry like those below. */
+  const entryBytes = async (): Promise<number> => {
+    const cache = cacheOf();
+    await load(cache, "a");
+    return cache.bytes();
+  };
+
+  test("beyond its bytes the oldest value goes", async () => {
+    const cache = cacheOf(2 * (await entryBytes()));
+    for (const key of ["a", "b", "c"]) await load(cache, key);
     expect(cache.size()).toBe(2);
     expect(kept(cache, "b")).toBe("b");
     expect(kept(cache, "a")).toBeUndefined();
     loads.at(-1)?.resolve(loaded("a"));
+  });
+
+  test("[verify §12] what is in use stays while a flood of keys that nobody asks for again passes through", async () => {
+    const cache = cacheOf(10 * (await entryBytes()));
+    await load(cache, "a");
+    for (let i = 0; i < 1_000; i++) {
+      await load(cache, `${i % 10}`);
+      expect(kept(cache, "a")).toBe("a");
+    }
+    expect(cache.bytes()).toBeLessThanOrEqual(10 * (await entryBytes()));
+  });
+
+  test("a large value pushes out as many as it needs, and one larger than the cache none", async () => {
+    const bytes = await entryBytes();
+    const cache = cacheOf(10 * bytes);
+    for (const key of "abcdefghij") await load(cache, key);
+    await load(cache, "x", "x".repeat(5 * bytes));
+    expect(cache.size()).toBeLessThan(6);
+    expect(cache.bytes()).toBeLessThanOrEqual(10 * bytes);
+    const before = cache.size();
+    await load(cache, "y", "y".repeat(10 * bytes));
+    expect(cache.size()).toBe(before);
+    expect(kept(cache, "x")).toHaveLength(5 * bytes);
+  });
+
+  test("the bytes of what was replaced or has expired are given back", async () => {
+    const bytes = await entryBytes();
+    const cache = cacheOf();
+    for (let i = 0; i < 5; i++) {
+      await load(cache, "a");
+      expect(cache.bytes()).toBe(bytes);
+      clock.advance(30_000);
+    }
   });
 });
 
@@ -239,7 +280,7 @@ describe("in any interleaving", () => {
         const cache = createCache<number>({
           clock: systemClock,
           invalidations: changes,
-          capacity: 10,
+          maxBytes: 1_000_000,
           load: async (key) => {
             const sentAt = systemClock.monotonic();
             await delay();

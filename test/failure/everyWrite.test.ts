@@ -113,7 +113,7 @@ const prepare = async ({ call }: Node, procedure: string): Promise<Objects> => {
 };
 
 /** MongoDB's half is a sample: what is proved here is a matter of the order of writes, which is the same. */
-const sample = ["apis.deleteApi", "keys.createKey", "keys.migrateKeys", "keys.rerollKey", "permissions.setRolePermissions"];
+const sample = ["apis.deleteApi", "keys.createKey", "keys.rerollKey", "permissions.setRolePermissions"];
 
 describe.each(engines)("a process that dies after any of its writes, on $name", (engine) => {
   afterAll(() => engine.close());

@@ -41,8 +41,9 @@ describe.each(engines)("on $name", (engine) => {
       identities: createIdentitiesRepository(store, announce),
       roles: createRolesRepository(store, announce),
       permissions: createPermissionsRepository(store, announce),
+      maxBytes: 1_000_000,
     });
-    return { keys, announce, cache: createVerificationCache({ clock, invalidations, keys, objects }) };
+    return { keys, announce, cache: createVerificationCache({ clock, invalidations, keys, objects, maxBytes: 1_000_000 }) };
   };
 
   beforeEach(async () => {
@@ -158,7 +159,7 @@ describe.each(engines)("on $name", (engine) => {
         "a deleted identity, whose limits go with it",
         () => store.collection("identities").updateOne({ _id: "id_1" }, { $set: { deletedAt: 1 } }),
         ["id_1"],
-        (entry) => [entry?.identity, entry?.limits.size],
+        (entry) => [entry?.identity, entry?.limits.length],
         [undefined, 0],
       ],
       [

@@ -19,6 +19,6 @@ export const decryptKey = async ({ keys, keyRing }: DecryptKeyDeps, key: KeyDocu
   if (key.encrypted === undefined) throw new Error(`the key ${key._id} is not recoverable`);
   const plaintext = keyRing.decrypt(key.encrypted, key._id);
   const event = auditEvent(auditSource(call), "key.decrypt", `Decrypted key ${key._id}`, resource("key", key._id, key.name));
-  if (!(await keys.recordEvents(key._id, [event], call))) throw keyNotFound(key._id);
+  if (!(await keys.recordEvents(key, [event], call))) throw keyNotFound(key._id);
   return plaintext;
 };

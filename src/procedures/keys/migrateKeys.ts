@@ -12,12 +12,16 @@ import { newDocument } from "../../storage/audited.ts";
 import type { ApiDocument, KeyDocument } from "../../storage/documents.ts";
 import { DuplicateKeyError } from "../../storage/errors.ts";
 import type { MigrationsRepository } from "../../storage/migrations.ts";
+import type { RootKeysRepository } from "../../storage/rootKeys.ts";
 import { findApi } from "../apis/findApi.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call, Procedure } from "../call.ts";
 import type { CreateKeyDeps } from "./createKey.ts";
 import { type ImportReferences, importReferences } from "./importReferences.ts";
 import { permissionEvents, roleEvents, storeCredits, storeMeta, storeRatelimits } from "./keyConfiguration.ts";
+
+/** Owner of a hash that no key can have. */
+const A_ROOT_KEY = "a root key";
 
 /** Keys of one read or write of the store: enough to be fast, few enough to end well within an operation's time. */
 const CHUNK = 500;
@@ -28,6 +32,7 @@ const INSERT_ATTEMPTS = 100;
 
 export interface MigrateKeysDeps extends CreateKeyDeps {
   readonly migrations: MigrationsRepository;
+  readonly rootKeys: RootKeysRepository;
 }
 
 /** An item of the request, and the id of the key that it becomes. */
@@ -104,7 +109,7 @@ const insertChunk = async ({ keys }: MigrateKeysDeps, documents: readonly KeyDoc
   return stored;
 };
 
-/** Imports hashes of keys that another system issued (keys §7). A hash that a key already has goes to `failed`. */
+/** Imports hashes of keys that another system issued (keys §7). A hash that a key or root key already has goes to `failed`. */
 export const migrateKeys =
   (deps: MigrateKeysDeps): Procedure<typeof MigrateKeysRequestSchema, typeof MigrateKeysResponseSchema> =>
   async ({ apiId, migrationId, keys: items }, call) => {
@@ -118,6 +123,8 @@ export const migrateKeys =
     for (const chunk of chunks(items, CHUNK)) {
       const hashes = chunk.map(({ hash }) => hash);
       for (const [hash, keyId] of await deps.keys.findTakenHashes(hashes, call)) owners.set(hash, keyId);
+      // One text is never both: whoever verifies keys could otherwise be handed a root key.
+      for (const hash of await deps.rootKeys.findTakenHashes(hashes, call)) owners.set(hash, A_ROOT_KEY);
     }
     // What an earlier run of this call imported is its own; of a repeated hash the first item is.
     const fresh = items

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { IdentitySchema } from "../../../gen/latchkey/v2/common_pb.ts";
 import { VerificationCode, type VerifiedRatelimitSchema, type VerifyKeyDataSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import { createFixedPart, type FixedPart, withFixedPart } from "../../domain/fixedPart.ts";
+import { createFixedPart, withFixedPart } from "../../domain/fixedPart.ts";
 import type { CheckResult } from "../../ratelimit/limiter.ts";
 import type { LimitCheck } from "../../verification/ratelimitChecks.ts";
 import type { VerificationEntry } from "../../verification/verificationEntry.ts";
@@ -25,45 +25,43 @@ const showIdentity = ({
 /** What of a checked limit depends on the call. */
 const CHECK_VARYING = ["exceeded", "remaining", "reset"] as const;
 
-const showStoredCheck = ({ id, name, limit, duration, autoApply }: LimitCheck): FixedPart =>
-  createFixedPart<MessageInitShape<typeof VerifiedRatelimitSchema>>(
-    { id, name, limit: BigInt(limit), duration: BigInt(duration), autoApply },
-    CHECK_VARYING,
-  );
+type ShownCheck = MessageInitShape<typeof VerifiedRatelimitSchema>;
+
+const fixedCheckFields = ({ id, name, limit, duration, autoApply }: LimitCheck): ShownCheck => ({
+  id,
+  name,
+  limit: BigInt(limit),
+  duration: BigInt(duration),
+  autoApply,
+});
 
 /** The limits that were checked, in their order (verify §5). */
-export const showChecks = (
-  checks: readonly LimitCheck[],
-  results: readonly CheckResult[],
-): MessageInitShape<typeof VerifiedRatelimitSchema>[] =>
+export const showChecks = (checks: readonly LimitCheck[], results: readonly CheckResult[]): ShownCheck[] =>
   checks.map((check, i) => {
     const { passed, remaining, reset } = results[i] as CheckResult;
-    check.shown ??= showStoredCheck(check);
-    return withFixedPart<MessageInitShape<typeof VerifiedRatelimitSchema>>(check.shown, {
-      exceeded: !passed,
-      remaining: BigInt(remaining),
-      reset: BigInt(reset),
-    });
+    const varying: ShownCheck = { exceeded: !passed, remaining: BigInt(remaining), reset: BigInt(reset) };
+    if (!check.answered) {
+      check.answered = true;
+      return Object.assign(fixedCheckFields(check), varying);
+    }
+    check.shown ??= createFixedPart(check, fixedCheckFields, CHECK_VARYING);
+    return withFixedPart(check.shown, varying);
   });
 
 /** What of an answer depends on the call. */
 const VARYING = ["valid", "code", "credits", "ratelimits"] as const;
 
-const showEntry = (entry: VerificationEntry): FixedPart =>
-  createFixedPart<MessageInitShape<typeof VerifyKeyDataSchema>>(
-    {
-      keyId: entry.keyId,
-      keyspaceId: entry.apiId,
-      enabled: entry.enabled,
-      ...(entry.name === undefined ? {} : { name: entry.name }),
-      ...(entry.meta === undefined ? {} : { meta: entry.meta }),
-      ...(entry.expires === undefined ? {} : { expires: BigInt(entry.expires) }),
-      permissions: entry.permissions.slugs as string[],
-      roles: entry.roles as string[],
-      ...(entry.identity === undefined ? {} : { identity: showIdentity(entry.identity) }),
-    },
-    VARYING,
-  );
+const fixedFields = (entry: VerificationEntry): Data => ({
+  keyId: entry.keyId,
+  keyspaceId: entry.apiId,
+  enabled: entry.enabled,
+  ...(entry.name === undefined ? {} : { name: entry.name }),
+  ...(entry.meta === undefined ? {} : { meta: entry.meta }),
+  ...(entry.expires === undefined ? {} : { expires: BigInt(entry.expires) }),
+  permissions: entry.permissions.slugs as string[],
+  roles: entry.roles as string[],
+  ...(entry.identity === undefined ? {} : { identity: showIdentity(entry.identity) }),
+});
 
 /** The answer for a key that was found, whatever the outcome (verify §3). */
 export const showVerification = (
@@ -72,11 +70,16 @@ export const showVerification = (
   balance: number | undefined,
   ratelimits: Data["ratelimits"],
 ): Data => {
-  entry.shown ??= showEntry(entry);
-  return withFixedPart<MessageInitShape<typeof VerifyKeyDataSchema>>(entry.shown, {
+  const varying: Data = {
     valid: code === VerificationCode.VALID,
     code,
     ...(balance === undefined ? {} : { credits: BigInt(balance) }),
     ...(ratelimits === undefined ? {} : { ratelimits }),
-  });
+  };
+  if (!entry.answered) {
+    entry.answered = true;
+    return Object.assign(fixedFields(entry), varying);
+  }
+  entry.shown ??= createFixedPart(entry, fixedFields, VARYING);
+  return withFixedPart(entry.shown, varying);
 };

@@ -13,7 +13,8 @@ export const findPermission = async (
   permission: string,
   options: OperationOptions,
 ): Promise<PermissionDocument> => {
-  const [found] = [...(await permissions.findMany([permission], options)), ...(await permissions.findManyBySlug([permission], options))];
+  const byId = permission.startsWith("perm_") ? await permissions.findMany([permission], options) : [];
+  const [found] = byId.length > 0 ? byId : await permissions.findManyBySlug([permission], options);
   if (!found) throw permissionNotFound(permission);
   return found;
 };
@@ -22,7 +23,8 @@ export const roleNotFound = (role: string): ServiceError => new ServiceError("ro
 
 /** The role of this id, else of this name in any letter case: the id wins. 404 `role_not_found`. */
 export const findRole = async (roles: RolesRepository, role: string, options: OperationOptions): Promise<RoleDocument> => {
-  const [found] = [...(await roles.findMany([role], options)), ...(await roles.findManyByName([role], options))];
+  const byId = role.startsWith("role_") ? await roles.findMany([role], options) : [];
+  const [found] = byId.length > 0 ? byId : await roles.findManyByName([role], options);
   if (!found) throw roleNotFound(role);
   return found;
 };

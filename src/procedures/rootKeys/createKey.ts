@@ -3,25 +3,26 @@ import type {
   RootKeysServiceCreateKeyResponseSchema,
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { invalidInput } from "../../domain/errors.ts";
+import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
+import type { Violation } from "../../domain/errors.ts";
 import { createRootKey, readPermissions } from "../../rootKeys/rootKeys.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
-import { requireContained, requireNoLaterExpiry } from "./containment.ts";
 import type { RootKeysDeps } from "./findRootKey.ts";
+
+const expiryHasPassed: Violation = {
+  location: "body.expires",
+  message: "the expiry must lie in the future",
+  fix: "Send a later time in Unix milliseconds.",
+};
 
 /** Makes a root key and returns its secret, this once; it holds no more than its maker (rootkeys §2). */
 export const createKey =
   ({ rootKeys }: RootKeysDeps): Procedure<typeof RootKeysServiceCreateKeyRequestSchema, typeof RootKeysServiceCreateKeyResponseSchema> =>
   async (request, call) => {
-    const permissions = readPermissions(request.permissions);
     const expires = request.expires?.kind.case === "value" ? Number(request.expires.kind.value) : undefined;
-    if (expires !== undefined && expires <= call.receivedAt) {
-      const message = "the expiry must lie in the future";
-      throw invalidInput(`body.expires: ${message}.`, [
-        { location: "body.expires", message, fix: "Send a later time in Unix milliseconds." },
-      ]);
-    }
+    const past = expires !== undefined && expires <= call.receivedAt;
+    const permissions = readPermissions(request.permissions, past ? [expiryHasPassed] : []);
     requirePermissions(call.caller, ["root_key.create_root_key", "*"]);
     requireContained(call.caller, permissions);
     requireNoLaterExpiry(call.caller, expires);
@@ -29,6 +30,6 @@ export const createKey =
     const answer = { data: { keyId: fresh.rootKeyId, key: fresh.secret.key.reveal() } };
     await call.begin({ collection: "rootKeys", id: fresh.rootKeyId }, answer);
     const wanted = { name: request.name, permissions, expires };
-    await createRootKey(rootKeys, wanted, auditSource(call), fresh, (events) => call.mark(events));
+    await createRootKey(rootKeys, wanted, auditSource(call), fresh, { signal: call.signal, mark: (events) => call.mark(events) });
     return answer;
   };

@@ -4,15 +4,30 @@ import type {
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
 import { newDocument } from "../../storage/audited.ts";
 import type { RootKeyDocument } from "../../storage/documents.ts";
+import type { Change } from "../../storage/modify.ts";
 import { auditSource } from "../auditSource.ts";
 import { isOwnWrite, type Procedure } from "../call.ts";
-import { requireContained, requireNoLaterExpiry } from "./containment.ts";
 import { findRootKey, type RootKeysDeps } from "./findRootKey.ts";
 
 /** The latest time that an expiry can name, Unix ms (rootkeys §2). */
 const LATEST_EXPIRY = 4_102_444_800_000;
+
+/** Lets a root key expire at `until`, unless it expires earlier already. Inclusive: at that moment, not after it. */
+const runOut =
+  (until: number, inclusive: boolean, now: number) =>
+  ({
+    expires = Number.POSITIVE_INFINITY,
+    expiresInclusive = false,
+    updatedAt = 0,
+  }: RootKeyDocument): Change<RootKeyDocument> | undefined => {
+    // Whoever else shortened it meanwhile meant it.
+    if (expires < until || (expires === until && (expiresInclusive || !inclusive))) return undefined;
+    const $set = { updatedAt: Math.max(updatedAt, now), expires: until, ...(inclusive ? { expiresInclusive: true } : {}) };
+    return { update: { $set }, events: [] };
+  };
 
 /** Makes a new secret with the same powers, and lets the old one run out (rootkeys §2). */
 export const rerollKey =
@@ -57,7 +72,7 @@ export const rerollKey =
     } catch (error) {
       if (!isOwnWrite(error, call)) throw error;
     }
-    // Not under the call's deadline: the new one exists, and the old one has to run out.
-    if (delay !== undefined) await deps.rootKeys.shorten(keyId, Math.min(now + delay, LATEST_EXPIRY), delay === 0, now);
+    // Not under the call's deadline: the new one exists, and the old one has to run out, unless it is deleted by now.
+    if (delay !== undefined) await deps.rootKeys.modify(keyId, runOut(Math.min(now + delay, LATEST_EXPIRY), delay === 0, now), {});
     return { data: { keyId: newId, key: key.reveal() } };
   };

@@ -118,7 +118,8 @@ const messageWriter = (desc: DescMessage): WriteField => {
     const { fixed, varying } = halvesFor(part.varying);
     if (part.binary === undefined) {
       const own = new BinaryWriter();
-      for (const { write } of fixed) write(own, part.fields);
+      const fields = part.fields();
+      for (const { write } of fixed) write(own, fields);
       part.binary = own.finish();
     }
     writer.raw(part.binary);

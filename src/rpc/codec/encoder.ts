@@ -124,7 +124,7 @@ const encodeObject = ({ fields }: ObjectShape): Encode => {
 
   const encodeWithFixed = (part: FixedPart, init: Init): string => {
     const { fixed, varying } = halvesFor(part.varying);
-    part.json ??= append("", fixed, part.fields);
+    part.json ??= append("", fixed, part.fields());
     return `{${append(part.json, varying, init)}}`;
   };
 

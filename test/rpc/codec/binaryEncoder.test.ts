@@ -36,7 +36,7 @@ describe("a message with a fixed part", () => {
   const fixed: Data = { keyId: "key_1", enabled: true, permissions: ["b", "a"], identity: { id: "id_1", externalId: "x" } };
   const varying: Data = { valid: true, code: 1, credits: 7n };
   const whole = { meta: { requestId: "req_1" }, data: { ...fixed, ...varying } as Data };
-  const part = createFixedPart(fixed, VARYING);
+  const part = createFixedPart(fixed, (fields) => fields, VARYING);
   const parted = () => ({ meta: { requestId: "req_1" }, data: withFixedPart(part, { ...varying }) });
 
   test("reads in the binary form as the message without one, also the second time", () => {

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createApisRepository } from "../../src/storage/apis.ts";
+import { createRolesRepository } from "../../src/storage/roles.ts";
+import { sampleKey } from "../storage/contract/samples.ts";
+import { startServiceOn, withStoreOf } from "../support/placed.ts";
+import { places } from "../support/places.ts";
+import { runLatchkey } from "../support/process.ts";
+
+const KEYS = 1_000;
+
+describe.each(places)("the sweep of a process on $name", ({ name, open, close }) => {
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    env = await open();
+  });
+  afterAll(() => close(env));
+
+  /** Keys that are still to be removed, and keys that still hold the deleted role. */
+  const left = (): Promise<{ removed: number; pulled: number }> =>
+    withStoreOf(env, async (store) => {
+      const keys = await store.collection("keys").find({}).toArray();
+      return {
+        removed: keys.filter(({ apiId }) => apiId === "api_dead").length,
+        pulled: keys.filter(({ roleIds }) => roleIds.includes("role_dead")).length,
+      };
+    });
+
+  test("[design §3] goes on after a kill -9 in the middle", async () => {
+    await withStoreOf(env, async (store) => {
+      const apis = createApisRepository(store, () => undefined);
+      const roles = createRolesRepository(store, () => undefined);
+      for (const id of ["api_dead", "api_alive"]) await apis.insert({ id, name: id }, 1, []);
+      await roles.insert({ id: "role_dead", name: "dead", permissionIds: [] }, 1, []);
+      const keyOf = (i: number) => sampleKey({ apiId: i % 2 === 0 ? "api_dead" : "api_alive", roleIds: ["role_dead"] });
+      await store.collection("keys").insertMany(Array.from({ length: KEYS }, (_, i) => keyOf(i)));
+      // Long ago: due at once.
+      await apis.delete("api_dead", 1, []);
+      await roles.delete("role_dead", 1, []);
+    });
+    const killWhen = async (isReached: (now: { removed: number; pulled: number }) => boolean): Promise<void> => {
+      await using service = await startServiceOn(env);
+      await expect.poll(async () => isReached(await left()), { interval: 20 }).toBe(true);
+      service.kill("SIGKILL");
+      await service.exited;
+      // As if the dead one's lease had run out.
+      await withStoreOf(env, (store) => store.collection("leases").deleteOne({ _id: "sweep" }));
+    };
+    await killWhen(({ removed }) => removed < KEYS / 2);
+    expect((await left()).removed).toBeGreaterThan(0);
+    if (name === "embedded") {
+      await killWhen(({ pulled }) => pulled < KEYS / 2);
+      expect((await left()).pulled).toBeGreaterThan(0);
+    }
+    await using service = await startServiceOn(env);
+    await expect.poll(left).toEqual({ removed: 0, pulled: 0 });
+    await expect
+      .poll(() =>
+        withStoreOf(env, async (store) => [
+          ...(await store.collection("apis").find({}).toArray()),
+          ...(await store.collection("roles").find({}).toArray()),
+        ]),
+      )
+      .toMatchObject([{ _id: "api_alive" }]);
+    expect(await withStoreOf(env, async (store) => (await store.collection("keys").find({}).toArray()).length)).toBe(KEYS / 2);
+    expect(service.output.stderr).toContain('"msg":"sweep ended"');
+    expect(await (await fetch(`${service.adminUrl}/metrics`)).text()).toContain('latchkey_sweep_due{collection="roles"} 0');
+    expect((await runLatchkey(["audit", "verify"], env)).code).toBe(0);
+  });
+});

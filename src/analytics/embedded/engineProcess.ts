@@ -4,9 +4,10 @@ import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { constants, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { EngineUnavailableError } from "../engineErrors.ts";
 
-const program = join(import.meta.dirname, "engineMain.ts");
+const program = fileURLToPath(new URL("./engineMain.ts", import.meta.url));
 const BACK_OFF_MS = 250;
 const LONGEST_BACK_OFF_MS = 10_000;
 /** One that ran for so long had no trouble starting. */

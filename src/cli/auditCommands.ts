@@ -5,18 +5,27 @@ import { type Command, type ExitCode, UsageError } from "./command.ts";
 import { withStore } from "./configuredStore.ts";
 import { readConfig } from "./readConfig.ts";
 
+const readHead = (text: string | undefined): string | undefined => {
+  if (text === undefined || /^[0-9a-f]{64}$/.test(text)) return text;
+  throw new UsageError(`--head: ${JSON.stringify(text)} is not a head that this command printed, 64 hexadecimal digits`);
+};
+
 const verify: Command = {
   name: "audit verify",
-  usage: "",
-  summary: "Check the chain of the audit log; names every altered or missing entry and exits with 1 if there is one.",
+  usage: "[--head HASH]",
+  summary:
+    "Check the chain of the audit log; names every altered or missing entry and exits with 1 if there is one. --head: a head that was printed before and kept elsewhere shows when the end was cut off.",
   run: (args, context) => {
-    readArguments(args, {});
+    const { values } = readArguments(args, { head: { type: "string" } });
+    const anchor = readHead(values.head);
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
-      const { entries, head, faults, pending } = await verifyAudit(createAuditLogRepository(store));
+      const { entries, head, anchored, faults, pending } = await verifyAudit(createAuditLogRepository(store), anchor);
       for (const { sequence, eventId, problem } of faults) context.complain(`entry ${sequence} (${eventId}) ${problem}`);
+      if (anchored === false) context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten`);
+      const count = faults.length + (anchored === false ? 1 : 0);
       context.print(`${entries} entries, ${pending} pending, head ${head}`);
-      context.print(faults.length === 0 ? "The log is whole." : `The log is NOT whole: ${faults.length} faults.`);
-      return faults.length === 0 ? 0 : 1;
+      context.print(count === 0 ? "The log is whole." : `The log is NOT whole: ${count} faults.`);
+      return count === 0 ? 0 : 1;
     });
   },
 };

@@ -6,7 +6,7 @@ import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
 /** Tag under which a look-up by secret is cached, also one that found nothing. */
-export const hashTag = (hash: string): string => `hash:${hash}`;
+export const hashTag = (hash: string): string => hash;
 
 /** A change of a key's configuration. */
 export type KeyChange = Change<KeyDocument>;

@@ -8,8 +8,8 @@ interface Step {
   readonly count: number;
 }
 
-/** Documents of one batch: it keeps the event loop and the writer for a few milliseconds. */
-const BATCH = 200;
+/** Documents of one batch, as many as of a page of a list: it keeps the event loop and the writer for a few milliseconds. */
+const BATCH = 100;
 /** Batches between two notes of how far a walk has come; what was done since is done again after a crash, and finds nothing. */
 const NOTE_EVERY = 10;
 /** Identities that one query looks for. */

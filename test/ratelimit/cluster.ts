@@ -1,0 +1,48 @@
+import { type Edge, v2Edge } from "../support/edges.ts";
+import { runLatchkey, type ServiceProcess, type StartOptions, startService } from "../support/process.ts";
+import { type NetworkProxy, openProxy } from "../support/proxy.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+
+/** One service process, and the stretch of network between it and the store. */
+export interface ClusterNode {
+  readonly service: ServiceProcess;
+  readonly edge: Edge;
+  readonly network: NetworkProxy;
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly nodes: readonly ClusterNode[];
+  readonly rootKey: string;
+  /** Another process on the same database. */
+  readonly join: (env?: StartOptions["env"]) => Promise<ClusterNode>;
+}
+
+/** Starts `count` service processes on a new database of a MongoDB server. */
+export const startCluster = async (server: string, count: number, env: StartOptions["env"] = {}): Promise<Cluster> => {
+  const database = freshMongoUrl(server);
+  const made = await runLatchkey(["root-key", "create", "--name", "test"], { MONGODB_URL: database });
+  if (made.code !== 0) throw new Error(made.stderr);
+  const started: ClusterNode[] = [];
+  const join: Cluster["join"] = async (own = env) => {
+    const url = new URL(database);
+    const network = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
+    url.host = `127.0.0.1:${network.port}`;
+    // Else the driver would find the server itself.
+    url.searchParams.set("directConnection", "true");
+    const service = await startService({ env: { ...own, MONGODB_URL: url.href } });
+    const node = { service, network, edge: v2Edge(service.url) };
+    started.push(node);
+    return node;
+  };
+  const nodes = await Promise.all(Array.from({ length: count }, () => join()));
+  return {
+    nodes,
+    rootKey: made.stdout.trim().split("\n").at(-1) ?? "",
+    join,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(started.map(({ service }) => service[Symbol.asyncDispose]()));
+      await Promise.all(started.map(({ network }) => network.close()));
+      await dropMongoDatabase(database);
+    },
+  };
+};

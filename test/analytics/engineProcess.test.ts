@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { createEngineProcess } from "../../src/analytics/embedded/engineProcess.ts";
+import { EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
 import { dataOf } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 import { startService } from "../support/process.ts";
@@ -43,15 +44,18 @@ describe("[design §5] the process of the engine", () => {
     await expect(engine.running()).rejects.toThrow("stopped");
   });
 
-  test("one that cannot start is tried again later and later, and says why", async () => {
+  test("one that cannot start says why, and is tried again", async () => {
+    const owner = createEngineProcess({ directory, memory: 512 * 1024 ** 2 });
+    await owner.running();
     const deaths: string[] = [];
-    const engine = createEngineProcess({
-      directory: "/proc/1/latchkey",
-      memory: 512 * 1024 ** 2,
-      onDeath: (reason) => deaths.push(reason),
-    });
-    await expect(engine.running()).rejects.toThrow();
-    await engine.stop();
+    const second = createEngineProcess({ directory, memory: 512 * 1024 ** 2, onDeath: (reason) => deaths.push(reason) });
+    await expect(second.running()).rejects.toThrow(EngineUnavailableError);
+    await expect.poll(() => deaths.join()).toMatch(/lock/i);
+    await owner.stop();
+    await expect.poll(() => second.running().catch(() => undefined)).toBeTruthy();
+    await second.stop();
+    const nowhere = createEngineProcess({ directory: join(import.meta.filename, "data"), memory: 512 * 1024 ** 2 });
+    await expect(nowhere.running()).rejects.toThrow(EngineUnavailableError);
   });
 });
 

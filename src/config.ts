@@ -1,6 +1,6 @@
-import { isIP } from "node:net";
-import { parseNetwork } from "./domain/ipAllowlist.ts";
-import { type EncryptionKey, parseEncryptionKeys } from "./domain/keyRing.ts";
+import { type AnalyticsConfig, analyticsVariables } from "./config/analyticsVariables.ts";
+import { encryptionKeys, host, integer, mongodbUrl, networks, oneOf, type Parsed, text, type Variable, webUrl } from "./config/parsers.ts";
+import type { EncryptionKey } from "./domain/keyRing.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
@@ -29,6 +29,8 @@ export interface Config {
   readonly encryptionKeys: readonly EncryptionKey[] | undefined;
   /** Addresses and networks whose `X-Forwarded-For` is believed, as `address/prefix`. */
   readonly trustedProxies: readonly string[];
+  /** Where events are kept and queried; absent = there is no analytics store. */
+  readonly analytics: AnalyticsConfig | undefined;
 }
 
 /** Paths of PEM files. */
@@ -39,66 +41,6 @@ export interface TlsFiles {
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
-
-/** What a parser found: the value, or what a right one would look like. */
-type Parsed<T> = { readonly value: T } | { readonly expected: string };
-
-interface Variable<T> {
-  readonly name: string;
-  /** Parsed like a value from the environment; undefined = may stay unset. */
-  readonly byDefault: string | undefined;
-  readonly description: string;
-  readonly parse: (text: string) => Parsed<T>;
-}
-
-const text = (value: string): Parsed<string> => ({ value });
-
-const host = (value: string): Parsed<string> =>
-  isIP(value) !== 0 || /^(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(value)
-    ? { value }
-    : { expected: "an IP address or a host name without a port" };
-
-const integer =
-  (min: number, max: number) =>
-  (value: string): Parsed<number> => {
-    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
-    return number >= min && number <= max ? { value: number } : { expected: `a whole number from ${min} to ${max}` };
-  };
-
-const oneOf =
-  <T extends string>(values: readonly T[]) =>
-  (value: string): Parsed<T> => {
-    const found = values.find((candidate) => candidate === value);
-    return found === undefined ? { expected: `one of ${values.join(", ")}` } : { value: found };
-  };
-
-const mongodbUrl = (value: string): Parsed<string> =>
-  /^mongodb(\+srv)?:\/\/([^\s/@]+@)?[^\s/@?#]+([/?][^\s@]*)?$/.test(value)
-    ? { value }
-    : { expected: "mongodb://[user:password@]host[:port][,…][/database][?options] or mongodb+srv://…, special characters percent-encoded" };
-
-const webUrl = (value: string): Parsed<string> => {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  const plain = url && /^https?:$/.test(url.protocol) && !/[?#@\s]/.test(value);
-  return plain ? { value: value.replace(/\/+$/, "") } : { expected: "an http or https URL without credentials, query or fragment" };
-};
-
-const encryptionKeys = (value: string): Parsed<readonly EncryptionKey[]> => {
-  const keys = parseEncryptionKeys(value);
-  return keys === undefined
-    ? { expected: "id:key pairs separated by commas, newest first, each id once, each key the base64 of 32 bytes" }
-    : { value: keys };
-};
-
-const networks = (value: string): Parsed<readonly string[]> => {
-  const list: string[] = [];
-  for (const entry of value.split(",")) {
-    const parsed = parseNetwork(entry.trim());
-    if (parsed === undefined) return { expected: "IP addresses or networks such as 10.0.0.0/8, separated by commas" };
-    list.push(parsed);
-  }
-  return { value: list };
-};
 
 /** The one table of variables: what README prints, `latchkey help` shows and `loadConfig` reads. */
 const variables = {
@@ -199,6 +141,7 @@ const variables = {
     description: "Comma-separated addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` names the caller's address.",
     parse: networks,
   },
+  ...analyticsVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
 /** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
@@ -227,7 +170,7 @@ export const loadConfig = (
     if (given === undefined) return undefined;
     const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
     if ("value" in parsed) return parsed.value;
-    const secretive: readonly string[] = [variables.mongodbUrl.name, variables.encryptionKeys.name];
+    const secretive: readonly string[] = [variables.mongodbUrl.name, variables.encryptionKeys.name, variables.clickhouseUrl.name];
     const mayHoldPassword = given.includes("@") || (secretive.includes(name) && given.trim() !== "");
     const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
     problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
@@ -246,6 +189,27 @@ export const loadConfig = (
   if ((env.TLS_CERT === undefined) !== (env.TLS_KEY === undefined)) {
     problems.set("TLS", "TLS_CERT and TLS_KEY: set both or neither");
   }
+  const analyticsMode = read(variables.analytics);
+  const clickhouseUrl = read(variables.clickhouseUrl);
+  const cluster = read(variables.clickhouseCluster);
+  if (analyticsMode === "embedded" && clickhouseUrl !== undefined) {
+    problems.set("ANALYTICS", "ANALYTICS and CLICKHOUSE_URL: events are kept either embedded or on the server");
+  }
+  if (cluster !== undefined && env.CLICKHOUSE_URL === undefined) problems.set("CLUSTER", "CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL");
+  const hasAnalytics =
+    analyticsMode !== "off" && (analyticsMode === "embedded" || clickhouseUrl !== undefined || env.MONGODB_URL === undefined);
+  const analytics: AnalyticsConfig = {
+    clickhouseUrl,
+    cluster,
+    memory: readRequired(variables.analyticsMemory),
+    retentionDays: readRequired(variables.analyticsRetentionDays),
+    limits: {
+      querySeconds: readRequired(variables.analyticsQuerySeconds),
+      rowsRead: readRequired(variables.analyticsQueryRows),
+      queriesPerHour: readRequired(variables.analyticsQueriesPerHour),
+      secondsPerHour: readRequired(variables.analyticsSecondsPerHour),
+    },
+  };
   const serviceHost = readRequired(variables.host);
   const config: Config = {
     host: serviceHost,
@@ -264,6 +228,7 @@ export const loadConfig = (
     ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
     encryptionKeys: read(variables.encryptionKeys),
     trustedProxies: read(variables.trustedProxies) ?? [],
+    analytics: hasAnalytics ? analytics : undefined,
   };
   const portsRead = !problems.has("PORT") && !problems.has("ADMIN_PORT");
   if (portsRead && config.port === config.adminPort && config.port !== 0) {

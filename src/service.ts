@@ -88,7 +88,14 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause);
     },
   });
-  const { pipeline, limiter, feed, auditMover, sweeper, lastUsed } = assemble({ config, clock, testClock, store, metrics, events });
+  const { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed } = assemble({
+    config,
+    clock,
+    testClock,
+    store,
+    metrics,
+    events,
+  });
 
   const observer: EdgeObserver = {
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
@@ -118,6 +125,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       createListener({ host, port, certificate, handler, streams, errorsBaseUrl, clock, onFault }),
     );
     limiter.start();
+    analytics?.start();
     feed.start();
     auditMover.start();
     sweeper.start();
@@ -134,6 +142,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     starting.abort(new Error("the service was stopped while it started"));
     await runAll([
       () => listener?.stop(),
+      // Before the limiter, which gives back what queries hold of their quota.
+      () => analytics?.stop(),
       ...[limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each.stop()),
       store.close,
       admin.stop,

@@ -30,6 +30,13 @@ describe("an empty environment", () => {
       managementRateLimit: undefined,
       ratelimitStoreDown: "allow",
       trustedProxies: [],
+      analytics: {
+        clickhouseUrl: undefined,
+        cluster: undefined,
+        memory: 1_073_741_824,
+        retentionDays: 30,
+        limits: { querySeconds: 10, rowsRead: 1_000_000_000, queriesPerHour: 1_000, secondsPerHour: 1_800 },
+      },
     });
   });
 
@@ -58,6 +65,14 @@ describe("a value that is set", () => {
       MANAGEMENT_RATE_LIMIT: "0",
       RATELIMIT_STORE_DOWN: "deny",
       TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.7,2001:db8::/32",
+      CLICKHOUSE_URL: "https://user:hunter2@clickhouse:8443/events",
+      CLICKHOUSE_CLUSTER: "main",
+      ANALYTICS_MEMORY: "512MiB",
+      ANALYTICS_RETENTION_DAYS: "90",
+      ANALYTICS_QUERY_SECONDS: "20",
+      ANALYTICS_QUERY_ROWS: "5",
+      ANALYTICS_QUERIES_PER_HOUR: "6",
+      ANALYTICS_SECONDS_PER_HOUR: "7",
     });
     expect(config).toEqual({
       host: "::",
@@ -75,6 +90,13 @@ describe("a value that is set", () => {
       managementRateLimit: 0,
       ratelimitStoreDown: "deny",
       trustedProxies: ["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"],
+      analytics: {
+        clickhouseUrl: "https://user:hunter2@clickhouse:8443/events",
+        cluster: "main",
+        memory: 536_870_912,
+        retentionDays: 90,
+        limits: { querySeconds: 20, rowsRead: 5, queriesPerHour: 6, secondsPerHour: 7 },
+      },
     });
   });
 
@@ -115,6 +137,16 @@ describe("a malformed value is refused, never replaced by the default", () => {
     ["TRUSTED_PROXIES", "10.0.0.0/8,"],
     ["TRUSTED_PROXIES", "10.0.0.0/8/8"],
     ["TRUSTED_PROXIES", "proxy.internal"],
+    ["ANALYTICS", "on"],
+    ["ANALYTICS_MEMORY", "1GB"],
+    ["ANALYTICS_MEMORY", "1MiB"],
+    ["ANALYTICS_RETENTION_DAYS", "0"],
+    ["ANALYTICS_QUERY_SECONDS", "61"],
+    ["ANALYTICS_QUERY_ROWS", "0"],
+    ["CLICKHOUSE_URL", "clickhouse:8123"],
+    ["CLICKHOUSE_URL", "http://clickhouse:8123/?database=x"],
+    ["CLICKHOUSE_URL", "http://clickhouse:8123/a/b"],
+    ["CLICKHOUSE_URL", "http://clickhouse:8123/a-b"],
   ])("%s=%j", (name, value) => {
     const problems = problemsOf({ [name]: value });
     expect(problems).toHaveLength(1);
@@ -134,6 +166,29 @@ describe("problems across variables", () => {
   });
 });
 
+describe("where events are kept", () => {
+  test("embedded, unless the state is in MongoDB", () => {
+    expect(configOf({}).analytics).toMatchObject({ clickhouseUrl: undefined });
+    expect(configOf({ MONGODB_URL: "mongodb://a" }).analytics).toBeUndefined();
+    expect(configOf({ MONGODB_URL: "mongodb://a", ANALYTICS: "embedded" }).analytics).toMatchObject({ clickhouseUrl: undefined });
+  });
+
+  test("on the server of CLICKHOUSE_URL, whatever the state is in", () => {
+    for (const env of [{}, { MONGODB_URL: "mongodb://a" }]) {
+      expect(configOf({ ...env, CLICKHOUSE_URL: "http://b:8123" }).analytics).toMatchObject({ clickhouseUrl: "http://b:8123" });
+    }
+  });
+
+  test("nowhere when analytics is off", () => {
+    for (const env of [{}, { CLICKHOUSE_URL: "http://b:8123" }]) expect(configOf({ ...env, ANALYTICS: "off" }).analytics).toBeUndefined();
+  });
+
+  test("in one place only, and a cluster is that of a server", () => {
+    expect(problemsOf({ ANALYTICS: "embedded", CLICKHOUSE_URL: "http://b:8123" })).toEqual([expect.stringMatching(/^ANALYTICS and CLICK/)]);
+    expect(problemsOf({ CLICKHOUSE_CLUSTER: "main" })).toEqual([expect.stringMatching(/^CLICKHOUSE_CLUSTER needs/)]);
+  });
+});
+
 test("all problems are reported at once", () => {
   const problems = problemsOf({ PORT: "abc", ADMIN_PORT: "3000", LOG_LEVEL: "loud", TLS_CERT: "cert.pem", MAX_BODY_BYTES: "-1" });
   expect(problems.map((problem) => problem.split(":")[0]).sort()).toEqual(["LOG_LEVEL", "MAX_BODY_BYTES", "PORT", "TLS_CERT and TLS_KEY"]);
@@ -141,7 +196,7 @@ test("all problems are reported at once", () => {
 
 test("no problem repeats a password", () => {
   for (const value of ["mongodb://user:hunter2@", "http://user:hunter2@host", "mongodb://user:hun/ter2@host"]) {
-    expect(problemsOf({ MONGODB_URL: value, ERRORS_BASE_URL: value }).join()).not.toMatch(/hun/);
+    expect(problemsOf({ MONGODB_URL: value, CLICKHOUSE_URL: `${value}?x`, ERRORS_BASE_URL: value }).join()).not.toMatch(/hun/);
   }
 });
 

@@ -1,8 +1,10 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
-import type { Config, TlsFiles } from "../config.ts";
+import { askVersion } from "../analytics/connection.ts";
+import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
+import { type Config, type TlsFiles, withoutCredentials } from "../config.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import { version } from "../version.ts";
 import { readArguments } from "./arguments.ts";
@@ -23,6 +25,16 @@ const checkStore = async (config: Config, { clock }: CommandContext): Promise<st
   });
 };
 
+const checkAnalytics = async ({ analytics, dataDir }: Config): Promise<string> => {
+  if (!analytics) return "none; its procedures answer 412";
+  if (analytics.clickhouseUrl !== undefined) {
+    const where = `ClickHouse at ${withoutCredentials(analytics.clickhouseUrl)}`;
+    return `${where} answers, version ${await askVersion(analytics.clickhouseUrl)}`;
+  }
+  if (!isEngineInstalled()) return "none: the optional package chdb is not installed for this platform; its procedures answer 412";
+  return `embedded engine, events in ${resolve(join(dataDir, "analytics"))}`;
+};
+
 const checkTls = async ({ certFile, keyFile }: TlsFiles, { clock }: CommandContext): Promise<string> => {
   const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
   createSecureContext({ cert, key });
@@ -40,7 +52,7 @@ const shown = (config: Config): string => {
 export const doctor: Command = {
   name: "doctor",
   usage: "",
-  summary: "Check configuration, store and certificate, and say what is there.",
+  summary: "Check configuration, store, analytics and certificate, and say what is there.",
   run: async (args, context) => {
     readArguments(args, {});
     const config = readConfig(context.env);
@@ -49,6 +61,7 @@ export const doctor: Command = {
       ["version", async () => `${version} on Node ${context.nodeVersion}`],
       ["configuration", async () => shown(config)],
       ["store", () => checkStore(config, context)],
+      ["analytics", () => checkAnalytics(config)],
       ...(tls ? [["TLS", () => checkTls(tls, context)] as const] : []),
     ];
     let healthy = true;

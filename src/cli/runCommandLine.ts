@@ -1,5 +1,6 @@
 import { ServiceError } from "../domain/errors.ts";
 import { version } from "../version.ts";
+import { analyticsCommands } from "./analyticsCommands.ts";
 import { apiCommands } from "./apiCommands.ts";
 import { auditCommands } from "./auditCommands.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
@@ -17,6 +18,7 @@ const commands: readonly Command[] = [
   ...migrationCommands,
   ...namespaceCommands,
   ...auditCommands,
+  ...analyticsCommands,
   doctor,
 ];
 

@@ -79,6 +79,17 @@ export type Reason =
   | "role_already_exists"
   | "precondition_failed"
   | "protected_resource"
+  | "analytics_not_configured"
+  | "analytics_connection_failed"
+  | "invalid_analytics_query"
+  | "invalid_analytics_query_type"
+  | "invalid_analytics_table"
+  | "invalid_analytics_function"
+  | "query_range_exceeds_retention"
+  | "query_execution_timeout"
+  | "query_memory_limit_exceeded"
+  | "query_rows_limit_exceeded"
+  | "query_quota_exceeded"
   | "unexpected_error"
   | "service_unavailable"
   | "procedure_not_found"
@@ -113,6 +124,17 @@ export const appearances: Readonly<Record<Reason, Appearance>> = {
   role_already_exists: row(409, "unkey/data/role_already_exists", "already_exists"),
   precondition_failed: row(412, "unkey/application/precondition_failed", "failed_precondition"),
   protected_resource: row(412, "unkey/application/protected_resource", "failed_precondition"),
+  analytics_not_configured: row(412, "unkey/data/analytics_not_configured", "failed_precondition"),
+  analytics_connection_failed: row(503, "unkey/data/analytics_connection_failed", "unavailable"),
+  invalid_analytics_query: row(400, "user/bad_request/invalid_analytics_query", "invalid_argument"),
+  invalid_analytics_query_type: row(400, "user/bad_request/invalid_analytics_query_type", "invalid_argument"),
+  invalid_analytics_table: row(400, "user/bad_request/invalid_analytics_table", "invalid_argument"),
+  invalid_analytics_function: row(400, "user/bad_request/invalid_analytics_function", "invalid_argument"),
+  query_range_exceeds_retention: row(400, "user/bad_request/query_range_exceeds_retention", "invalid_argument"),
+  query_execution_timeout: row(422, "user/unprocessable_entity/query_execution_timeout", "deadline_exceeded"),
+  query_memory_limit_exceeded: row(422, "user/unprocessable_entity/query_memory_limit_exceeded", "invalid_argument"),
+  query_rows_limit_exceeded: row(422, "user/unprocessable_entity/query_rows_limit_exceeded", "invalid_argument"),
+  query_quota_exceeded: row(429, "user/too_many_requests/query_quota_exceeded", "resource_exhausted"),
   unexpected_error: row(500, "unkey/application/unexpected_error", "internal"),
   service_unavailable: row(503, "unkey/application/service_unavailable", "unavailable"),
   procedure_not_found: row(404, "unkey/application/procedure_not_found", "unimplemented"),

@@ -13,6 +13,8 @@ export interface Call {
   readonly caller: Caller;
   /** Wall-clock time of arrival, Unix ms; the one time that every decision of this call uses. */
   readonly receivedAt: number;
+  /** The same on the monotonic clock, in ms with a fraction. */
+  readonly startedAt: number;
   /** Aborted at the deadline (60 s, or earlier if the caller said so) and when the client went away. Made on first use. */
   readonly signal: AbortSignal;
   /** Shared by all audit events of this call. Made on first use. */

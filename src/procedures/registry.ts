@@ -1,4 +1,5 @@
 import type { DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
+import { AnalyticsService } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
@@ -7,6 +8,9 @@ import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
 import type { SettableClock } from "../domain/clock.ts";
+import { getRatelimits } from "./analytics/getRatelimits.ts";
+import { getVerifications } from "./analytics/getVerifications.ts";
+import type { AnalyticsDeps } from "./analytics/runQuery.ts";
 import { createApi } from "./apis/createApi.ts";
 import { deleteApi } from "./apis/deleteApi.ts";
 import { getApi } from "./apis/getApi.ts";
@@ -47,7 +51,7 @@ import { deleteOverride } from "./ratelimit/deleteOverride.ts";
 import type { OverrideDeps } from "./ratelimit/findNamespace.ts";
 import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespaces.ts";
 import { getOverride } from "./ratelimit/getOverride.ts";
-import { limit } from "./ratelimit/limit.ts";
+import { type LimitDeps, limit } from "./ratelimit/limit.ts";
 import { listOverrides } from "./ratelimit/listOverrides.ts";
 import { multiLimit } from "./ratelimit/multiLimit.ts";
 import { setOverride } from "./ratelimit/setOverride.ts";
@@ -62,6 +66,8 @@ import { setTime } from "./testing/setTime.ts";
 /** What all procedures together depend on; each takes its part. */
 export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & MigrateKeysDeps &
   UpdateKeyDeps &
+  AnalyticsDeps &
+  LimitDeps &
   VerifyKeyDeps &
   NamespaceDeps &
   OverrideDeps &
@@ -85,6 +91,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
       table.set(service.method[name] as DescMethodUnary, procedure as AnyProcedure);
     }
   };
+  register(AnalyticsService, { getRatelimits: getRatelimits(deps), getVerifications: getVerifications(deps) });
   register(ApisService, { createApi: createApi(deps), getApi: getApi(deps), deleteApi: deleteApi(deps), listKeys: listKeys(deps) });
   register(KeysService, {
     createKey: createKey(deps),

@@ -1,2 +1,2 @@
 /** Procedures of the contract that answer 501 `not_implemented` so far. A test holds this list against the service. */
-export const unimplemented: readonly string[] = ["analytics.getRatelimits", "analytics.getVerifications"];
+export const unimplemented: readonly string[] = [];

@@ -31,6 +31,10 @@ export class PipelineCall implements Call {
     return this.#incoming.signal;
   }
 
+  get startedAt(): number {
+    return this.#incoming.startedAt;
+  }
+
   get userAgent(): string | undefined {
     return this.#incoming.userAgent;
   }

@@ -1,3 +1,4 @@
+import type { Analytics } from "../analytics/analytics.ts";
 import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
 import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
@@ -40,6 +41,7 @@ import { createLastUsed, type LastUsed } from "../verification/lastUsed.ts";
 import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
+import { openAnalytics } from "./openAnalytics.ts";
 
 export interface AssembleOptions {
   readonly config: Config;
@@ -54,6 +56,7 @@ export interface AssembleOptions {
 export interface Core {
   readonly pipeline: Pipeline;
   readonly limiter: Limiter;
+  readonly analytics: Analytics | undefined;
   readonly feed: ChangesFeed;
   readonly auditMover: AuditMover;
   readonly sweeper: Sweeper;
@@ -108,6 +111,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     onDecision: metrics.ratelimit,
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
+  const analytics = openAnalytics({ config, clock, limiter, metrics, events, expire: testClock === undefined });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: (error) => events.backgroundTaskFailed("last used", error) });
   const rootKeysLastUsed = createLastUsed({
     clock,
@@ -147,6 +151,8 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     }),
     procedures: createProcedures({
       testClock,
+      clock,
+      analytics,
       apis,
       keys,
       identities,
@@ -180,5 +186,5 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,
   });
-  return { pipeline, limiter, feed, auditMover, sweeper, lastUsed: [lastUsed, rootKeysLastUsed] };
+  return { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed: [lastUsed, rootKeysLastUsed] };
 };

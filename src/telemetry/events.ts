@@ -19,6 +19,12 @@ export interface Events {
   readonly storeAway: (error: unknown) => void;
   readonly storeBack: () => void;
   readonly backgroundTaskFailed: (task: BackgroundTask, error: unknown) => void;
+  readonly analyticsAway: (error: unknown) => void;
+  readonly analyticsBack: () => void;
+  /** The embedded engine ended by itself; it is started again. */
+  readonly analyticsEngineDied: (reason: string) => void;
+  /** Events that will never be visible, since the last such line. */
+  readonly analyticsEventsDropped: (count: number, error: unknown) => void;
   /** What deletions left behind begins to be removed. @param due deleted objects of each kind. */
   readonly sweepStarted: (due: Readonly<Record<string, number>>) => void;
   readonly sweepEnded: (facts: {
@@ -59,6 +65,10 @@ export const createEvents = (log: Log): Events => ({
   storeAway: (error) => log.error({ err: error }, "store away"),
   storeBack: () => log.info("store back"),
   backgroundTaskFailed: (task, error) => log.warn({ task, err: error }, "background task failed"),
+  analyticsAway: (error) => log.warn({ err: error }, "analytics store away"),
+  analyticsBack: () => log.info("analytics store answers"),
+  analyticsEngineDied: (reason) => log.error({ reason }, "analytics engine ended"),
+  analyticsEventsDropped: (count, error) => log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
   sweepStarted: (due) => log.info({ due }, "sweep started"),
   sweepEnded: (facts) => log.info(facts, "sweep ended"),
   tlsReloaded: () => log.info("TLS certificate reloaded"),

@@ -1,4 +1,5 @@
 import type { Reason } from "../domain/errors.ts";
+import { type AnalyticsMetrics, createAnalyticsMetrics } from "./analyticsMetrics.ts";
 import { createCounter, createGauge, createHistogram } from "./series.ts";
 
 /** How a call ended: `ok`, or the reason of its error. */
@@ -24,6 +25,7 @@ export interface Metrics {
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
   readonly storeState: (up: boolean) => void;
   readonly callsInFlight: (count: number) => void;
+  readonly analytics: AnalyticsMetrics;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
   /** Deleted objects that wait for their sweep. */
@@ -96,6 +98,7 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
   const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work.", labels: [] });
   const families = [build, callDuration, inFlight, verifications, ratelimits, caches, storeDuration, store, swept, sweepDue];
+  const analytics = createAnalyticsMetrics(BUCKETS);
 
   build.bind(version)(1);
   const storeUp = store.bind(engine);
@@ -124,7 +127,8 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     storeState: (up) => storeUp(up ? 1 : 0),
     swept: (kind, count) => swept.bind(kind)(count),
     sweepDue: (collection, count) => sweepDue.bind(collection)(count),
+    analytics: analytics.metrics,
     contentType: "text/plain; version=0.0.4; charset=utf-8",
-    render: async () => [...families.map((family) => family.render()), await processMetrics()].join("\n\n"),
+    render: async () => [...[...families, ...analytics.families].map((family) => family.render()), await processMetrics()].join("\n\n"),
   };
 };

@@ -20,6 +20,8 @@ const escapeValue = (text: string): string => text.replaceAll("\\", "\\\\").repl
 const labelText = (names: readonly string[], values: readonly string[]): string =>
   names.map((name, i) => `${name}="${escapeValue(values[i] ?? "")}"`).join(",");
 
+const inBraces = (labels: string): string => (labels === "" ? "" : `{${labels}}`);
+
 /** @param create makes a series and its recorder; `lines` are its samples for the text of its labels. */
 const createFamily = <R>(
   { name, help, labels }: Head,
@@ -50,7 +52,7 @@ export const createCounter = (head: Head): Family<(by?: number) => void> =>
       recorder: (by = 1) => {
         count += by;
       },
-      lines: (name, labels) => [`${name}{${labels}} ${count}`],
+      lines: (name, labels) => [`${name}${inBraces(labels)} ${count}`],
     };
   });
 
@@ -62,7 +64,7 @@ export const createGauge = (head: Head): Family<(value: number) => void> =>
       recorder: (value) => {
         current = value;
       },
-      lines: (name, labels) => [`${name}{${labels}} ${current}`],
+      lines: (name, labels) => [`${name}${inBraces(labels)} ${current}`],
     };
   });
 

@@ -7,7 +7,6 @@ import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { KeysService, VerificationCode } from "../../gen/latchkey/v2/keys_pb.ts";
 import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
-import { unimplemented } from "../../src/procedures/unimplemented.ts";
 import { services } from "../../src/service.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
@@ -168,10 +167,8 @@ describe.each(engines)("on $name", (engine) => {
       await expectCode(limits().limit(gone, root()), "failed_precondition", 410, "Gone");
       await expectCode(keys().createKey({ apiId, recoverable: true }, root()), "failed_precondition", 412, "Precondition Failed");
       await expectCode(apis().createApi({ name: "x".repeat(5_000) }, root()), "resource_exhausted", 413, "Request Entity Too Large");
-      if (unimplemented.includes("analytics.getVerifications")) {
-        const analytics = createClient(AnalyticsService, transport(api.url));
-        await expectCode(analytics.getVerifications({ query: "SELECT 1" }, root()), "unimplemented", 501, "Not Implemented");
-      }
+      const analytics = createClient(AnalyticsService, transport(api.url));
+      await expectCode(analytics.getVerifications({ query: "SELECT 1" }, root()), "failed_precondition", 412, "Precondition Failed");
       failing = new TypeError("a defect");
       await expectCode(keys().getKey({ keyId }, root()), "internal", 500, "Internal Server Error");
       failing = new StoreUnavailableError("away");

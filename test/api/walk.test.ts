@@ -9,6 +9,7 @@ import { createRootKey, revokeRootKey } from "../../src/rootKeys/rootKeys.ts";
 import { procedureName } from "../../src/rpc/procedureName.ts";
 import { services } from "../../src/service.ts";
 import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
+import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, nothing, type Objects, registerMigration, validBodies } from "../support/bodies.ts";
 import { type Edge, procedureNames } from "../support/edges.ts";
@@ -47,13 +48,14 @@ describe("the lists", () => {
 const neededPermissions = (procedure: string): readonly string[] =>
   getOption(methodOf(procedure), permission)
     .filter((text) => /^\w+\./.test(text) && !text.includes(" when "))
-    .map((text) => text.split(" ", 1)[0]?.replace(/\{.*\}/, "*") ?? "");
+    .map((text) => text.split(/[ ,]/, 1)[0]?.replace(/\{.*\}/, "*") ?? "");
 
 /** A detail without the ids of one call's objects. */
 const named = (detail: string, { apiId, rootKeyId }: Objects): string => detail.replaceAll(apiId, "API").replaceAll(rootKeyId, "ROOT_KEY");
 
 describe.each(engines)("on $name", (engine) => {
   let api: Api;
+  const analytics = embeddedAnalytics();
   let objects: Objects;
   let powerless: string;
   /** Reasons and root keys that are refused for them. */
@@ -65,7 +67,7 @@ describe.each(engines)("on $name", (engine) => {
   };
 
   beforeAll(async () => {
-    api = await startApi(engine);
+    api = await startApi(engine, { env: analytics.env });
     const [v2] = api.edges;
     objects = await createObjects(async (procedure, body) =>
       dataOf((await v2?.call(procedure, body, api.rootKey)) ?? expect.unreachable()),
@@ -88,6 +90,7 @@ describe.each(engines)("on $name", (engine) => {
   afterAll(async () => {
     await api.close();
     await engine.close();
+    analytics.remove();
   });
 
   describe.each(procedureNames)("%s", (procedure) => {

@@ -5,6 +5,7 @@ import { unimplemented } from "../../src/procedures/unimplemented.ts";
 import { procedureName } from "../../src/rpc/procedureName.ts";
 import { services } from "../../src/service.ts";
 import type { AuditEvent } from "../../src/storage/documents.ts";
+import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, type Objects, registerMigration } from "../support/bodies.ts";
 import { request } from "../support/envelope.ts";
@@ -50,17 +51,19 @@ const expected: Readonly<Record<string, readonly string[]>> = {
 
 describe.each(engines)("[protocol §11] on $name", (engine) => {
   let api: Api;
+  const analytics = embeddedAnalytics();
   const call = async (procedure: string, body: unknown, rootKey = api.rootKey, headers = {}): Promise<Record<string, unknown>> =>
     dataOf(await request(api.url, procedure, { rootKey, body, headers }));
   const createAll = (): Promise<Objects> => createObjects((procedure, body) => call(procedure, body));
 
   beforeAll(async () => {
-    api = await startApi(engine, { env: { TRUSTED_PROXIES: "127.0.0.0/8" } });
+    api = await startApi(engine, { env: { ...analytics.env, TRUSTED_PROXIES: "127.0.0.0/8" } });
     await registerMigration(api.store);
   });
   afterAll(async () => {
     await api.close();
     await engine.close();
+    analytics.remove();
   });
 
   /** The events of one call, told apart by the root key that makes it. */

@@ -43,7 +43,10 @@ describe("Kubernetes base", () => {
                 startupProbe: probe("/readyz"),
                 readinessProbe: probe("/readyz"),
                 livenessProbe: probe("/livez"),
-                env: [{ name: "MONGODB_URL", valueFrom: { secretKeyRef: { name: "latchkey-mongodb", key: "url" } } }],
+                env: [
+                  { name: "MONGODB_URL", valueFrom: { secretKeyRef: { name: "latchkey-mongodb", key: "url" } } },
+                  { name: "CLICKHOUSE_URL", valueFrom: { secretKeyRef: { name: "latchkey-clickhouse", key: "url", optional: true } } },
+                ],
               },
             ],
           },

@@ -82,6 +82,17 @@ describe.each(["### With curl", ...(hasGrpcurl ? ["### With gRPC"] : [])])("%s",
   });
 });
 
+test("the commands for analytics tell of what the others did", async () => {
+  await using own = await startService({ env: { ANALYTICS: "embedded" } });
+  await run([...setUp, ...examplesIn(section("### With curl"))], own);
+  const [inSql, atTerminal] = examplesIn(section("### Analytics"));
+  if (!inSql || !atTerminal) expect.unreachable("README shows no analytics");
+  await expect.poll(async () => JSON.parse((await run([...setUp.slice(0, 1), inSql], own))[1] ?? "")).toEqual(expectation(inSql.answer));
+  // The command finds the service by its settings, which this one did not get from the environment.
+  const elsewhere = { commands: atTerminal.commands.replace(/"$/m, `" --url ${own.url}`), answer: undefined };
+  expect((await run([elsewhere], own))[0]).toMatch(/^time +outcome +n\n\S+Z +\w+ +1$/m);
+});
+
 test("the commands for root keys make one and list it", async () => {
   const [output = ""] = await run(examplesIn(section("### Root keys")), service);
   expect(output).toMatch(/^lkr_\w+\n/);

@@ -11,9 +11,12 @@ import type { Log } from "../../src/telemetry/log.ts";
 import { type Answer, type Edge, openEdges } from "./edges.ts";
 import type { Engine } from "./stores.ts";
 
-/** A configuration for tests: free ports on the loopback interface. */
-export const testConfig = (env: Record<string, string> = {}): Config => {
-  const result = loadConfig({ PORT: "0", ADMIN_PORT: "0", ...env });
+/** Settings of a test; undefined = not set, whatever tests set otherwise. */
+export type TestEnvironment = Readonly<Record<string, string | undefined>>;
+
+/** A configuration for tests: free ports on the loopback interface, and no engine for analytics unless it is asked for. */
+export const testConfig = (env: TestEnvironment = {}): Config => {
+  const result = loadConfig({ PORT: "0", ADMIN_PORT: "0", ANALYTICS: "off", ...env });
   if ("problems" in result) throw new Error(result.problems.join("; "));
   return result.ok;
 };
@@ -35,7 +38,7 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** Instead of `clock`: one that `testing.setTime` turns. */
   readonly testClock?: SettableClock;
-  readonly env?: Record<string, string>;
+  readonly env?: TestEnvironment;
   /** Instead of a fresh one. */
   readonly store?: Store;
   /** Instead of one that is silent. */

@@ -86,7 +86,7 @@ export const startService = async ({ args = [], env = {}, dataDir }: StartOption
   const directory = dataDir ?? (await mkdtemp(join(tmpdir(), "latchkey-process-")));
   const child = spawn(process.execPath, [main, "serve", ...args], {
     cwd: root,
-    env: environment({ PORT: "0", ADMIN_PORT: "0", DATA_DIR: directory, LOG_LEVEL: "info", ...env }),
+    env: environment({ PORT: "0", ADMIN_PORT: "0", DATA_DIR: directory, LOG_LEVEL: "info", ANALYTICS: "off", ...env }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);

@@ -5,7 +5,9 @@ import {
   type VerifyKeyRequestSchema,
   type VerifyKeyResponseSchema,
 } from "../../../gen/latchkey/v2/keys_pb.ts";
+import type { Analytics } from "../../analytics/analytics.ts";
 import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { hashKey } from "../../domain/keySecret.ts";
 import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../domain/permissionQuery.ts";
 import { bringInRefills, type Refillable } from "../../domain/refill.ts";
@@ -27,6 +29,8 @@ export interface VerifyKeyDeps {
   readonly lastUsed: LastUsed;
   /** Counts an outcome by its code. */
   readonly onOutcome: (code: string) => void;
+  readonly clock: Clock;
+  readonly analytics: Pick<Analytics, "recordVerification"> | undefined;
 }
 
 type Answer = AnswerOf<typeof VerifyKeyResponseSchema>;
@@ -80,6 +84,8 @@ export const verifyKey = ({
   migrate,
   lastUsed,
   onOutcome,
+  clock,
+  analytics,
 }: VerifyKeyDeps): Procedure<typeof VerifyKeyRequestSchema, typeof VerifyKeyResponseSchema> => {
   const notFound = (): Answer => {
     onOutcome(codeName(VerificationCode.NOT_FOUND));
@@ -89,13 +95,28 @@ export const verifyKey = ({
   /** The end of every verification of a key that was found. */
   const conclude = (
     entry: VerificationEntry,
+    request: VerifyKeyRequest,
     call: Call,
     code: VerificationCode,
     ratelimits: Data["ratelimits"],
     balance: number | undefined,
+    spentCredits = 0,
   ): Answer => {
     lastUsed.mark(entry.keyId, call.receivedAt);
-    onOutcome(codeName(code));
+    const outcome = codeName(code);
+    onOutcome(outcome);
+    analytics?.recordVerification({
+      requestId: call.requestId,
+      time: clock.now(),
+      apiId: entry.apiId,
+      keyId: entry.keyId,
+      identityId: entry.identity?.id ?? "",
+      externalId: entry.identity?.externalId ?? "",
+      outcome,
+      tags: request.tags,
+      spentCredits,
+      latency: clock.monotonic() - call.startedAt,
+    });
     return { data: showVerification(entry, code, balance, ratelimits) };
   };
 
@@ -106,15 +127,15 @@ export const verifyKey = ({
     call: Call,
     ratelimits: Data["ratelimits"],
   ): Promise<Answer> => {
-    const cost = request.credits?.cost;
+    const cost = request.credits?.cost === undefined ? 1 : Number(request.credits.cost);
     const time = { now: call.receivedAt, refillDue: bringInRefills(entryCredits(entry), call.receivedAt) !== undefined };
-    const spent = await credits.spend(entry.keyId, cost === undefined ? 1 : Number(cost), time);
+    const spent = await credits.spend(entry.keyId, cost, time);
     if (spent.outcome === "gone") return notFound();
-    if (spent.outcome === "unlimited") return conclude(entry, call, VerificationCode.VALID, ratelimits, undefined);
+    if (spent.outcome === "unlimited") return conclude(entry, request, call, VerificationCode.VALID, ratelimits, undefined);
     entry.balance = spent.balance;
     entry.refilledAt = spent.refilledAt;
     const code = spent.outcome === "spent" ? VerificationCode.VALID : VerificationCode.USAGE_EXCEEDED;
-    return conclude(entry, call, code, ratelimits, spent.balance);
+    return conclude(entry, request, call, code, ratelimits, spent.balance, spent.outcome === "spent" ? cost : 0);
   };
 
   const pay = (
@@ -124,7 +145,7 @@ export const verifyKey = ({
     ratelimits: Data["ratelimits"],
   ): Answer | Promise<Answer> =>
     entry.balance === undefined
-      ? conclude(entry, call, VerificationCode.VALID, ratelimits, undefined)
+      ? conclude(entry, request, call, VerificationCode.VALID, ratelimits, undefined)
       : spend(entry, request, call, ratelimits);
 
   const afterLimits = (
@@ -136,7 +157,7 @@ export const verifyKey = ({
   ): Answer | Promise<Answer> => {
     const ratelimits = showChecks(checks, results);
     if (passed) return pay(entry, request, call, ratelimits);
-    return conclude(entry, call, VerificationCode.RATE_LIMITED, ratelimits, balanceAt(entry, call.receivedAt));
+    return conclude(entry, request, call, VerificationCode.RATE_LIMITED, ratelimits, balanceAt(entry, call.receivedAt));
   };
 
   const judge = (
@@ -147,7 +168,7 @@ export const verifyKey = ({
   ): Answer | Promise<Answer> => {
     if (found === null || !isVisible(found.apiId, request, call)) return notFound();
     const refused = refusal(found, query, call);
-    if (refused !== undefined) return conclude(found, call, refused, undefined, balanceAt(found, call.receivedAt));
+    if (refused !== undefined) return conclude(found, request, call, refused, undefined, balanceAt(found, call.receivedAt));
     const checks = limitChecks(found, requestedLimits(request));
     if (checks.length === 0) return pay(found, request, call, undefined);
     const decision = limiter.check(checks, call.receivedAt);

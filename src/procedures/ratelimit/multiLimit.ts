@@ -1,12 +1,13 @@
 import type { MultiLimitRequestSchema, MultiLimitResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { CheckResult, Limiter } from "../../ratelimit/limiter.ts";
+import type { CheckResult } from "../../ratelimit/limiter.ts";
 import type { Procedure } from "../call.ts";
-import { findOrCreateNamespaces, type NamespaceDeps } from "./findOrCreateNamespaces.ts";
+import { findOrCreateNamespaces } from "./findOrCreateNamespaces.ts";
+import type { LimitDeps } from "./limit.ts";
 import { type NamespaceCheck, namespaceCheck } from "./namespaceCheck.ts";
 
 /** Checks several limits and consumes from all of them or from none (ratelimit §7). */
 export const multiLimit =
-  (deps: NamespaceDeps & { readonly limiter: Limiter }): Procedure<typeof MultiLimitRequestSchema, typeof MultiLimitResponseSchema> =>
+  (deps: LimitDeps): Procedure<typeof MultiLimitRequestSchema, typeof MultiLimitResponseSchema> =>
   async ({ entries }, call) => {
     const names = entries.map((entry) => entry.namespace);
     const namespaces = await findOrCreateNamespaces(deps, names, call);
@@ -18,9 +19,24 @@ export const multiLimit =
       checks.map(({ check }) => check),
       call.receivedAt,
     );
-    const limits = entries.map(({ namespace, identifier }, i) => {
+    const time = deps.clock.now();
+    const latency = (deps.clock.monotonic() - call.startedAt) / entries.length;
+    const limits = entries.map(({ namespace, identifier, cost }, i) => {
       const { check, overrideId } = checks[i] as NamespaceCheck;
       const result = results[i] as CheckResult;
+      deps.analytics?.recordRatelimit({
+        requestId: call.requestId,
+        time,
+        namespaceId: namespaces.get(namespace)?.namespace._id ?? "",
+        identifier,
+        passed: result.passed,
+        latency,
+        overrideId: overrideId ?? "",
+        limit: check.limit,
+        remaining: result.remaining,
+        resetAt: result.reset,
+        tokens: cost === undefined ? 1 : Number(cost),
+      });
       return {
         namespace,
         identifier,

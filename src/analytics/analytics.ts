@@ -1,0 +1,160 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Limiter } from "../ratelimit/limiter.ts";
+import { connectEmbedded, connectServer } from "./connection.ts";
+import { createDropReport } from "./dropReport.ts";
+import { EngineUnavailableError } from "./engineErrors.ts";
+import type { RatelimitEvent, VerificationEvent } from "./events.ts";
+import type { JsonObject } from "./json.ts";
+import { createQueries, type Query } from "./queries.ts";
+import { createQuota } from "./quota.ts";
+import { createRecorder } from "./recorder.ts";
+import { ratelimitRow, verificationRow } from "./rows.ts";
+import { type Dataset, ratelimits, verifications } from "./schema.ts";
+
+/** Events of one kind that wait at most: three seconds of what one node can verify. */
+const CAPACITY = 100_000;
+/** A query never gets all of the engine's memory: inserts need some. */
+const QUERY_SHARE = 0.6;
+const QUERY_BYTES = 1_000_000_000;
+
+/** Events and queries over them (analytics). */
+export interface Analytics {
+  /** Never fails, never waits. */
+  readonly recordVerification: (event: VerificationEvent) => void;
+  readonly recordRatelimit: (event: RatelimitEvent) => void;
+  /** The rows of a caller's query. Fails with the `ServiceError`s of analytics §2. */
+  readonly query: (query: Query) => Promise<JsonObject[]>;
+  readonly start: () => void;
+  /** Writes what waits, for 5 s at most, and ends the embedded engine. */
+  readonly stop: () => Promise<void>;
+}
+
+/** What an operator hears of. */
+export interface AnalyticsObserver {
+  readonly written: (table: string, rows: number, milliseconds: number) => void;
+  readonly dropped: (table: string, rows: number) => void;
+  readonly buffered: (rows: number) => void;
+  /** The store answers again, or no longer. */
+  readonly state: (up: boolean, cause?: unknown) => void;
+  readonly engineDied: (reason: string) => void;
+  /** At most once a minute: events dropped since the last time. */
+  readonly dropsReported: (count: number, cause: unknown) => void;
+}
+
+export interface AnalyticsOptions {
+  readonly clock: Clock;
+  readonly limiter: Limiter;
+  readonly observer: AnalyticsObserver;
+  readonly workspaceId: string;
+  /** ClickHouse's HTTP interface; undefined = the embedded engine in `directory`. */
+  readonly clickhouseUrl: string | undefined;
+  readonly cluster: string | undefined;
+  readonly directory: string;
+  /** Bytes that the embedded engine may use. */
+  readonly memory: number;
+  readonly retentionDays: number;
+  readonly limits: {
+    readonly querySeconds: number;
+    readonly rowsRead: number;
+    readonly queriesPerHour: number;
+    readonly secondsPerHour: number;
+  };
+  /** False keeps events for ever: for a clock that callers turn. */
+  readonly expire: boolean;
+}
+
+/** Nothing is opened or started before the first event or query. */
+export const createAnalytics = (options: AnalyticsOptions): Analytics => {
+  const { clock, limiter, observer, workspaceId, clickhouseUrl, cluster, memory, retentionDays, limits, expire } = options;
+  const schema = { cluster, workspaceId, expire };
+  const connection =
+    clickhouseUrl === undefined
+      ? connectEmbedded({ directory: options.directory, memory, schema, onDeath: observer.engineDied })
+      : connectServer({ url: clickhouseUrl, schema });
+  const { database, clickhouse, ready } = connection;
+
+  let isUp: boolean | undefined;
+  const setState = (up: boolean, cause?: unknown): void => {
+    if (isUp !== up) observer.state(up, cause);
+    isUp = up;
+  };
+  const watched = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      const result = await run();
+      setState(true);
+      return result;
+    } catch (error) {
+      if (error instanceof EngineUnavailableError) setState(false, error);
+      throw error;
+    }
+  };
+
+  const drops = createDropReport(clock, observer.dropsReported);
+  const record = <E>({ name, tables, insertColumns }: Dataset, serialise: (event: E) => string) => {
+    const head = `INSERT INTO ${database}.${tables[0]} (${insertColumns.join(", ")}) FORMAT JSONCompactEachRow\n`;
+    return createRecorder<E>({
+      clock,
+      capacity: CAPACITY,
+      serialise,
+      insert: (rows, token) =>
+        watched(async () => {
+          await ready();
+          await clickhouse.command(head + rows, {
+            settings: {
+              insert_deduplication_token: token,
+              insert_deduplicate: 1,
+              deduplicate_blocks_in_dependent_materialized_views: 1,
+              // One block, so that the token stands for all rows.
+              input_format_parallel_parsing: 0,
+              async_insert: 0,
+            },
+          });
+        }),
+      onDrop: (count, cause) => {
+        observer.dropped(name, count);
+        drops.add(count, cause);
+      },
+      onInsert: (rows, milliseconds) => observer.written(name, rows, milliseconds),
+      onFailure: (error) => setState(false, error),
+    });
+  };
+  const recorders = {
+    verifications: record<VerificationEvent>(verifications, verificationRow),
+    ratelimits: record<RatelimitEvent>(ratelimits, ratelimitRow),
+  };
+
+  const query = createQueries({
+    clock,
+    clickhouse,
+    database,
+    ready: () => watched(ready),
+    quota: createQuota({ limiter, ...limits }),
+    retentionDays,
+    querySeconds: limits.querySeconds,
+    rowsRead: limits.rowsRead,
+    memory: clickhouseUrl === undefined ? Math.min(QUERY_BYTES, Math.floor(memory * QUERY_SHARE)) : QUERY_BYTES,
+  });
+
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    recordVerification: recorders.verifications.record,
+    recordRatelimit: recorders.ratelimits.record,
+    query,
+    start: () => {
+      recorders.verifications.start();
+      recorders.ratelimits.start();
+      timer = setInterval(() => {
+        observer.buffered(recorders.verifications.size() + recorders.ratelimits.size());
+        drops.report();
+      }, 1_000);
+      // A server may need its tables made long before the first event; the embedded engine is started when it is needed.
+      if (clickhouseUrl !== undefined) void watched(ready).catch(() => undefined);
+    },
+    stop: async () => {
+      clearInterval(timer);
+      await Promise.all([recorders.verifications.stop(), recorders.ratelimits.stop()]);
+      drops.report(true);
+      await connection.close();
+    },
+  };
+};

@@ -1,0 +1,127 @@
+import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../domain/clock.ts";
+import { isTrouble } from "./engineErrors.ts";
+
+/** Events become visible this often while there are any. */
+const FLUSH_EVERY_MS = 1_000;
+/** Rows of one insert. */
+const BATCH = 10_000;
+/** Rows that are serialised between two turns of the event loop: some 0.3 ms. */
+const SLICE = 200;
+const RETRY_AFTER_MS = 500;
+const LONGEST_RETRY_MS = 5_000;
+/** An insert that the engine refuses for its content so often is given up. */
+const REFUSALS = 5;
+/** What stopping waits for the last inserts. */
+const STOP_MS = 5_000;
+
+/** Writes serialised rows; `token` is the same for every try of the same rows, so that they count once. */
+export type Insert = (rows: string, token: string) => Promise<void>;
+
+export interface RecorderOptions<E> {
+  readonly clock: Clock;
+  /** Events that are held at most, those under way included; further ones are dropped. */
+  readonly capacity: number;
+  /** The row of an event as JSON. */
+  readonly serialise: (event: E) => string;
+  readonly insert: Insert;
+  /** Hears of events that will never be visible: there was no room, or the engine refused them. */
+  readonly onDrop: (count: number, cause?: unknown) => void;
+  readonly onInsert: (rows: number, milliseconds: number) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export interface Recorder<E> {
+  /** Keeps the event for the next insert; does no more, and never fails. */
+  readonly record: (event: E) => void;
+  /** Events that are not written yet. */
+  readonly size: () => number;
+  readonly start: () => void;
+  /** Resolves when everything recorded before was written or dropped, or after 5 s. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Takes events off the path of calls into the tables (analytics §6). Inserts follow each other, so the events of one
+ * node become visible in order; one that failed is tried again under the same token until the engine has it.
+ */
+export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
+  const { clock, capacity, serialise, insert, onDrop, onInsert, onFailure } = options;
+  let waiting: E[] = [];
+  let underWay = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  const stopping = new AbortController();
+
+  const toRows = async (events: readonly E[]): Promise<string> => {
+    let rows = "";
+    for (let i = 0; i < events.length; i++) {
+      if (i > 0 && i % SLICE === 0) await nextTurn();
+      rows += `${serialise(events[i] as E)}\n`;
+    }
+    return rows;
+  };
+
+  const write = async (events: readonly E[]): Promise<void> => {
+    const rows = await toRows(events);
+    const token = randomUUID();
+    let refusals = 0;
+    for (let pause = RETRY_AFTER_MS; ; pause = Math.min(LONGEST_RETRY_MS, pause * 2)) {
+      const startedAt = clock.monotonic();
+      try {
+        await insert(rows, token);
+        onInsert(events.length, clock.monotonic() - startedAt);
+        return;
+      } catch (error) {
+        onFailure(error);
+        if (!isTrouble(error) && ++refusals >= REFUSALS) {
+          onDrop(events.length, error);
+          return;
+        }
+        await sleep(pause);
+      }
+    }
+  };
+
+  const writeAll = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const events = waiting.length > BATCH ? waiting.splice(0, BATCH) : waiting;
+      if (events === waiting) waiting = [];
+      underWay = events.length;
+      await write(events);
+      underWay = 0;
+    }
+  };
+
+  /** One run at a time; rejects never. */
+  const flush = (): Promise<void> => {
+    running ??= writeAll().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+
+  return {
+    record: (event) => {
+      if (waiting.length + underWay >= capacity) {
+        onDrop(1);
+        return;
+      }
+      waiting.push(event);
+    },
+    size: () => waiting.length + underWay,
+    start: () => {
+      timer = setInterval(() => {
+        if (waiting.length > 0) void flush();
+      }, FLUSH_EVERY_MS);
+    },
+    stop: async () => {
+      clearInterval(timer);
+      const late = sleep(STOP_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+      await Promise.race([flush().then(() => (waiting.length > 0 ? flush() : undefined)), late]);
+      stopping.abort();
+      if (waiting.length + underWay > 0) onDrop(waiting.length + underWay);
+    },
+  };
+};

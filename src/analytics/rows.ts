@@ -1,0 +1,34 @@
+import type { RatelimitEvent, VerificationEvent } from "./events.ts";
+
+// `JSON.stringify` of one array is the fastest way to a row: it escapes texts without an allocation of its own for each.
+
+/** In the order of the columns that `schema.ts` inserts. */
+export const verificationRow = (event: VerificationEvent): string =>
+  JSON.stringify([
+    event.requestId,
+    event.time,
+    event.apiId,
+    event.identityId,
+    event.externalId,
+    event.keyId,
+    event.outcome,
+    event.tags,
+    event.spentCredits,
+    event.latency,
+  ]);
+
+/** In the order of the columns that `schema.ts` inserts. */
+export const ratelimitRow = (event: RatelimitEvent): string =>
+  JSON.stringify([
+    event.requestId,
+    event.time,
+    event.namespaceId,
+    event.identifier,
+    event.passed,
+    event.latency,
+    event.overrideId,
+    event.limit,
+    event.remaining,
+    event.resetAt,
+    event.tokens,
+  ]);

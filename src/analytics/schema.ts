@@ -1,0 +1,189 @@
+/** The tables of events, as ClickHouse knows them (analytics §§4, 5). */
+
+/** Steps of the aggregates: name in the table's name, type of `time`, and how it follows from Unix ms. */
+const steps = [
+  { name: "minute", type: "DateTime('UTC')", start: "toStartOfMinute" },
+  { name: "hour", type: "DateTime('UTC')", start: "toStartOfHour" },
+  { name: "day", type: "Date", start: "toDate" },
+  { name: "month", type: "Date", start: "toStartOfMonth" },
+] as const;
+
+type Step = (typeof steps)[number]["name"];
+
+/** The events of one procedure. */
+export interface Dataset {
+  readonly name: "key_verifications" | "ratelimits";
+  /** Raw table, then the aggregates. */
+  readonly tables: readonly string[];
+  /** Column that the scope of a root key goes by. */
+  readonly scopeColumn: "key_space_id" | "namespace_id";
+  /** Columns in the order of the rows that are inserted; the others have defaults. */
+  readonly insertColumns: readonly string[];
+}
+
+interface Definition extends Dataset {
+  /** Columns of the raw table with their types, but for `time`. */
+  readonly raw: readonly string[];
+  readonly rawOrder: string;
+  /** Dimensions of the aggregates with their types. */
+  readonly dimensions: readonly string[];
+  /** Sums of the aggregates and what they add up. */
+  readonly sums: Readonly<Record<string, string>>;
+  readonly ttl: Readonly<Record<"raw" | Step, string>>;
+}
+
+const tablesOf = (name: string): readonly string[] => [`${name}_v1`, ...steps.map((step) => `${name}_per_${step.name}_v1`)];
+
+const WORKSPACE = "workspace_id LowCardinality(String)";
+const workspaceDefault = (workspaceId: string): string => `${WORKSPACE} DEFAULT '${workspaceId}'`;
+
+const definitions = (workspaceId: string): readonly Definition[] => [
+  {
+    ...verifications,
+    raw: [
+      "request_id String",
+      workspaceDefault(workspaceId),
+      "key_space_id String",
+      "identity_id String",
+      "external_id String",
+      "key_id String",
+      "region LowCardinality(String) DEFAULT 'local'",
+      "source LowCardinality(String) DEFAULT 'api'",
+      "app_id String DEFAULT ''",
+      "outcome LowCardinality(String)",
+      "tags Array(String)",
+      "spent_credits Int64",
+      "latency Float64",
+    ],
+    rawOrder: "(workspace_id, key_space_id, time)",
+    dimensions: [
+      WORKSPACE,
+      "key_space_id String",
+      "identity_id String",
+      "external_id String",
+      "key_id String",
+      "outcome LowCardinality(String)",
+      "source LowCardinality(String)",
+      "app_id String",
+      "tags Array(String)",
+    ],
+    sums: { count: "count()", spent_credits: "sum(spent_credits)" },
+    ttl: { raw: "90 DAY", minute: "90 DAY", hour: "90 DAY", day: "365 DAY", month: "3 YEAR" },
+  },
+  {
+    ...ratelimits,
+    raw: [
+      "request_id String",
+      workspaceDefault(workspaceId),
+      "namespace_id String",
+      "identifier String",
+      "passed Bool",
+      "latency Float64",
+      "override_id String",
+      "`limit` UInt64",
+      "remaining UInt64",
+      "reset_at Int64",
+      "tokens UInt64",
+    ],
+    rawOrder: "(workspace_id, namespace_id, time)",
+    dimensions: [WORKSPACE, "namespace_id String", "identifier String"],
+    sums: {
+      passed: "countIf(passed)",
+      total: "count()",
+      total_tokens: "sum(tokens)",
+      passed_tokens: "sumIf(tokens, passed)",
+    },
+    ttl: { raw: "1 MONTH", minute: "7 DAY", hour: "30 DAY", day: "100 DAY", month: "3 YEAR" },
+  },
+];
+
+export const verifications: Dataset = {
+  name: "key_verifications",
+  tables: tablesOf("key_verifications"),
+  scopeColumn: "key_space_id",
+  insertColumns: [
+    ...["request_id", "time", "key_space_id", "identity_id", "external_id", "key_id", "outcome", "tags"],
+    ...["spent_credits", "latency"],
+  ],
+};
+
+export const ratelimits: Dataset = {
+  name: "ratelimits",
+  tables: tablesOf("ratelimits"),
+  scopeColumn: "namespace_id",
+  insertColumns: [
+    ...["request_id", "time", "namespace_id", "identifier", "passed", "latency", "override_id"],
+    ...["`limit`", "remaining", "reset_at", "tokens"],
+  ],
+};
+
+/** Names that no CTE may take: those of all tables of both procedures. */
+export const allTables: ReadonlySet<string> = new Set([...verifications.tables, ...ratelimits.tables]);
+
+/** Whether `time` of a table is Unix ms, as in the raw tables, or a date. */
+export const isRaw = (table: string): boolean => !table.includes("_per_");
+
+/** The condition that keeps rows from `since` (Unix ms) on; an interval that `since` lies in is kept as a whole. */
+export const sinceCondition = (table: string, since: number): string => {
+  const step = steps.find(({ name }) => table.endsWith(`_per_${name}_v1`));
+  return step === undefined ? `time >= ${since}` : `time >= ${step.start}(fromUnixTimestamp64Milli(${since}, 'UTC'))`;
+};
+
+export interface SchemaOptions {
+  /** Database of the tables; views and the list of migrations stand in `<database>_internal`. */
+  readonly database: string;
+  readonly cluster: string | undefined;
+  readonly workspaceId: string;
+  /** False keeps events for ever: for a clock that is not the engine's. */
+  readonly expire: boolean;
+}
+
+/** One step of the schema. Its statements may be run again, and by several nodes at once. */
+export interface Migration {
+  readonly version: number;
+  readonly statements: readonly string[];
+}
+
+/** How many inserts the engine remembers, so that a repeated one counts nothing twice. */
+const DEDUPLICATED_INSERTS = 1_000;
+
+/** Every migration, oldest first; those that were released never change. */
+export const migrations = ({ database, cluster, workspaceId, expire }: SchemaOptions): readonly Migration[] => {
+  const everywhere = cluster === undefined ? "" : ` ON CLUSTER \`${cluster}\``;
+  const replicated = cluster === undefined ? "" : "Replicated";
+  const window = cluster === undefined ? "non_replicated_deduplication_window" : "replicated_deduplication_window";
+  const settings = `SETTINGS ${window} = ${DEDUPLICATED_INSERTS}`;
+  const until = (time: string, age: string): string => (expire ? `TTL ${time} + INTERVAL ${age} DELETE ` : "");
+
+  const createRaw = ({ tables, raw, rawOrder, ttl }: Definition): string =>
+    `CREATE TABLE IF NOT EXISTS ${database}.${tables[0]}${everywhere} (${[raw[0], "time Int64 CODEC(Delta, LZ4)", ...raw.slice(1)].join(", ")}) ` +
+    `ENGINE = ${replicated}MergeTree PARTITION BY toYYYYMM(fromUnixTimestamp64Milli(time, 'UTC')) ORDER BY ${rawOrder} ` +
+    `${until("toDateTime(fromUnixTimestamp64Milli(time, 'UTC'))", ttl.raw)}${settings}`;
+
+  const createAggregates = ({ name, tables, dimensions, sums, ttl }: Definition): string[] =>
+    steps.flatMap((step, i) => {
+      const table = `${database}.${tables[i + 1]}`;
+      const [workspace = "", scope = "", ...others] = dimensions;
+      const columns = dimensions.map((column) => column.split(" ", 1)[0] ?? "");
+      const order = [columns[0], columns[1], "time", ...columns.slice(2)].join(", ");
+      const totals = Object.keys(sums);
+      const definition = [`time ${step.type}`, workspace, scope, ...others, ...totals.map((total) => `${total} Int64`)].join(", ");
+      const time = `${step.start}(fromUnixTimestamp64Milli(${database}.${tables[0]}.time, 'UTC')) AS time`;
+      const values = Object.entries(sums).map(([total, sum]) => `toInt64(${sum}) AS ${total}_`);
+      const renamed = totals.map((total) => `${total}_ AS ${total}`);
+      return [
+        `CREATE TABLE IF NOT EXISTS ${table}${everywhere} (${definition}) ENGINE = ${replicated}SummingMergeTree((${totals.join(", ")})) ` +
+          `PARTITION BY toYYYYMM(time) ORDER BY (${order}) ${until("time", ttl[step.name])}${settings}`,
+        `CREATE MATERIALIZED VIEW IF NOT EXISTS ${database}_internal.${name}_to_${step.name}${everywhere} TO ${table} AS ` +
+          `SELECT interval_start AS time, ${columns.join(", ")}, ${renamed.join(", ")} FROM (SELECT ${time.replace(" AS time", " AS interval_start")}, ` +
+          `${columns.join(", ")}, ${values.join(", ")} FROM ${database}.${tables[0]} GROUP BY interval_start, ${columns.join(", ")})`,
+      ];
+    });
+
+  return [
+    {
+      version: 1,
+      statements: definitions(workspaceId).flatMap((definition) => [createRaw(definition), ...createAggregates(definition)]),
+    },
+  ];
+};

@@ -1,0 +1,155 @@
+import { ServiceError } from "../../domain/errors.ts";
+import { EngineError } from "../engineErrors.ts";
+import type { Dataset } from "../schema.ts";
+import { checkSyntax, invalidQuery } from "./checkSyntax.ts";
+import { allowedFunction } from "./functions.ts";
+import { findScopes } from "./scopes.ts";
+import { parseSyntaxTree, subqueryOf } from "./syntaxTree.ts";
+import { findTimeComparisons, type TimeComparison } from "./timeComparisons.ts";
+import { plainTimeValue, readTimeValue, type TimeValue, timeValueColumns } from "./timeValues.ts";
+import { applyEdits, type Edit, quoteText, type Token, tokenise } from "./tokens.ts";
+
+const SYNTAX_ERROR = 62;
+const MAX_BYTES = 16_384;
+const DAY_MS = 86_400_000;
+/** Callers compute "exactly 30 days ago" before we do. */
+const BOUND_TOLERANCE_MS = 5_000;
+/** An integer beyond this is in milliseconds: as seconds it would lie in the year 5138. */
+const LEAST_MILLISECONDS = 100_000_000_000;
+
+/** Asks the engine for one line of text, its columns separated by tabs. */
+export type Ask = (sql: string) => Promise<string>;
+
+export interface PrepareOptions {
+  readonly sql: string;
+  readonly dataset: Dataset;
+  /** Unix ms; what `now()` means in this query. */
+  readonly now: number;
+  readonly retentionDays: number;
+  readonly ask: Ask;
+}
+
+/** Names that would make the output of `EXPLAIN AST` ambiguous. */
+const checkNames = (tokens: readonly Token[]): void => {
+  const odd = tokens.find(({ kind, text }) => kind === "quoted" && /\\|\p{Cc}|\((?:alias|children) /u.test(text));
+  if (odd) throw invalidQuery("A quoted name holds characters that are not allowed.");
+};
+
+/** The one spelling of the query: no comments, no shorthand; and that it is one SELECT. */
+const format = async (sql: string, ask: Ask): Promise<string> => {
+  if (Buffer.byteLength(sql) > MAX_BYTES) throw invalidQuery(`The query is longer than ${MAX_BYTES} bytes.`);
+  if (sql.trim() === "") throw invalidQuery("The query is empty.");
+  if (/\0/.test(sql) || !sql.isWellFormed()) throw invalidQuery("The query holds characters that are not allowed.");
+  const formatted = (await ask(`SELECT formatQuerySingleLine(${quoteText(sql)}) FORMAT TabSeparatedRaw`)).trim();
+  const [first] = tokenise(formatted.replace(/^[\s(]+/, "").slice(0, 100));
+  if (first?.kind !== "word" || !/^(SELECT|WITH)$/.test(first.text)) {
+    throw new ServiceError("invalid_analytics_query_type", "Only SELECT queries can be run.");
+  }
+  return formatted;
+};
+
+const spellFunctions = (tokens: readonly Token[]): Edit[] =>
+  tokens.flatMap(({ kind, text, start, end }, i) => {
+    const opening = tokens[i + 1];
+    if (kind !== "word" || opening?.text !== "(" || opening.start !== end) return [];
+    const spelling = allowedFunction(text);
+    return spelling === undefined || spelling === text ? [] : [{ start, end, text: spelling }];
+  });
+
+const clockFunctions = new Set(["now", "now64", "today"]);
+
+/** Replaces now(), now64() and today(), so that a query goes by the same clock as the events it reads. */
+const fixNow = (tokens: readonly Token[], now: number): Edit[] =>
+  tokens.flatMap(({ kind, text, start, end }, i) => {
+    const name = kind === "word" && tokens[i + 1]?.text === "(" && tokens[i + 1]?.start === end ? text : "";
+    if (!clockFunctions.has(name)) return [];
+    const argument = tokens[i + 2]?.text === ")" ? undefined : tokens[i + 2];
+    const closing = tokens[argument ? i + 3 : i + 2];
+    if (closing?.text !== ")") return [];
+    const zone = argument?.kind === "text" ? `, ${argument.text}` : "";
+    const seconds = Math.floor(now / 1_000);
+    const fixed = {
+      now: `toDateTime(${seconds}${zone})`,
+      now64: `fromUnixTimestamp64Milli(${now}${zone})`,
+      today: `toDate(toDateTime(${seconds}))`,
+    }[name];
+    return fixed === undefined ? [] : [{ start, end: closing.end, text: fixed }];
+  });
+
+const evaluate = async (expressions: readonly string[], ask: Ask): Promise<Map<string, TimeValue>> => {
+  const values = new Map<string, TimeValue>();
+  const distinct = [...new Set(expressions)];
+  for (const expression of distinct) {
+    const plain = plainTimeValue(expression);
+    if (plain) values.set(expression, plain);
+  }
+  const others = distinct.filter((expression) => !values.has(expression));
+  const askFor = async (some: readonly string[]): Promise<void> => {
+    const columns = (await ask(`SELECT ${some.map(timeValueColumns).join(", ")} FORMAT TabSeparatedRaw`)).replace(/\n$/, "").split("\t");
+    for (const [i, expression] of some.entries()) values.set(expression, readTimeValue(columns.slice(i * 3, i * 3 + 3)));
+  };
+  if (others.length === 0) return values;
+  try {
+    await askFor(others);
+  } catch {
+    // One of them cannot be evaluated: it passes (analytics §3), the others count.
+    for (const each of others) await askFor([each]).catch(() => undefined);
+  }
+  return values;
+};
+
+const checkBound = ({ kind }: TimeComparison, { number, instant }: TimeValue, { now, retentionDays }: PrepareOptions): void => {
+  const bound = instant ?? (number === undefined || kind !== "date" || number >= LEAST_MILLISECONDS ? number : number * 1_000);
+  const earliest = now - retentionDays * DAY_MS;
+  if (bound === undefined || bound >= earliest - BOUND_TOLERANCE_MS) return;
+  throw new ServiceError(
+    "query_range_exceeds_retention",
+    `Queries reach back ${retentionDays} days: the earliest time is ${new Date(earliest).toISOString()}.`,
+  );
+};
+
+/** Both sides of a comparison in the same unit: instants are compared, whatever they were written as. */
+const inUnitOf = ({ kind, value }: TimeComparison, { number, instant }: TimeValue): Edit[] => {
+  const { start, end } = value;
+  if (kind === "milliseconds" && instant !== undefined) return [{ start, end, text: String(instant) }];
+  const milliseconds = instant ?? (number !== undefined && number >= LEAST_MILLISECONDS ? number : undefined);
+  if (kind === "date" && milliseconds !== undefined) return [{ start, end, text: `fromUnixTimestamp64Milli(${milliseconds}, 'UTC')` }];
+  return [];
+};
+
+/**
+ * A caller's query, checked, in the form in which it may run; only the scope is still to be added (analytics §§2, 3).
+ * Fails with the contract's 400s, and with what the engine says of a text that it cannot parse.
+ */
+export const prepareQuery = async (options: PrepareOptions): Promise<string> => {
+  const { sql, dataset, now, ask } = options;
+  const formatted = await format(sql, ask);
+  const tokens = tokenise(formatted);
+  checkNames(tokens);
+  // In parentheses, so that FORMAT and INTO OUTFILE are no syntax.
+  const tree = await ask(`EXPLAIN AST SELECT * FROM (\n${formatted}\n) FORMAT TabSeparatedRaw`).catch((error: unknown) => {
+    const isSyntax = error instanceof EngineError && error.code === SYNTAX_ERROR;
+    throw isSyntax ? invalidQuery("The query must end with its last clause: FORMAT and INTO OUTFILE are not allowed.") : error;
+  });
+  const root = parseSyntaxTree(tree);
+  const query = root && subqueryOf(root);
+  if (!query) throw invalidQuery("The query cannot be understood.");
+  checkSyntax(query, findScopes(tokens).ctes, dataset);
+
+  const spelled = applyEdits(formatted, spellFunctions(tokens));
+  const dated = applyEdits(spelled, fixNow(tokenise(spelled), now));
+  const datedTokens = tokenise(dated);
+  const comparisons = findTimeComparisons(dated, datedTokens, findScopes(datedTokens));
+  const values = await evaluate(
+    comparisons.map(({ value }) => value.text),
+    ask,
+  );
+  const edits: Edit[] = [];
+  for (const comparison of comparisons) {
+    const value = values.get(comparison.value.text);
+    if (!value) continue;
+    if (comparison.isLowerBound && comparison.inWhere) checkBound(comparison, value, options);
+    edits.push(...inUnitOf(comparison, value));
+  }
+  return applyEdits(dated, edits);
+};

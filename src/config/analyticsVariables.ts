@@ -1,0 +1,92 @@
+import { bytes, identifier, integer, oneOf, serverUrl, type Variable } from "./parsers.ts";
+
+/** The embedded engine under `dataDir`, or a ClickHouse server or cluster. */
+export interface AnalyticsConfig {
+  /** May hold a password. Absent = the embedded engine. */
+  readonly clickhouseUrl: string | undefined;
+  /** Name of the cluster whose replicas hold the tables. */
+  readonly cluster: string | undefined;
+  /** Bytes that the embedded engine may use. */
+  readonly memory: number;
+  readonly retentionDays: number;
+  readonly limits: {
+    readonly querySeconds: number;
+    readonly rowsRead: number;
+    readonly queriesPerHour: number;
+    readonly secondsPerHour: number;
+  };
+}
+
+type WithDefault<T> = Variable<T> & { readonly byDefault: string };
+
+interface AnalyticsVariables {
+  readonly analytics: Variable<"embedded" | "off">;
+  readonly analyticsMemory: WithDefault<number>;
+  readonly analyticsRetentionDays: WithDefault<number>;
+  readonly analyticsQuerySeconds: WithDefault<number>;
+  readonly analyticsQueryRows: WithDefault<number>;
+  readonly analyticsQueriesPerHour: WithDefault<number>;
+  readonly analyticsSecondsPerHour: WithDefault<number>;
+  readonly clickhouseUrl: Variable<string>;
+  readonly clickhouseCluster: Variable<string>;
+}
+
+/** Variables of the analytics store, a part of the one table. */
+export const analyticsVariables: AnalyticsVariables = {
+  analytics: {
+    name: "ANALYTICS",
+    byDefault: undefined,
+    description:
+      "`embedded` runs the embedded engine also beside `MONGODB_URL`, for one node; `off` keeps no events. Unset: `CLICKHOUSE_URL` decides, and where neither it nor `MONGODB_URL` is set, the embedded engine runs.",
+    parse: oneOf(["embedded", "off"] as const),
+  },
+  analyticsMemory: {
+    name: "ANALYTICS_MEMORY",
+    byDefault: "1GiB",
+    description: "Memory that the embedded analytics engine may use.",
+    parse: bytes(256 * 1024 ** 2),
+  },
+  analyticsRetentionDays: {
+    name: "ANALYTICS_RETENTION_DAYS",
+    byDefault: "30",
+    description: "How many days back analytics queries can see.",
+    parse: integer(1, 1_095),
+  },
+  analyticsQuerySeconds: {
+    name: "ANALYTICS_QUERY_SECONDS",
+    byDefault: "10",
+    description: "Longest run of one analytics query, in seconds.",
+    parse: integer(1, 50),
+  },
+  analyticsQueryRows: {
+    name: "ANALYTICS_QUERY_ROWS",
+    byDefault: "1000000000",
+    description: "Most rows that one analytics query may read.",
+    parse: integer(1, 1_000_000_000_000),
+  },
+  analyticsQueriesPerHour: {
+    name: "ANALYTICS_QUERIES_PER_HOUR",
+    byDefault: "1000",
+    description: "Analytics queries per hour, of all root keys and nodes together.",
+    parse: integer(1, 1_000_000_000),
+  },
+  analyticsSecondsPerHour: {
+    name: "ANALYTICS_SECONDS_PER_HOUR",
+    byDefault: "1800",
+    description: "Seconds per hour that analytics queries may run, all together.",
+    parse: integer(1, 1_000_000),
+  },
+  clickhouseUrl: {
+    name: "CLICKHOUSE_URL",
+    byDefault: undefined,
+    description:
+      "ClickHouse server for analytics, over HTTP: `http[s]://[user:password@]host[:port][/database]`, database `latchkey` unless named.",
+    parse: serverUrl,
+  },
+  clickhouseCluster: {
+    name: "CLICKHOUSE_CLUSTER",
+    byDefault: undefined,
+    description: "Cluster of that server on whose replicas the tables are made, as `ReplicatedMergeTree`.",
+    parse: identifier,
+  },
+};

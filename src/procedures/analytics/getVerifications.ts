@@ -1,0 +1,11 @@
+import type { GetVerificationsRequestSchema, GetVerificationsResponseSchema } from "../../../gen/latchkey/v2/analytics_pb.ts";
+import { verifications } from "../../analytics/schema.ts";
+import type { Procedure } from "../call.ts";
+import { type AnalyticsDeps, runQuery } from "./runQuery.ts";
+
+/** Runs a query over the verification events (analytics §4). */
+export const getVerifications =
+  (deps: AnalyticsDeps): Procedure<typeof GetVerificationsRequestSchema, typeof GetVerificationsResponseSchema> =>
+  async ({ query }, call) => ({
+    data: await runQuery(deps, { action: "api.read_analytics", dataset: verifications }, query ?? "", call),
+  });

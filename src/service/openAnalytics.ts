@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { type Analytics, createAnalytics } from "../analytics/analytics.ts";
+import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
+import type { Config } from "../config.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Limiter } from "../ratelimit/limiter.ts";
+import { WORKSPACE_ID } from "../storage/documents.ts";
+import type { Events } from "../telemetry/events.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+
+export interface OpenAnalyticsOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly limiter: Limiter;
+  readonly metrics: Metrics;
+  readonly events: Events;
+  readonly expire: boolean;
+}
+
+/** The configured analytics store; undefined when there is none, or its optional library is not installed. */
+export const openAnalytics = ({ config, clock, limiter, metrics, events, expire }: OpenAnalyticsOptions): Analytics | undefined => {
+  const { analytics, dataDir } = config;
+  if (!analytics || (analytics.clickhouseUrl === undefined && !isEngineInstalled())) return undefined;
+  return createAnalytics({
+    ...analytics,
+    clock,
+    limiter,
+    workspaceId: WORKSPACE_ID,
+    directory: join(dataDir, "analytics"),
+    expire,
+    observer: {
+      ...metrics.analytics,
+      state: (up, cause) => {
+        metrics.analytics.state(up);
+        if (up) events.analyticsBack();
+        else events.analyticsAway(cause);
+      },
+      engineDied: (reason) => {
+        metrics.analytics.engineDied();
+        events.analyticsEngineDied(reason);
+      },
+      dropsReported: events.analyticsEventsDropped,
+    },
+  });
+};

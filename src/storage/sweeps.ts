@@ -23,15 +23,15 @@ export type Walk = Pick<SweepDocument, "permissionIds" | "roleIds" | "stage" | "
 export interface Batch {
   /** Documents removed or changed. */
   readonly swept: number;
-  /** Where the next batch begins; undefined when this was the last. */
+  /** Id of the last document that was looked at; undefined when there are no more. */
   readonly next: string | undefined;
 }
 
 export interface SweepsRepository {
   /** Ids of objects that were deleted at `until` (Unix ms) or before and are not swept yet, up to `limit`, the oldest first. */
   readonly findDue: (collection: SweptCollection, until: number, limit: number) => Promise<readonly string[]>;
-  /** Removes keys of a deleted API, of up to `limit` behind `after`; those whose events have not been moved yet stay. */
-  readonly removeKeys: (apiId: string, after: string, limit: number) => Promise<Batch>;
+  /** Removes up to `limit` keys of a deleted API; those whose events have not been moved yet stay. */
+  readonly removeKeys: (apiId: string, limit: number) => Promise<Batch>;
   readonly hasKeys: (apiId: string) => Promise<boolean>;
   /** Takes deleted identities from up to `limit` keys. */
   readonly detachIdentities: (identityIds: readonly string[], limit: number) => Promise<Batch>;
@@ -77,10 +77,9 @@ export const createSweepsRepository = (store: Store): SweepsRepository => {
         .toArray();
       return due.map(({ _id }) => _id);
     },
-    removeKeys: async (apiId, after, limit) => {
-      const found = await keys
-        .find({ workspaceId: WORKSPACE_ID, apiId, ...(after === "" ? {} : { _id: { $gt: after } }) }, { sort: { _id: 1 }, limit })
-        .toArray();
+    removeKeys: async (apiId, limit) => {
+      // In no order: a server that cannot sort by its index would look at all keys of the API for each batch.
+      const found = await keys.find({ workspaceId: WORKSPACE_ID, apiId, ...settled }, { limit }).toArray();
       if (found.length === 0) return batchOf(found, 0, limit);
       const { deletedCount } = await keys.deleteMany({ _id: { $in: found.map(({ _id }) => _id) }, ...settled });
       return batchOf(found, deletedCount, limit);

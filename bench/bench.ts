@@ -1,41 +1,70 @@
 /**
- * `npm run bench [-- --seconds N] [--rounds N] [--json]`: how fast verification and rate limiting are on this machine,
- * beside bare servers that do nothing. Asserts nothing. Every round loads each target once, so that a noisy minute hits
- * all of them; the table shows each target's median round.
+ * `npm run bench [-- --seconds N] [--rounds N] [--keys N] [--json]`: how fast verification, rate limits and the rest are
+ * on this machine, beside bare servers that do nothing. Asserts nothing. Every round loads each target once, so that a
+ * noisy minute hits all of them; the table shows each target's median round. With MONGODB_URL rate limits are measured
+ * on that server, too, in a database of their own.
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
 import { applyLoad, callOnce, clientOf, type LoadResult } from "./load.ts";
-import { isPinned } from "./processes.ts";
-import { serviceTargets, startBenchService, startEcho, type Target } from "./targets.ts";
+import { isInstalled, isPinned } from "./processes.ts";
+import {
+  limitTargets,
+  populatedTargets,
+  type Served,
+  serviceTargets,
+  startBenchService,
+  startEcho,
+  startOnMongo,
+  startPopulatedService,
+  type Target,
+} from "./targets.ts";
 
 const CONNECTIONS = 32;
 const HTTP2_CONNECTIONS = 4;
 const STREAMS = 8;
 const WARM_UP_SECONDS = 1;
+/** The targets whose latency is measured at half of their maximum rate. */
+const STEADY = ["verify", "limit-embedded"];
 
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
+    keys: { type: "string", default: "1000000" },
     json: { type: "boolean", default: false },
   },
 });
-const seconds = Math.min(60, Math.max(1, Math.trunc(Number(values.seconds)) || 5));
-const rounds = Math.min(9, Math.max(1, Math.trunc(Number(values.rounds)) || 3));
+const whole = (text: string, least: number, most: number): number => Math.min(most, Math.max(least, Math.trunc(Number(text)) || least));
+const seconds = whole(values.seconds, 1, 60);
+const rounds = whole(values.rounds, 1, 9);
+const keys = whole(values.keys, 10_000, 10_000_000);
 
 interface Measurement extends LoadResult {
   /** CPU time of the server for one call, in microseconds. */
   readonly cpu: number;
+  /** Operations on counters in the store per 1,000 calls. */
+  readonly counterOperations: number | undefined;
 }
 
-const measure = async ({ call, server }: Target): Promise<Measurement> => {
-  const shape = call.protocol === "http1" ? { connections: CONNECTIONS, streams: 1 } : { connections: HTTP2_CONNECTIONS, streams: STREAMS };
+const shapeOf = ({ call }: Target) =>
+  call.protocol === "http1" ? { connections: CONNECTIONS, streams: 1 } : { connections: HTTP2_CONNECTIONS, streams: STREAMS };
+
+const measure = async (target: Target): Promise<Measurement> => {
+  const { call, server, counterOperations } = target;
+  const shape = shapeOf(target);
   await applyLoad({ ...call, ...shape, seconds: WARM_UP_SECONDS });
+  const operationsBefore = await counterOperations?.();
   const before = server.cpuSeconds();
   const result = await applyLoad({ ...call, ...shape, seconds });
-  return { ...result, cpu: ((server.cpuSeconds() - before) / result.requests) * 1e6 };
+  const cpu = ((server.cpuSeconds() - before) / result.requests) * 1e6;
+  const operationsAfter = await counterOperations?.();
+  const operations =
+    operationsBefore === undefined || operationsAfter === undefined
+      ? undefined
+      : ((operationsAfter - operationsBefore) / result.requests) * 1_000;
+  return { ...result, cpu, counterOperations: operations };
 };
 
 const medianBy = <T>(items: readonly T[], value: (item: T) => number): T => {
@@ -44,26 +73,49 @@ const medianBy = <T>(items: readonly T[], value: (item: T) => number): T => {
   return middle;
 };
 
-const service = await startBenchService();
-const [verify, limit, grpcVerify] = serviceTargets(service);
-if (verify === undefined || limit === undefined || grpcVerify === undefined) throw new Error("a target is missing");
-const httpEcho = await startEcho("http-echo", "bare node:http, JSON echo", verify);
-const http2Echo = await startEcho("http2-echo", "bare node:http2, gRPC-shaped echo", grpcVerify);
-const targets = [httpEcho, verify, limit, http2Echo, grpcVerify];
+const say = (text: string): void => console.error(text);
 
-for (const target of targets) await callOnce(target.call);
+say(`preparing a store of ${keys.toLocaleString("en")} keys`);
+const service = await startBenchService();
+const populated = await startPopulatedService(keys);
+const onMongo: (Served & { readonly stop: () => Promise<void> }) | undefined =
+  process.env.MONGODB_URL === undefined ? undefined : await startOnMongo(process.env.MONGODB_URL);
+const ofService = serviceTargets(service);
+const named = (name: string): Target => {
+  const found = ofService.find((target) => target.name === name);
+  if (found === undefined) throw new Error(`there is no target ${name}`);
+  return found;
+};
+const echoes = [
+  await startEcho("http-echo", "bare node:http, JSON echo", named("verify")),
+  await startEcho("http2-echo", "bare node:http2, gRPC-shaped echo", named("grpc-verify")),
+];
+const targets = [
+  ...echoes,
+  ...ofService,
+  ...populatedTargets(populated, keys),
+  ...(onMongo === undefined ? [] : limitTargets(onMongo, "MongoDB")),
+];
+for (const { call } of targets) {
+  const first =
+    call.vary === undefined
+      ? call.body
+      : Buffer.from(Buffer.from(call.body, "base64").toString().replace(call.vary.digits, "0".repeat(call.vary.digits.length))).toString(
+          "base64",
+        );
+  await callOnce({ ...call, body: first });
+}
 
 const measured = new Map<Target, Measurement[]>(targets.map((target) => [target, []]));
 for (let round = 1; round <= rounds; round++) {
   for (const target of targets) {
-    console.error(`round ${round} of ${rounds}: ${target.description}`);
+    say(`round ${round} of ${rounds}: ${target.description}`);
     measured.get(target)?.push(await measure(target));
   }
 }
-await Promise.all([service.stop(), httpEcho.server.stop(), http2Echo.server.stop()]);
 
 const results = targets.map((target) => {
-  const { name, description, yardstick } = target;
+  const { name, description, yardstick, goal } = target;
   const own = measured.get(target) ?? [];
   const reference = measured.get(targets.find((other) => other.name === yardstick) ?? target) ?? [];
   // Round by round: both sides of a ratio were measured in the same minute.
@@ -72,10 +124,24 @@ const results = targets.map((target) => {
     name,
     description,
     yardstick,
+    goal,
     ...medianBy(own, ({ perSecond }) => perSecond),
     ratio: medianBy(ratios, (ratio) => ratio),
   };
 });
+
+/** How long calls take while the server has time left. */
+const steady: { description: string; rate: number; p50: number; p99: number; longest: number; errors: number }[] = [];
+if (isInstalled("h2load")) {
+  for (const target of targets.filter(({ name }) => STEADY.includes(name))) {
+    const rate = Math.round((results.find(({ name }) => name === target.name)?.perSecond ?? 0) / 2);
+    say(`at half of its maximum rate: ${target.description}`);
+    const { p50, p99, longest, errors } = await applyLoad({ ...target.call, ...shapeOf(target), seconds, rate });
+    steady.push({ description: target.description, rate, p50, p99, longest, errors });
+  }
+}
+await Promise.all([service.stop(), populated.stop(), onMongo?.stop(), ...echoes.map(({ server }) => server.stop())]);
+
 const machine = {
   cpu: cpus()[0]?.model.trim() ?? "unknown",
   node: process.version,
@@ -86,19 +152,34 @@ const machine = {
 };
 
 if (values.json) {
-  console.log(JSON.stringify({ machine, results }, null, 2));
+  console.log(JSON.stringify({ machine, results, steady }, null, 2));
 } else {
-  const header = ["target", "requests/s", "p50 ms", "p99 ms", "CPU µs/call", "ratio", "errors"];
-  const cells = results.map(({ description, perSecond, p50, p99, cpu, ratio, errors }) => [
+  const header = ["target", "requests/s", "p50 ms", "p99 ms", "CPU µs/call", "ratio", "goal", "store operations/1,000", "errors"];
+  const cells = results.map(({ description, perSecond, p50, p99, cpu, ratio, goal, counterOperations, errors }) => [
     description,
     Math.round(perSecond).toLocaleString("en"),
     p50.toFixed(2),
     p99.toFixed(2),
     cpu.toFixed(1),
     ratio.toFixed(2),
+    goal?.toFixed(2) ?? "",
+    counterOperations?.toFixed(2) ?? "",
     String(errors),
   ]);
   console.log(formatTable([header, ...cells]).join("\n"));
+  if (steady.length > 0) {
+    const rows = steady.map(({ description, rate, p50, p99, longest, errors }) => [
+      description,
+      rate.toLocaleString("en"),
+      p50.toFixed(2),
+      p99.toFixed(2),
+      longest.toFixed(1),
+      String(errors),
+    ]);
+    console.log(
+      `\n${formatTable([["at half of its maximum rate", "requests/s", "p50 ms", "p99 ms", "longest ms", "errors"], ...rows]).join("\n")}`,
+    );
+  }
   console.log(
     `\n${machine.cpu}, Node ${machine.node}; server ${isPinned ? "on one core, client on another" : "and client not pinned to cores"}; ` +
       `clients: ${machine.clients.http1} (${CONNECTIONS} connections), ${machine.clients.http2} (${HTTP2_CONNECTIONS} × ${STREAMS} streams); ` +

@@ -77,7 +77,7 @@ try {
     await measure(`apis.listKeys, ${PAGE} from the start`, 20, rounds, () => page(""));
     await measure(`apis.listKeys, ${PAGE} from the middle`, 20, rounds, (round) => page(keyAt(0.5 + round / 1_000)));
     await measure(`apis.listKeys, ${PAGE} near the end`, 20, rounds, (round) => page(keyAt(0.95 + round / 1_000)));
-    await measure(`apis.listKeys, ${PAGE} of one identity`, 20, rounds, (round) => page("", { externalId: `user_${round}` }));
+    await measure(`apis.listKeys, ${PAGE} of one identity`, 20, rounds, (round) => page("", { externalId: `bench_user_${round}` }));
     await measure("keys.getKey", 5, 10 * rounds, (round) => call("keys.getKey", { keyId: keyAt((round * 0.618) % 1) }));
     await measure("keys.verifyKey, the first time", undefined, 1, () => call("keys.verifyKey", { key }));
     let cursor: string | undefined = "";

@@ -11,6 +11,10 @@ export interface LoadRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Base64. */
   readonly body: string;
+  /** Only of HTTP/1.1: in each request `digits` stands for a random number below `below`, as many digits long. */
+  readonly vary?: { readonly digits: string; readonly below: number };
+  /** Calls per second, sent whatever the server does; as fast as it answers when left out. Needs h2load. */
+  readonly rate?: number;
   readonly seconds: number;
   readonly connections: number;
   /** Concurrent calls on each HTTP/2 connection. */
@@ -23,6 +27,7 @@ export interface LoadResult {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
+  readonly longest: number;
   /** Answers other than 200, and connections that broke. */
   readonly errors: number;
 }
@@ -35,16 +40,29 @@ export const clientOf = (protocol: LoadRequest["protocol"]): "wrk" | "h2load" | 
 
 const luaString = (bytes: Buffer): string => `"${[...bytes].map((byte) => `\\${String(byte).padStart(3, "0")}`).join("")}"`;
 
-const wrkScript = ({ headers, body }: LoadRequest): string => `
+const varyingRequest = (bytes: Buffer, { digits, below }: NonNullable<LoadRequest["vary"]>): string => {
+  const at = bytes.indexOf(digits);
+  if (at === -1) throw new Error(`the body does not hold ${digits}`);
+  const [before, after] = [bytes.subarray(0, at), bytes.subarray(at + digits.length)];
+  return `
+math.randomseed(os.time())
+local before, after = ${luaString(before)}, ${luaString(after)}
+request = function()
+  return wrk.format(nil, nil, nil, before .. string.format("%0${digits.length}d", math.random(0, ${below - 1})) .. after)
+end`;
+};
+
+const wrkScript = ({ headers, body, vary }: LoadRequest): string => `
 wrk.method = "POST"
 wrk.body = ${luaString(Buffer.from(body, "base64"))}
 ${Object.entries(headers)
   .map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`)
   .join("\n")}
+${vary === undefined ? "" : varyingRequest(Buffer.from(body, "base64"), vary)}
 done = function(summary, latency)
   local e = summary.errors
-  io.write(string.format('\\n{"requests":%d,"perSecond":%f,"p50":%f,"p99":%f,"errors":%d}\\n', summary.requests,
-    summary.requests / summary.duration * 1e6, latency:percentile(50) / 1000, latency:percentile(99) / 1000,
+  io.write(string.format('\\n{"requests":%d,"perSecond":%f,"p50":%f,"p99":%f,"longest":%f,"errors":%d}\\n', summary.requests,
+    summary.requests / summary.duration * 1e6, latency:percentile(50) / 1000, latency:percentile(99) / 1000, latency.max / 1000,
     e.status + e.connect + e.read + e.write + e.timeout))
 end
 `;
@@ -62,6 +80,8 @@ const runH2load = async (load: LoadRequest, directory: string): Promise<LoadResu
   writeFileSync(body, Buffer.from(load.body, "base64"));
   const headers = Object.entries(load.headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
   const shape = ["-t1", `-c${load.connections}`, `-m${load.streams}`, "-D", String(load.seconds)];
+  if (load.protocol === "http1") shape.push("--h1");
+  if (load.rate !== undefined) shape.push(`--rps=${Math.max(1, Math.round(load.rate / load.connections))}`);
   await runClient("h2load", [...shape, "-d", body, "--log-file", log, ...headers, load.url]);
   // One line per request: start (µs), status, duration (µs).
   const rows = readFileSync(log, "utf8")
@@ -75,6 +95,7 @@ const runH2load = async (load: LoadRequest, directory: string): Promise<LoadResu
     perSecond: rows.length / load.seconds,
     p50: at(0.5),
     p99: at(0.99),
+    longest: at(1),
     errors: rows.filter(([, status]) => status !== 200).length,
   };
 };
@@ -115,7 +136,7 @@ export const callOnce = async ({
 export const applyLoad = async (load: LoadRequest): Promise<LoadResult> => {
   const directory = mkdtempSync(join(tmpdir(), "latchkey-bench-"));
   try {
-    const client = clientOf(load.protocol);
+    const client = load.rate === undefined ? clientOf(load.protocol) : "h2load";
     if (client === "wrk") return await runWrk(load, directory);
     if (client === "h2load") return await runH2load(load, directory);
     const output = await runClient(process.execPath, [join(import.meta.dirname, "nodeClient.ts"), JSON.stringify(load)]);

@@ -7,8 +7,16 @@ import { connect } from "node:http2";
 import { systemClock } from "../src/domain/clock.ts";
 import type { LoadRequest } from "./load.ts";
 
-const { url, protocol, headers, body, seconds, connections, streams }: LoadRequest = JSON.parse(process.argv[2] ?? "{}");
-const payload = Buffer.from(body, "base64");
+const { url, protocol, headers, body, vary, seconds, connections, streams }: LoadRequest = JSON.parse(process.argv[2] ?? "{}");
+const template = Buffer.from(body, "base64");
+const at = vary === undefined ? -1 : template.indexOf(vary.digits);
+/** The body of the next request. */
+const nextPayload = (): Buffer => {
+  if (vary === undefined) return template;
+  const payload = Buffer.from(template);
+  payload.write(String(Math.floor(Math.random() * vary.below)).padStart(vary.digits.length, "0"), at);
+  return payload;
+};
 const latencies: number[] = [];
 let errors = 0;
 const startedAt = systemClock.monotonic();
@@ -17,6 +25,7 @@ const endsAt = startedAt + seconds * 1000;
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 const overHttp1 = (): Promise<boolean> =>
   new Promise((resolve) => {
+    const payload = nextPayload();
     const call = request(url, { agent, method: "POST", headers: { ...headers, "content-length": payload.length } }, (response) => {
       response.resume();
       response.on("end", () => resolve(response.statusCode === 200));
@@ -38,7 +47,7 @@ const overHttp2 = (i: number): Promise<boolean> =>
     stream.on("error", () => resolve(false));
     stream.on("close", () => resolve(succeeded));
     stream.resume();
-    stream.end(payload);
+    stream.end(template);
   });
 
 const loop = async (i: number): Promise<void> => {
@@ -53,8 +62,15 @@ const loop = async (i: number): Promise<void> => {
 await Promise.all(Array.from({ length: protocol === "http1" ? connections : connections * streams }, (_, i) => loop(i)));
 const elapsed = systemClock.monotonic() - startedAt;
 latencies.sort((a, b) => a - b);
-const at = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? Number.NaN;
+const latencyAt = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? Number.NaN;
 console.log(
-  JSON.stringify({ requests: latencies.length, perSecond: (latencies.length / elapsed) * 1000, p50: at(0.5), p99: at(0.99), errors }),
+  JSON.stringify({
+    requests: latencies.length,
+    perSecond: (latencies.length / elapsed) * 1000,
+    p50: latencyAt(0.5),
+    p99: latencyAt(0.99),
+    longest: latencyAt(1),
+    errors,
+  }),
 );
 process.exit(0);

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { systemSource } from "../src/audit/auditEvent.ts";
 import { chunks } from "../src/domain/chunks.ts";
 import { systemClock } from "../src/domain/clock.ts";
@@ -12,6 +11,9 @@ import { createPermissionsRepository } from "../src/storage/permissions.ts";
 import { createRolesRepository } from "../src/storage/roles.ts";
 import { createRootKeysRepository } from "../src/storage/rootKeys.ts";
 import type { Store } from "../src/storage/store.ts";
+
+/** The secret of the key with this number. */
+export const keyOf = (i: number, prefix = "bench"): string => `${prefix}_${String(i).padStart(24, "0")}`;
 
 /** Identities that have keys. */
 const HOLDERS = 1_000;
@@ -39,6 +41,10 @@ export interface PopulationOptions {
   readonly permissions: number;
   /** 1000 of them have keys. */
   readonly identities?: number;
+  /** Of the keys' secrets. */
+  readonly prefix?: string;
+  /** Credits of every key; unlimited when left out. */
+  readonly remaining?: number;
 }
 
 /**
@@ -47,7 +53,7 @@ export interface PopulationOptions {
  */
 export const populate = async (
   store: Store,
-  { keys, roles, permissions, identities = HOLDERS }: PopulationOptions,
+  { keys, roles, permissions, identities = HOLDERS, prefix = "bench", remaining }: PopulationOptions,
 ): Promise<Population> => {
   const silent = () => undefined;
   const now = systemClock.now();
@@ -59,15 +65,16 @@ export const populate = async (
   const identitiesRepository = createIdentitiesRepository(store, silent);
   for (const batch of chunks([...identityIds.entries()], BATCH)) {
     await identitiesRepository.insertMany(
-      batch.map(([i, id]) => ({ identity: { id, externalId: `user_${i}`, meta: '{"plan":"pro"}' }, events: [] })),
+      batch.map(([i, id]) => ({ identity: { id, externalId: `${prefix}_user_${i}`, meta: '{"plan":"pro"}' }, events: [] })),
       now,
     );
   }
   const permissionsRepository = createPermissionsRepository(store, silent);
-  for (const [i, id] of permissionIds.entries()) await permissionsRepository.insert({ id, name: `p${i}`, slug: `p${i}` }, now, []);
+  for (const [i, id] of permissionIds.entries())
+    await permissionsRepository.insert({ id, name: `p${i}`, slug: `${prefix}.p${i}` }, now, []);
   const rolesRepository = createRolesRepository(store, silent);
   for (const [i, id] of roleIds.entries()) {
-    await rolesRepository.insert({ id, name: `r${i}`, permissionIds: permissionIds.slice(0, 5) }, now, []);
+    await rolesRepository.insert({ id, name: `${prefix}_r${i}`, permissionIds: permissionIds.slice(0, 5) }, now, []);
   }
 
   const keyIds: string[] = [];
@@ -75,7 +82,7 @@ export const populate = async (
   for (let from = 0; from < keys; from += BATCH) {
     const batch: KeyDocument[] = [];
     for (let i = from; i < Math.min(keys, from + BATCH); i++) {
-      lastKey = `bench_${randomBytes(12).toString("hex")}`;
+      lastKey = keyOf(i, prefix);
       const createdAt = now - keys + i;
       const id = createId("key", createdAt);
       keyIds.push(id);
@@ -87,7 +94,7 @@ export const populate = async (
         apiId,
         hash: hashKey(lastKey),
         start: lastKey.slice(0, 10),
-        prefix: "bench",
+        prefix,
         byteLength: 16,
         name: `key ${i}`,
         meta: '{"customer":"acme","region":"eu"}',
@@ -97,6 +104,7 @@ export const populate = async (
         roleIds,
         ratelimits: [{ id: createId("rl", now), name: "requests", limit: 1_000_000_000, duration: 60_000, autoApply: true }],
         revision: 0,
+        ...(remaining === undefined ? {} : { remaining }),
       });
     }
     await store.collection("keys").insertMany(batch);

@@ -4,18 +4,26 @@ import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { VerifyKeyRequestSchema } from "../gen/latchkey/v2/keys_pb.ts";
 import packageJson from "../package.json" with { type: "json" };
+import { systemSource } from "../src/audit/auditEvent.ts";
+import { systemClock } from "../src/domain/clock.ts";
+import { createRootKey } from "../src/rootKeys/rootKeys.ts";
+import { createRootKeysRepository } from "../src/storage/rootKeys.ts";
 import type { LoadRequest } from "./load.ts";
+import { createPlace } from "./place.ts";
+import { keyOf, populate } from "./population.ts";
 import { type ServerProcess, startServer } from "./processes.ts";
 
-export type TargetName = "http-echo" | "verify" | "limit" | "http2-echo" | "grpc-verify";
-
 export interface Target {
-  readonly name: TargetName;
+  readonly name: string;
   readonly description: string;
-  /** What its requests per second are compared with. */
-  readonly yardstick: TargetName;
+  /** Name of the target that its requests per second are compared with. */
+  readonly yardstick: "http-echo" | "http2-echo";
+  /** The ratio that it is to reach. */
+  readonly goal?: number;
   readonly server: ServerProcess;
-  readonly call: Pick<LoadRequest, "url" | "protocol" | "headers" | "body">;
+  readonly call: Pick<LoadRequest, "url" | "protocol" | "headers" | "body" | "vary">;
+  /** Operations on rate limit counters that the store has done for the service. */
+  readonly counterOperations?: () => Promise<number>;
 }
 
 /** The arguments of Node with which `npm start` (`exec node …`) runs the service. */
@@ -103,41 +111,149 @@ const frame = (message: Uint8Array): Buffer => {
   return Buffer.concat([prefix, message]);
 };
 
-/** The calls on a running service. */
-export const serviceTargets = ({ server, url, rootKey, key }: BenchService): Target[] => {
-  const authorization = `Bearer ${rootKey}`;
-  const json = { authorization, "content-type": "application/json", accept: "application/json" };
-  const permissions = "documents.read AND documents.write";
-  const limit = { namespace: "bench", identifier: "user_1", limit: 1_000_000_000, duration: 60_000 };
-  const message = toBinary(VerifyKeyRequestSchema, create(VerifyKeyRequestSchema, { key, permissions }));
+const PERMISSIONS = "documents.read AND documents.write";
+/** More than any load here spends. */
+const PLENTY = 1_000_000_000;
+/** The number in the texts of targets that vary it, as many digits as `keyOf` writes. */
+const DIGITS = "999999999999999999999999";
+
+/** JSON calls on a running service. */
+const v2 =
+  ({ server, url, rootKey }: Served) =>
+  (target: Omit<Target, "yardstick" | "server" | "call">, procedure: string, body: object, below?: number): Target => ({
+    ...target,
+    yardstick: "http-echo",
+    server,
+    call: {
+      url: `${url}/v2/${procedure}`,
+      protocol: "http1",
+      headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json", accept: "application/json" },
+      body: base64(JSON.stringify(body)),
+      ...(below === undefined ? {} : { vary: { digits: DIGITS, below } }),
+    },
+  });
+
+const countCounterOperations =
+  ({ adminUrl }: Served) =>
+  async (): Promise<number> => {
+    const text = await (await fetch(`${adminUrl}/metrics`)).text();
+    const counts = text.matchAll(/^latchkey_store_operation_duration_seconds_count\{collection="counters".*\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+
+/** Rate limits of a service, on whatever store. */
+export const limitTargets = (served: Served, store: string): Target[] => {
+  const target = v2(served);
+  const counterOperations = countCounterOperations(served);
+  const check = (identifier: string, limit: number) => ({ namespace: "bench", identifier, limit, duration: 60_000 });
   return [
-    {
-      name: "verify",
-      description: "/v2 keys.verifyKey: warm, two permissions, one rate limit",
-      yardstick: "http-echo",
-      server,
-      call: { url: `${url}/v2/keys.verifyKey`, protocol: "http1", headers: json, body: base64(JSON.stringify({ key, permissions })) },
-    },
-    {
-      name: "limit",
-      description: "/v2 ratelimit.limit",
-      yardstick: "http-echo",
-      server,
-      call: { url: `${url}/v2/ratelimit.limit`, protocol: "http1", headers: json, body: base64(JSON.stringify(limit)) },
-    },
+    target(
+      { name: `limit-${store}`, description: `/v2 ratelimit.limit, ${store}: one identifier`, goal: 0.5, counterOperations },
+      "ratelimit.limit",
+      check("user_1", PLENTY),
+    ),
+    target(
+      { name: `limits-${store}`, description: `/v2 ratelimit.limit, ${store}: 100,000 identifiers`, goal: 0.4, counterOperations },
+      "ratelimit.limit",
+      check(DIGITS, PLENTY),
+      100_000,
+    ),
+    target(
+      { name: `denied-${store}`, description: `/v2 ratelimit.limit, ${store}: a limit of 10, denied`, counterOperations },
+      "ratelimit.limit",
+      check("flood", 10),
+    ),
+  ];
+};
+
+/** The calls on a running service with an empty store. */
+export const serviceTargets = (service: BenchService): Target[] => {
+  const { server, url, rootKey, apiId, key } = service;
+  const target = v2(service);
+  const message = toBinary(VerifyKeyRequestSchema, create(VerifyKeyRequestSchema, { key, permissions: PERMISSIONS }));
+  return [
+    target({ name: "verify", description: "/v2 keys.verifyKey: warm, two permissions, one rate limit", goal: 0.5 }, "keys.verifyKey", {
+      key,
+      permissions: PERMISSIONS,
+    }),
+    ...limitTargets(service, "embedded"),
+    target({ name: "create", description: "/v2 keys.createKey", goal: 0.08 }, "keys.createKey", { apiId, name: "customer" }),
     {
       name: "grpc-verify",
       description: "gRPC KeysService/VerifyKey: the same key",
       yardstick: "http2-echo",
+      goal: 0.5,
       server,
       call: {
         url: `${url}/latchkey.v2.KeysService/VerifyKey`,
         protocol: "http2",
-        headers: { authorization, "content-type": "application/grpc+proto", te: "trailers" },
+        headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/grpc+proto", te: "trailers" },
         body: frame(message).toString("base64"),
       },
     },
   ];
+};
+
+/** Keys with credits in the large store. */
+const CREDIT_KEYS = 1_000;
+
+/** The calls on a service with a large store, whose cache holds a tenth of its keys. */
+export const populatedTargets = (served: Served, keys: number): Target[] => {
+  const target = v2(served);
+  const count = keys.toLocaleString("en");
+  return [
+    target({ name: "credits-one", description: "/v2 keys.verifyKey: credits of one key", goal: 0.3 }, "keys.verifyKey", { key: keyOf(0) }),
+    target(
+      { name: "credits-many", description: `/v2 keys.verifyKey: credits of ${CREDIT_KEYS.toLocaleString("en")} keys`, goal: 0.2 },
+      "keys.verifyKey",
+      { key: `bench_${DIGITS}` },
+      CREDIT_KEYS,
+    ),
+    target(
+      { name: "uniform", description: `/v2 keys.verifyKey: any of ${count} keys, a tenth of them cached`, goal: 0.15 },
+      "keys.verifyKey",
+      { key: `other_${DIGITS}` },
+      keys,
+    ),
+  ];
+};
+
+/** A large store, and a service on it. */
+export const startPopulatedService = async (keys: number): Promise<Served & { readonly stop: () => Promise<void> }> => {
+  const place = createPlace(undefined);
+  const { rootKey } = await place.withStore(async (store) => {
+    const population = await populate(store, { keys, roles: 0, permissions: 2, prefix: "other" });
+    await populate(store, { keys: CREDIT_KEYS, roles: 0, permissions: 0, remaining: PLENTY });
+    return population;
+  });
+  const served = await serve({ ...place.env, CACHE_MB: String(Math.max(16, Math.ceil(keys / 10 / 300))) }, { rootKey });
+  return {
+    ...served,
+    stop: async () => {
+      await served.server.stop();
+      await place.remove();
+    },
+  };
+};
+
+/** A service on a database of its own. */
+export const startOnMongo = async (mongodbUrl: string): Promise<Served & { readonly stop: () => Promise<void> }> => {
+  const place = createPlace(mongodbUrl);
+  const { key } = await place.withStore((store) =>
+    createRootKey(
+      createRootKeysRepository(store, () => undefined),
+      { name: "bench" },
+      systemSource(systemClock),
+    ),
+  );
+  const served = await serve(place.env, { rootKey: key.reveal() });
+  return {
+    ...served,
+    stop: async () => {
+      await served.server.stop();
+      await place.remove();
+    },
+  };
 };
 
 /** A bare server that answers the same request as `like` by sending it back. */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lint, format, compatibility with main, and whether gen/ is what proto/ generates. Run from the root of the checkout.
+# Lint, format, compatibility with main, and whether what is generated of it is current. Run from the root of the checkout.
 set -eu
 buf lint
 buf format --diff --exit-code
@@ -12,7 +12,10 @@ done
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 buf generate --output "$fresh"
-diff -r "$fresh/gen" gen || {
-  echo "gen/ is out of date: npm run generate" >&2
-  exit 1
-}
+buf generate --output "$fresh" --template test/conformance/buf.gen.yaml
+for gen in gen test/conformance/gen; do
+  diff -r "$fresh/$gen" "$gen" || {
+    echo "$gen/ is out of date: npm run generate" >&2
+    exit 1
+  }
+done

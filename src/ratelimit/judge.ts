@@ -152,9 +152,10 @@ export const createJudge = ({ clock, exchange, storeDown, onHeld }: JudgeOptions
       if (call.lost || cost === 0) return look(claim, await exchange.refresh(counter), "store");
       const mayReturn = reservedByOthers(claim) > 0;
       const charged = await exchange.charge(counter, limit, cost, chunkFor(counter, limit, need(line, limit)));
-      if (counter.held > 0) onHeld(counter);
       const now = timeWithin(counter, clock.now());
-      if (charged) return take(claim, now, "store");
+      const grant = charged ? take(claim, now, "store") : undefined;
+      if (counter.held > 0) onHeld(counter);
+      if (grant) return grant;
       const windowOver = windowAt(clock.now(), counter.duration) > counter.seq;
       if (!mayReturn && !windowOver) return refuse(claim, now, "store");
       if (reservedByOthers(claim) > 0) await conclusionOf(counter);

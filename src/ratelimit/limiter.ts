@@ -2,18 +2,14 @@ import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
 import type { CountersRepository } from "../storage/counters.ts";
-import { type Counter, createCounter, usedAt } from "./counter.ts";
+import { type Counter, usedAt } from "./counter.ts";
+import { createCounterTable } from "./counterTable.ts";
 import { createExchange } from "./exchange.ts";
 import { type Claim, createJudge, type DecisionSource, type Grant, type LimitedCall, type StoreDownPolicy } from "./judge.ts";
 import { takeTurns } from "./takeTurns.ts";
 
 /** Budget that nobody spends for so long goes back to the shared counter. */
 const REFUND_IDLE_MS = 1_000;
-/**
- * A counter without budget is forgotten when it was idle for two windows, in which its counts lose all weight, or for
- * this long; what it knew is read again when needed.
- */
-const FORGET_IDLE_MS = 60_000;
 const SWEEP_EVERY_MS = 500;
 /** What one sweep looks at, and gives back at most: a million counters never hold up the event loop, nor the store. */
 const LOOK_AT_PER_SWEEP = 20_000;
@@ -79,20 +75,10 @@ const costOn = (counter: Counter, claims: readonly Claim[]): number => {
  */
 export const createLimiter = ({ clock, counters: repository, storeDown, onDecision }: LimiterOptions): Limiter => {
   const exchange = createExchange(repository, clock);
-  const counters = new Map<string, Counter>();
   const holders = new Set<Counter>();
   const judge = createJudge({ clock, exchange, storeDown, onHeld: (counter) => holders.add(counter) });
+  const table = createCounterTable(judge.isBusy);
   let timer: NodeJS.Timeout | undefined;
-
-  const counterOf = ({ key, duration }: Check): Counter => {
-    let counter = counters.get(key);
-    if (counter === undefined) {
-      counter = createCounter(key, duration);
-      counters.set(key, counter);
-    }
-    counter.usedAt = clock.monotonic();
-    return counter;
-  };
 
   /** Spends what the claim reserved, or gives it back. */
   const settle = ({ counter, cost }: Claim, { reserved, seq, granted, source }: Grant, passed: boolean): void => {
@@ -148,19 +134,13 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       for (const claim of claims) if (claim.grant) settle(claim, claim.grant, false);
       throw failed.reason;
     }
-    return conclude(
+    const decision = conclude(
       claims,
       answers.map((answer) => (answer as PromiseFulfilledResult<Grant>).value),
     );
+    for (const { counter } of claims) table.close(counter, clock.monotonic());
+    return decision;
   };
-
-  /** Away admissions count for their window: until it is over, a store that comes and goes is not used for more. */
-  const isForgettable = (counter: Counter, now: number, monotonic: number): boolean =>
-    monotonic - counter.usedAt >= Math.min(FORGET_IDLE_MS, 2 * counter.duration) &&
-    counter.held === 0 &&
-    counter.reserved === 0 &&
-    (counter.awaySpent === 0 || counter.awaySeq < windowAt(now, counter.duration)) &&
-    !judge.isBusy(counter);
 
   const refund = async (counter: Counter): Promise<void> => {
     await judge.refund(counter);
@@ -171,13 +151,12 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     for (const batch of chunks([...idle], REFUNDS_AT_ONCE)) await Promise.all(batch.map(refund));
   };
 
-  const nextCounters = takeTurns(counters);
   const nextHolders = takeTurns(holders);
 
   const sweep = async (): Promise<void> => {
     const monotonic = clock.monotonic();
     const now = clock.now();
-    for (const counter of nextCounters(LOOK_AT_PER_SWEEP)) if (isForgettable(counter, now, monotonic)) counters.delete(counter.key);
+    table.tidy(LOOK_AT_PER_SWEEP, now, monotonic);
     const idle: Counter[] = [];
     for (const counter of nextHolders(LOOK_AT_PER_SWEEP)) {
       const windowOver = windowAt(now, counter.duration) > counter.seq;
@@ -199,9 +178,8 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
   return {
     check: (checks, now) => {
       const call: LimitedCall = { claims: [], lost: false };
-      for (const check of checks) {
-        const { limit, cost } = check;
-        const counter = counterOf(check);
+      for (const { key, duration, limit, cost } of checks) {
+        const counter = table.open(key, duration, clock.monotonic());
         const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);
         call.claims.push({ counter, limit, cost, earlier, call, grant: undefined });
       }
@@ -227,6 +205,6 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       await refundAll(holders);
       await exchange.settled();
     },
-    size: () => counters.size,
+    size: table.size,
   };
 };

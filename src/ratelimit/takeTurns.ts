@@ -1,14 +1,16 @@
 /**
  * Goes round and round over a live collection: each call yields at most `count` items, from where the last call stopped,
- * and ends at the end of the collection; the next one then begins anew.
+ * and ends at the end of the collection; the next one then begins anew. No iterator outlives its round: one that rests
+ * keeps everything that has left a map since.
  */
 export const takeTurns = <T>(items: { readonly values: () => Iterator<T> }): ((count: number) => Generator<T, void>) => {
-  let rest = items.values();
+  let rest: Iterator<T> | undefined;
   return function* (count) {
+    rest ??= items.values();
     for (let i = 0; i < count; i++) {
       const { done, value } = rest.next();
       if (done) {
-        rest = items.values();
+        rest = undefined;
         return;
       }
       yield value;

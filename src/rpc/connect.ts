@@ -2,18 +2,18 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import { create, type DescMessage, type DescService, type MessageInitShape, toJsonString } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../domain/clock.ts";
-import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
+import { ServiceError, type Violation } from "../domain/errors.ts";
 import { withoutFixedParts } from "../domain/fixedPart.ts";
 import { createId } from "../domain/ids.ts";
-import { answerCall } from "./connect/answerCall.ts";
-import { toConnectError } from "./connect/connectError.ts";
+import { answerCall, send } from "./connect/answerCall.ts";
+import { createDescribeError, type DescribeError } from "./connect/connectError.ts";
 import { decodeMessage } from "./connect/decodeMessage.ts";
+import { addFields } from "./connect/fields.ts";
 import { readMessage } from "./connect/readMessage.ts";
 import type { RpcRoute, RpcRoutes } from "./connect/routes.ts";
 import { createStandardServices } from "./connect/standardServices.ts";
 import { jsonWire, servedContentTypes, timeoutOf, type Wire, wireOf } from "./connect/wire.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
-import { createErrorType } from "./errorBody.ts";
 import type { HealthService } from "./health.ts";
 import { isGone } from "./http2Stream.ts";
 import { HttpCall } from "./httpCall.ts";
@@ -31,6 +31,8 @@ export interface ConnectOptions {
   readonly maxBodyBytes: number;
   readonly observer: EdgeObserver;
   readonly health: HealthService;
+  /** How failures look; left out, as grpc §3 says. */
+  readonly describeError?: DescribeError;
 }
 
 /** The RPC edge beside `/v2`, on the same port. */
@@ -39,13 +41,6 @@ export interface ConnectEdge {
   readonly accepts: (req: IncomingMessage) => boolean;
   readonly handle: RequestHandler;
 }
-
-/** What the pipeline added to the answer. */
-const headersOf = ({ headers = [] }: HttpCall): OutgoingHttpHeaders => {
-  const object: OutgoingHttpHeaders = {};
-  for (let i = 0; i < headers.length; i += 2) object[headers[i] as string] = headers[i + 1];
-  return object;
-};
 
 const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
 
@@ -61,10 +56,10 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
 
   const standard = createStandardServices(services, options.health);
   const prefixes = [...new Set(services.map((service) => `/${service.file.proto.package}.`))];
-  const errorType = createErrorType(options.errorsBaseUrl);
+  const describeError = options.describeError ?? createDescribeError(options.errorsBaseUrl);
 
   const connectError = (error: ServiceError, requestId: string, wire: Wire): ConnectError =>
-    toConnectError(error, requestId, errorType, wire.protocol.name === "grpc");
+    describeError(error, requestId, wire.protocol.name === "grpc");
 
   /** Answers what reached no procedure, in Connect's manner unless the content type tells another. */
   const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, httpStatus: number, extra?: OutgoingHttpHeaders) => {
@@ -75,10 +70,23 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
     return answerCall(res, wire, outcome, { ...extra, "x-request-id": requestId });
   };
 
+  /** There is no protocol to say it in: all three take a plain 415 for `unknown`. */
+  const refuseContentType = async (res: ServerResponse): Promise<void> => {
+    observer.refused(undefined, "invalid_input");
+    const body = Buffer.from(`The content type is none of those served: ${servedContentTypes}\n`);
+    const headers = {
+      "content-type": "text/plain",
+      "content-length": body.length,
+      "accept-post": servedContentTypes,
+      "x-request-id": createId("req", clock.now()),
+    };
+    send(res, { status: 415, headers, body }, false);
+  };
+
   /** Steps 2 to 10 of protocol §2; the bytes of the response. */
   const run = async (
     call: HttpCall,
-    { method, request, encodeResponse }: RpcRoute,
+    { method, request, encodeResponse, registry }: RpcRoute,
     wire: Wire,
     badTimeout: Violation | undefined,
   ): Promise<Uint8Array> => {
@@ -88,29 +96,30 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
       throw error;
     });
     call.bodyRead = true;
-    const decoded = "bytes" in read ? decodeMessage(method.input, read.bytes, wire.binary) : { message: create(method.input), ...read };
+    const decoded =
+      "bytes" in read ? decodeMessage(method.input, read.bytes, wire.binary, registry) : { message: create(method.input), ...read };
     const unreadable = [badTimeout, decoded.violation].filter((violation) => violation !== undefined);
     const violations = unreadable.length > 0 ? unreadable : request.validate(decoded.message);
     if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
     const response = await pipeline.invoke(call, caller, decoded.message, violations);
     if (wire.binary) return encodeResponse(response);
     const message = create(method.output, withoutFixedParts(response) as MessageInitShape<DescMessage>);
-    return Buffer.from(toJsonString(method.output, message));
+    return Buffer.from(toJsonString(method.output, message, registry && { registry }));
   };
 
   const serve = async (req: IncomingMessage, res: ServerResponse, route: RpcRoute, wire: Wire): Promise<void> => {
     const timeout = timeoutOf(wire, req.headers);
     const badTimeout = typeof timeout === "object" ? timeout : undefined;
     const call = new HttpCall(route.method, req, res, clock, typeof timeout === "number" ? timeout : undefined);
-    const extra = () => ({ ...headersOf(call), "x-request-id": call.requestId });
+    const extra = () => addFields({ "x-request-id": call.requestId }, call.headers);
     try {
       const bytes = await run(call, route, wire, badTimeout);
       call.release();
-      await answerCall(res, wire, { bytes }, extra());
+      await answerCall(res, wire, { bytes }, extra(), call.trailers);
     } catch (cause) {
       call.release();
       const error = connectError(asServiceError(cause, call.requestId, observer), call.requestId, wire);
-      await answerCall(res, wire, { error, bodyRead: call.bodyRead }, extra());
+      await answerCall(res, wire, { error, bodyRead: call.bodyRead }, extra(), call.trailers);
     }
   };
 
@@ -127,10 +136,7 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
     }
     const wire = wireOf(req.headers["content-type"]);
     if (wire !== undefined) return serve(req, res, route, wire);
-    const violation = { location: "header.Content-Type", message: `want one of ${servedContentTypes}` };
-    return refuse(req, res, invalidInput("The content type is none of those served.", [violation]), 415, {
-      "accept-post": servedContentTypes,
-    });
+    return refuseContentType(res);
   };
 
   return {

@@ -22,8 +22,11 @@ export abstract class EdgeCall implements IncomingCall {
   readonly startedAt: number;
   /** Set by the edge once nothing of the body is left to come. */
   bodyRead = false;
+  onRelease: (() => void) | undefined;
   /** Names and values that `setHeader` was given, in turns. */
   headers: string[] | undefined;
+  /** Names and values that `setTrailer` was given, in turns. */
+  trailers: string[] | undefined;
   readonly #clock: Clock;
   readonly #timeout: number;
   #signal: CallSignal | undefined;
@@ -82,8 +85,15 @@ export abstract class EdgeCall implements IncomingCall {
     else this.headers.push(name, value);
   }
 
+  /** Like `setHeader`, but for what follows the message: gRPC's trailers, Connect's headers `trailer-…`. */
+  setTrailer(name: string, value: string): void {
+    if (this.trailers === undefined) this.trailers = [name, value];
+    else this.trailers.push(name, value);
+  }
+
   /** To be called once, when the answer is known. */
   release(): void {
     this.#signal?.release();
+    this.onRelease?.();
   }
 }

@@ -37,6 +37,7 @@ import { createSweeper, type Sweeper } from "../sweep/sweeper.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
+import { createFailureBudget } from "../verification/failureBudget.ts";
 import { createLastUsed, type LastUsed } from "../verification/lastUsed.ts";
 import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
@@ -166,6 +167,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
       limiter,
       credits: createCreditSpender(keys),
       lastUsed,
+      failures: createFailureBudget(clock),
       migrations,
       migrate: createMigrateOnUse({ clock, invalidations, keys, migrations, objects }),
       keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),

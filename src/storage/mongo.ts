@@ -81,7 +81,8 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
       throw toStoreError(error, "read");
     });
 
-  const collection = <N extends CollectionName>(name: N) => mongoCollection<Documents[N]>(name, database.collection(name), run);
+  const traits = { sortsInMemory: false };
+  const collection = <N extends CollectionName>(name: N) => mongoCollection<Documents[N]>(name, database.collection(name), run, traits);
 
   const prepareIndexes = async (): Promise<void> => {
     const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });
@@ -99,6 +100,8 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
       await claimSchemaVersion(collection("system"), signal);
       signal?.throwIfAborted();
       await reachable(prepareIndexes);
+      const { ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
+      traits.sortsInMemory = ferretdb !== undefined;
     },
     ping: async (signal) => {
       signal?.throwIfAborted();

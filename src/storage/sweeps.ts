@@ -1,4 +1,4 @@
-import type { Collection, Filter, Update } from "./collection.ts";
+import type { BulkOperation, Collection } from "./collection.ts";
 import {
   type AuditedDocument,
   type KeyDocument,
@@ -23,15 +23,15 @@ export type Walk = Pick<SweepDocument, "permissionIds" | "roleIds" | "stage" | "
 export interface Batch {
   /** Documents removed or changed. */
   readonly swept: number;
-  /** Where the next batch begins; undefined when this was the last. */
+  /** Id of the last document that was looked at; undefined when there are no more. */
   readonly next: string | undefined;
 }
 
 export interface SweepsRepository {
   /** Ids of objects that were deleted at `until` (Unix ms) or before and are not swept yet, up to `limit`, the oldest first. */
   readonly findDue: (collection: SweptCollection, until: number, limit: number) => Promise<readonly string[]>;
-  /** Removes keys of a deleted API, of up to `limit` behind `after`; those whose events have not been moved yet stay. */
-  readonly removeKeys: (apiId: string, after: string, limit: number) => Promise<Batch>;
+  /** Removes up to `limit` keys of a deleted API; those whose events have not been moved yet stay. */
+  readonly removeKeys: (apiId: string, limit: number) => Promise<Batch>;
   readonly hasKeys: (apiId: string) => Promise<boolean>;
   /** Takes deleted identities from up to `limit` keys. */
   readonly detachIdentities: (identityIds: readonly string[], limit: number) => Promise<Batch>;
@@ -44,7 +44,7 @@ export interface SweepsRepository {
   readonly removeRows: (collection: SweptCollection, ids: readonly string[]) => Promise<boolean>;
 }
 
-/** A change of what is stored that means nothing to anybody; a change that was decided before it is decided again. */
+/** What a sweep changes means nothing to anybody. It counts all the same, so that a change decided before it is decided again. */
 const counted = { $inc: { revision: 1 }, $set: { v: SCHEMA_VERSION } } as const;
 
 const batchOf = (found: readonly { readonly _id: string }[], swept: number, limit: number): Batch => ({
@@ -61,15 +61,6 @@ export const createSweepsRepository = (store: Store): SweepsRepository => {
   const swept = (name: SweptCollection): Collection<AuditedDocument> => store.collection(name as "apis");
   const settled = { pendingMark: { $exists: false } } as const;
 
-  const change = async <D extends KeyDocument | RoleDocument>(
-    collection: Collection<D>,
-    documents: readonly D[],
-    update: Update<D>,
-  ): Promise<void> => {
-    const all = { ...update, ...counted } as unknown as Update<D>;
-    await collection.bulkWrite(documents.map(({ _id }) => ({ updateOne: { filter: { _id } as unknown as Filter<D>, update: all } })));
-  };
-
   return {
     findDue: async (collection, until, limit) => {
       const due = await swept(collection)
@@ -77,10 +68,9 @@ export const createSweepsRepository = (store: Store): SweepsRepository => {
         .toArray();
       return due.map(({ _id }) => _id);
     },
-    removeKeys: async (apiId, after, limit) => {
-      const found = await keys
-        .find({ workspaceId: WORKSPACE_ID, apiId, ...(after === "" ? {} : { _id: { $gt: after } }) }, { sort: { _id: 1 }, limit })
-        .toArray();
+    removeKeys: async (apiId, limit) => {
+      // In no order: a server that cannot sort by its index would look at all keys of the API for each batch.
+      const found = await keys.find({ workspaceId: WORKSPACE_ID, apiId, ...settled }, { limit }).toArray();
       if (found.length === 0) return batchOf(found, 0, limit);
       const { deletedCount } = await keys.deleteMany({ _id: { $in: found.map(({ _id }) => _id) }, ...settled });
       return batchOf(found, deletedCount, limit);
@@ -109,22 +99,28 @@ export const createSweepsRepository = (store: Store): SweepsRepository => {
     },
     pullIds: async (from, { permissionIds, roleIds, after }, limit) => {
       const [deadPermissions, deadRoles] = [new Set(permissionIds), new Set(roleIds)];
-      const behind = { ...(after === "" ? {} : { _id: { $gt: after } }) };
+      const behind = after === "" ? {} : { _id: { $gt: after } };
       const page = { sort: { _id: 1 }, limit } as const;
       if (from === "roles") {
         const found = await roles.find(behind, page).toArray();
-        const holders = found.filter((role) => role.permissionIds.some((id) => deadPermissions.has(id)));
-        if (holders.length > 0) await change(roles, holders, { $pull: { permissionIds: { $in: permissionIds } } });
-        return batchOf(found, holders.length, limit);
+        const changes = found.flatMap((role): BulkOperation<RoleDocument>[] => {
+          const held = role.permissionIds.filter((id) => deadPermissions.has(id));
+          if (held.length === 0) return [];
+          return [{ updateOne: { filter: { _id: role._id }, update: { ...counted, $pull: { permissionIds: { $in: held } } } } }];
+        });
+        if (changes.length > 0) await roles.bulkWrite(changes);
+        return batchOf(found, changes.length, limit);
       }
       const found = await keys.find(behind, page).toArray();
-      const holders = found.filter(
-        (key) => key.permissionIds.some((id) => deadPermissions.has(id)) || key.roleIds.some((id) => deadRoles.has(id)),
-      );
-      if (holders.length > 0) {
-        await change(keys, holders, { $pull: { permissionIds: { $in: permissionIds }, roleIds: { $in: roleIds } } });
-      }
-      return batchOf(found, holders.length, limit);
+      const changes = found.flatMap((key): BulkOperation<KeyDocument>[] => {
+        const held = key.permissionIds.filter((id) => deadPermissions.has(id));
+        const heldRoles = key.roleIds.filter((id) => deadRoles.has(id));
+        if (held.length + heldRoles.length === 0) return [];
+        const $pull = { permissionIds: { $in: held }, roleIds: { $in: heldRoles } };
+        return [{ updateOne: { filter: { _id: key._id }, update: { ...counted, $pull } } }];
+      });
+      if (changes.length > 0) await keys.bulkWrite(changes);
+      return batchOf(found, changes.length, limit);
     },
     removeRows: async (collection, ids) => {
       if (ids.length === 0) return true;

@@ -16,9 +16,9 @@ const NOTE_EVERY = 10;
 const IDENTITIES = 100;
 
 async function* sweepApi(sweeps: SweepsRepository, apiId: string): AsyncGenerator<Step> {
-  for (let after: string | undefined = ""; after !== undefined; ) {
-    const { swept, next } = await sweeps.removeKeys(apiId, after, BATCH);
-    after = next;
+  for (let more = true; more; ) {
+    const { swept, next } = await sweeps.removeKeys(apiId, BATCH);
+    more = next !== undefined;
     yield { kind: "keys", count: swept };
   }
   // Keys whose events are still to be moved wait for the next round, and so does the API.

@@ -13,6 +13,8 @@ const UNKNOWN_MAX_AGE_MS = 1_000;
 export interface VerificationCache {
   /** By the key's hash; null when there is no live key with it. Rejects with `StoreUnavailableError`. */
   readonly get: (hash: string) => Cached<VerificationEntry | null> | Promise<Cached<VerificationEntry | null>>;
+  /** True when the store need not be asked at once. */
+  readonly has: (hash: string) => boolean;
   readonly size: () => number;
   readonly bytes: () => number;
 }

@@ -273,3 +273,51 @@ describe("a store that is away", () => {
     expect(counters.peek("a")?.current).toBe(10);
   });
 });
+
+describe("memory", () => {
+  test("[design §4] an idle counter is parked, costs one operation when it is asked for again, and still denies by what it knew", async () => {
+    const limiter = node();
+    limiter.start();
+    expect(await passes(limiter, limitOf("a", 3))).toBe(true);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(limiter.size()).toBe(1);
+    const before = counters.operations();
+    expect(await ask(limiter, limitOf("a", 3))).toMatchObject({ passed: true, results: [{ remaining: 1 }] });
+    expect(counters.operations()).toBe(before + 1);
+    expect(await passes(limiter, limitOf("a", 3))).toBe(true);
+    const full = counters.operations();
+    expect(limiter.check([limitOf("a", 3)], Date.now())).toMatchObject({ passed: false });
+    expect(counters.operations()).toBe(full);
+    await finish(limiter.stop());
+  });
+
+  test("[design §4] counters are forgotten after their windows, held budget goes back before", async () => {
+    const limiter = node();
+    limiter.start();
+    for (let i = 0; i < 30; i++) await ask(limiter, limitOf("held", 1_000));
+    for (let i = 0; i < 50; i++) await ask(limiter, limitOf(`short ${i}`, 3, 1, 1_000));
+    expect(limiter.size()).toBe(51);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(limiter.size()).toBe(1);
+    expect(counters.peek("held")).toMatchObject({ current: 30 });
+    await vi.advanceTimersByTimeAsync(62_000);
+    expect(limiter.size()).toBe(0);
+    await finish(limiter.stop());
+  });
+
+  test("[design §4] what was admitted while the store was away is remembered to the end of the window, and no longer", async () => {
+    const limiter = node("allow");
+    limiter.start();
+    const hour = limitOf("hour", 5, 1, 3_600_000);
+    fate = "not sent";
+    while (await passes(limiter, hour));
+    while (await passes(limiter, limitOf("second", 5, 1, 1_000)));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(limiter.size()).toBe(1);
+    await vi.advanceTimersByTimeAsync(3_580_000);
+    expect(await passes(limiter, hour)).toBe(false);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(limiter.size()).toBe(0);
+    await finish(limiter.stop());
+  });
+});

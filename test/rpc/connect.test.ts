@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { appearances, type Reason, ServiceError } from "../../src/domain/errors.ts";
+import { EdgeCall } from "../../src/rpc/edgeCall.ts";
 import { startEdges } from "./support/startEdges.ts";
 
 const headers = { authorization: "Bearer lkr_x" };
@@ -61,6 +62,27 @@ describe.each(each)("[grpc §1] %s", (_name, transport) => {
     expect(answer.meta?.requestId).toBe(invocation?.call.requestId);
     expect(responseHeaders.get("x-request-id")).toBe(invocation?.call.requestId);
     expect(responseHeaders.get("ratelimit-limit")).toBe("5");
+  });
+
+  test("headers and trailers reach the client, with all values of a name, whatever the outcome", async () => {
+    let fails = false;
+    await using edges = await startEdges({
+      invoke: ({ call }) => {
+        call.setHeader("X-Header", "a");
+        call.setHeader("X-Header", "b");
+        call.setHeader("X-Header", "c");
+        if (call instanceof EdgeCall) for (const value of ["d", "e"]) call.setTrailer("X-Trailer", value);
+        return fails ? Promise.reject(new ServiceError("api_not_found", "no")) : { data: { valid: true, code: 1 } };
+      },
+    });
+    const client = createClient(KeysService, transport(edges.url));
+    const received = new Headers();
+    const take = (more: Headers) => more.forEach((value, name) => void received.append(name, value));
+    await client.verifyKey({ key: "k" }, { headers, onHeader: take, onTrailer: take });
+    expect([received.get("x-header"), received.get("x-trailer")]).toEqual(["a, b, c", "d, e"]);
+    fails = true;
+    const { metadata } = await failure(client.verifyKey({ key: "k" }, { headers }));
+    expect([metadata.get("x-header"), metadata.get("x-trailer") ?? metadata.get("trailer-x-trailer")]).toEqual(["a, b, c", "d, e"]);
   });
 
   test("errors carry code, detail and one ErrorDetail, and x-request-id", async () => {

@@ -3,8 +3,10 @@ import { connect as connectHttp2 } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
+import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { VerifyKeyRequestSchema } from "../../gen/latchkey/v2/keys_pb.ts";
+import type { Reason } from "../../src/domain/errors.ts";
 import { services } from "../../src/service.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";
 
@@ -90,6 +92,11 @@ describe("[grpc §1] addresses that do not exist", () => {
       expect(response.status).toBe(415);
       expect(response.headers.get("accept-post")).toContain("application/grpc+proto");
       expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+      // Clients of gRPC and Connect take a bare 415 for `unknown`; JSON would have to be an error of Connect's.
+      expect([response.headers.get("content-type"), await response.text()]).toEqual([
+        "text/plain",
+        expect.stringContaining("none of those"),
+      ]);
     },
   );
 });
@@ -163,16 +170,34 @@ describe("[grpc §2] messages that cannot be read", () => {
   });
 
   test.each([
-    ["no frame", new Uint8Array()],
     ["half a frame", new Uint8Array([0, 0, 0])],
     ["a frame that is too short", new Uint8Array([0, 0, 0, 0, 9, 1])],
-    ["two frames", new Uint8Array(10)],
-    ["a compressed frame without a compression", new Uint8Array([1, 0, 0, 0, 0])],
   ])("gRPC with %s is invalid_argument at body", async (_, bytes) => {
     await using edges = await startEdges();
     const response = await post(edges, verifyPath, "application/grpc-web+proto", bytes);
     expect(await response.text()).toContain("grpc-status: 3");
     expect(edges.invocations[0]?.violations).toMatchObject([{ location: "body" }]);
+  });
+
+  const misframed: readonly (readonly [string, Buffer, number, Reason])[] = [
+    ["no frame", Buffer.alloc(0), Code.Unimplemented, "not_implemented"],
+    ["two frames", Buffer.alloc(10), Code.Unimplemented, "not_implemented"],
+    ["a frame and a half", Buffer.alloc(7), Code.Unimplemented, "not_implemented"],
+    ["a compressed frame without a compression", Buffer.from([1, 0, 0, 0, 0]), Code.Internal, "invalid_input"],
+  ];
+  test.each(misframed)("gRPC and gRPC-Web with %s have the code that gRPC names for it", async (_, bytes, code, reason) => {
+    await using edges = await startEdges();
+    const web = await post(edges, verifyPath, "application/grpc-web+proto", new Uint8Array(bytes));
+    expect(await web.text()).toContain(`grpc-status: ${code}`);
+    const session = connectHttp2(edges.url);
+    const stream = session.request({ ...headers, ":method": "POST", ":path": verifyPath, "content-type": "application/grpc" });
+    const trailers = once(stream, "trailers");
+    stream.end(bytes);
+    stream.resume();
+    expect((await trailers)[0]["grpc-status"]).toBe(String(code));
+    session.destroy();
+    expect(edges.invocations).toEqual([]);
+    expect(edges.refused).toEqual(Array(2).fill({ method: "VerifyKey", reason }));
   });
 
   test("gzip that is damaged is invalid, a compression that is not known unimplemented", async () => {

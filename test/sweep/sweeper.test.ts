@@ -138,7 +138,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
     clock.advance(120_000);
     let writes = 0;
     for (let died = true; died; ) {
-      let left = ++writes % 5;
+      let left = ++writes;
       died = false;
       const mortal = interceptStore(store, async (operation, { name }) => {
         if (died) throw new StoreUnavailableError("the process died");

@@ -60,6 +60,16 @@ test("version and process are described", async () => {
   expect(text).toMatch(/^process_resident_memory_bytes /m);
 });
 
+test("what sweeps removed adds up by kind, what waits for them is as last seen", async () => {
+  const metrics = create();
+  metrics.swept("keys", 100);
+  metrics.swept("keys", 20);
+  metrics.sweepDue("apis", 2);
+  metrics.sweepDue("apis", 1);
+  expect(await samples(metrics, "latchkey_swept_total{")).toEqual(['latchkey_swept_total{kind="keys"} 120']);
+  expect(await samples(metrics, "latchkey_sweep_due{")).toEqual(['latchkey_sweep_due{collection="apis"} 1']);
+});
+
 test("every line is one of the text format: a head once for each metric, then its samples", async () => {
   const metrics = create();
   metrics.calls('odd "name"\\\n')("ok", 1);

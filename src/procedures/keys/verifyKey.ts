@@ -13,6 +13,7 @@ import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../dom
 import { bringInRefills, type Refillable } from "../../domain/refill.ts";
 import type { Decision, Limiter } from "../../ratelimit/limiter.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
+import type { FailureBudget } from "../../verification/failureBudget.ts";
 import type { LastUsed } from "../../verification/lastUsed.ts";
 import type { MigrateOnUse } from "../../verification/migrateOnUse.ts";
 import { type LimitCheck, limitChecks, type RequestedLimit } from "../../verification/ratelimitChecks.ts";
@@ -27,6 +28,7 @@ export interface VerifyKeyDeps {
   readonly credits: CreditSpender;
   readonly migrate: MigrateOnUse;
   readonly lastUsed: LastUsed;
+  readonly failures: FailureBudget;
   /** Counts an outcome by its code. */
   readonly onOutcome: (code: string) => void;
   readonly clock: Clock;
@@ -76,6 +78,16 @@ const refusal = (
 const isVisible = (apiId: string, request: VerifyKeyRequest, call: Call): boolean =>
   allows(call.caller, "api.verify_key", apiId) && (request.keyspaces === undefined || request.keyspaces.values.includes(apiId));
 
+/** Does something when it is one's turn, and lets the next one have it. */
+const inTurn = async <T>(turn: Promise<() => void>, task: () => T | Promise<T>): Promise<T> => {
+  const release = await turn;
+  try {
+    return await task();
+  } finally {
+    release();
+  }
+};
+
 /** Decides whether a key may be used now, and spends its rate limits and credits in the same step (verify §6). */
 export const verifyKey = ({
   verifications,
@@ -83,6 +95,7 @@ export const verifyKey = ({
   credits,
   migrate,
   lastUsed,
+  failures,
   onOutcome,
   clock,
   analytics,
@@ -166,6 +179,7 @@ export const verifyKey = ({
     call: Call,
     query: PermissionQuery | undefined,
   ): Answer | Promise<Answer> => {
+    if (found === null) failures.note(call.caller.rootKeyId);
     if (found === null || !isVisible(found.apiId, request, call)) return notFound();
     const refused = refusal(found, query, call);
     if (refused !== undefined) return conclude(found, request, call, refused, undefined, balanceAt(found, call.receivedAt));
@@ -193,6 +207,8 @@ export const verifyKey = ({
       value === null && request.migrationId
         ? findMigrated(hash, request, call).then((migrated) => judge(migrated, request, call, query))
         : judge(value, request, call, query);
+    const turn = verifications.has(hash) ? undefined : failures.turn(call.caller.rootKeyId);
+    if (turn !== undefined) return inTurn(turn, () => verifications.get(hash)).then(proceed);
     const cached = verifications.get(hash);
     return cached instanceof Promise ? cached.then(proceed) : proceed(cached);
   };

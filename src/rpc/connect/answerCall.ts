@@ -3,6 +3,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { earlyHeaders, endEarly, hasRemainder } from "../drain.ts";
+import { addFields } from "./fields.ts";
 import { compressedFlag, errorTrailers, frame, gzip, minCompressed, okTrailers } from "./frame.ts";
 import { acceptsGzip, type Wire } from "./wire.ts";
 
@@ -25,7 +26,7 @@ interface Parts {
 }
 
 /** Sends everything, also while the request's body is still coming. */
-const send = (res: ServerResponse, { status, headers, body, trailers }: Parts, bodyRead: boolean): void => {
+export const send = (res: ServerResponse, { status, headers, body, trailers }: Parts, bodyRead: boolean): void => {
   const early = !bodyRead && hasRemainder(res.req);
   const [name, value] = early ? earlyHeaders(res.req) : [];
   res.writeHead(status, name === undefined ? headers : { ...headers, [name]: value });
@@ -34,11 +35,24 @@ const send = (res: ServerResponse, { status, headers, body, trailers }: Parts, b
   else res.end(body);
 };
 
+/** Trailers as gRPC-Web writes them, within the body. */
+const trailerFrame = (trailers: OutgoingHttpHeaders): Buffer => {
+  const fields = new Headers();
+  for (const [name, value] of Object.entries(trailers)) for (const each of [value].flat()) fields.append(name, String(each));
+  return frame(trailerFlag, trailerSerialize(fields));
+};
+
 /**
  * Writes the outcome of a unary call as its protocol wants it: Connect with an HTTP status and, for errors, JSON; gRPC
- * with trailers; gRPC-Web with the trailers as a last frame.
+ * with trailers; gRPC-Web with the trailers as a last frame. `ownTrailers`: names and values in turns, beside the status.
  */
-export const answerCall = async (res: ServerResponse, wire: Wire, outcome: Outcome, extra: OutgoingHttpHeaders): Promise<void> => {
+export const answerCall = async (
+  res: ServerResponse,
+  wire: Wire,
+  outcome: Outcome,
+  extra: OutgoingHttpHeaders,
+  ownTrailers: readonly string[] = [],
+): Promise<void> => {
   const { protocol } = wire;
   const headers: OutgoingHttpHeaders = { "content-type": wire.contentType, ...extra };
   let bytes = "bytes" in outcome ? outcome.bytes : undefined;
@@ -54,15 +68,16 @@ export const answerCall = async (res: ServerResponse, wire: Wire, outcome: Outco
     const body = error ? errorToJsonBytes(error, undefined) : (bytes ?? new Uint8Array());
     if (error) headers["content-type"] = "application/json";
     headers["content-length"] = body.length;
+    addFields(headers, ownTrailers, "trailer-");
     const status = "error" in outcome ? (outcome.httpStatus ?? codeToHttpStatus(outcome.error.code)) : 200;
     send(res, { status, headers, body }, bodyRead);
     return;
   }
-  const trailers = error ? errorTrailers(error) : okTrailers;
+  const trailers = addFields<OutgoingHttpHeaders>({ ...(error ? errorTrailers(error) : okTrailers) }, ownTrailers);
   const message = bytes === undefined ? Buffer.alloc(0) : frame(flags, bytes);
   if (protocol.name === "grpc") send(res, { status: 200, headers, body: message, trailers }, bodyRead);
   else {
-    const body = Buffer.concat([message, frame(trailerFlag, trailerSerialize(new Headers(trailers)))]);
+    const body = Buffer.concat([message, trailerFrame(trailers)]);
     send(res, { status: 200, headers: { ...headers, "content-length": body.length }, body }, bodyRead);
   }
 };

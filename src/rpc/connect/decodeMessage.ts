@@ -1,4 +1,4 @@
-import { create, type DescMessage, fromBinary, fromJsonString, type MessageShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, fromBinary, fromJsonString, type MessageShape, type Registry } from "@bufbuild/protobuf";
 import { isFieldError } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "../../domain/errors.ts";
 
@@ -20,17 +20,23 @@ const explain = (desc: DescMessage, error: unknown): Violation => {
 
 /**
  * Decodes a request of gRPC or Connect (grpc §2): unknown fields are ignored in the binary form and refused in the JSON
- * form. Never throws; a message that cannot be decoded is an empty one with a violation.
+ * form. Never throws; a message that cannot be decoded is an empty one with a violation. `registry`: what an Any in the
+ * JSON form may hold.
  */
 export const decodeMessage = <D extends DescMessage>(
   desc: D,
   bytes: Uint8Array,
   binary: boolean,
+  registry?: Registry,
 ): { readonly message: MessageShape<D>; readonly violation?: Violation } => {
   try {
     const message = binary
       ? fromBinary(desc, bytes, { recursionLimit, readUnknownFields: false })
-      : fromJsonString(desc, new TextDecoder("utf-8", { fatal: true }).decode(bytes), { recursionLimit, ignoreUnknownFields: false });
+      : fromJsonString(desc, new TextDecoder("utf-8", { fatal: true }).decode(bytes), {
+          recursionLimit,
+          ignoreUnknownFields: false,
+          ...(registry && { registry }),
+        });
     return { message };
   } catch (error) {
     return { message: create(desc), violation: explain(desc, error) };

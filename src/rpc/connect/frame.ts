@@ -20,9 +20,13 @@ export const frame = (flags: number, bytes: Uint8Array): Buffer => {
   return framed;
 };
 
+/** Where the first frame of a body should end; beyond every body when not even its head is there. */
+export const firstFrameEnd = (body: Buffer): number =>
+  body.length < frameHeaderBytes ? Number.POSITIVE_INFINITY : frameHeaderBytes + body.readUInt32BE(1);
+
 /** Takes the one message out of its frame; undefined unless there is exactly one. */
 export const unframe = (body: Buffer): { readonly compressed: boolean; readonly bytes: Buffer } | undefined => {
-  if (body.length < frameHeaderBytes || body.length - frameHeaderBytes !== body.readUInt32BE(1)) return undefined;
+  if (firstFrameEnd(body) !== body.length) return undefined;
   return { compressed: (body.readUInt8(0) & compressedFlag) === compressedFlag, bytes: body.subarray(frameHeaderBytes) };
 };
 

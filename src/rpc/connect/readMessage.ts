@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { Code } from "@connectrpc/connect";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
 import { bodyTooLarge, readBody } from "../readBody.ts";
-import { frameHeaderBytes, unframe } from "./frame.ts";
+import { firstFrameEnd, frameHeaderBytes, unframe } from "./frame.ts";
+import { ProtocolError } from "./protocolError.ts";
 import { headerOf, type Protocol, type Wire } from "./wire.ts";
 
 /** The bytes of the request message, or why there are none. */
@@ -29,9 +31,21 @@ export const messageEncoding = (headers: IncomingHttpHeaders, { encodingHeader }
   throw new ServiceError("not_implemented", `The compression of ${encodingHeader} is not supported, only gzip is.`);
 };
 
+/** Why a body is no single frame. Other than one message is `unimplemented`, as gRPC wants it of a unary procedure. */
+const unframed = (body: Buffer): ReadMessage | Promise<never> => {
+  if (body.length > 0 && firstFrameEnd(body) > body.length) return broken("want exactly one message in one frame");
+  return Promise.reject(new ServiceError("not_implemented", "Procedures take exactly one message."));
+};
+
+/** gRPC calls this `internal`, although the fault is the caller's. */
+const unexpectedlyCompressed = (): ProtocolError => {
+  const message = "flagged as compressed, but no compression is named";
+  return new ProtocolError(Code.Internal, "invalid_input", `The message is ${message}.`, [{ location: "body", message }]);
+};
+
 /**
  * Takes the message of a unary call out of its body; at most `limit` bytes after decompression (grpc §3), or it fails
- * with `request_body_too_large`.
+ * with `request_body_too_large`. Fails with `not_implemented` unless there is one message, and with `ProtocolError`.
  */
 export const messageIn = (
   body: Buffer,
@@ -41,15 +55,15 @@ export const messageIn = (
 ): ReadMessage | Promise<ReadMessage> => {
   if (!framed) return encoding === "gzip" ? decompress(body, limit) : { bytes: body };
   const frame = unframe(body);
-  if (frame === undefined) return broken("want exactly one message in one frame");
+  if (frame === undefined) return unframed(body);
   if (!frame.compressed) return frame;
-  return encoding === "gzip" ? decompress(frame.bytes, limit) : broken("flagged as compressed, but no compression is named");
+  return encoding === "gzip" ? decompress(frame.bytes, limit) : Promise.reject(unexpectedlyCompressed());
 };
 
 /**
  * Reads the message of a unary call, at most `limit` bytes before and after decompression (grpc §3). Fails with
  * `ServiceError` for what is not the message's own fault: too large, broken off, late, compressed by something else
- * than gzip.
+ * than gzip, other than one message.
  */
 export const readMessage = async (req: IncomingMessage, res: ServerResponse, { protocol }: Wire, limit: number): Promise<ReadMessage> => {
   const encoding = messageEncoding(req.headers, protocol);

@@ -1,12 +1,14 @@
-import type { DescMethod, DescMethodUnary, DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescMethodUnary, DescService, Registry } from "@bufbuild/protobuf";
 import { type BinaryEncode, binaryEncoder } from "../codec/binaryEncoder.ts";
 import { type Codec, compileCodec } from "../codec/compileCodec.ts";
 
 /** Everything that serving a procedure over RPC needs, worked out once. */
 export interface RpcRoute {
   readonly method: DescMethodUnary;
-  readonly request: Codec;
+  readonly request: Pick<Codec, "validate">;
   readonly encodeResponse: BinaryEncode;
+  /** What an Any in its messages may hold, where they have one. */
+  readonly registry?: Registry;
 }
 
 /** Routes of every unary procedure by its exact path, `/<package>.<Service>/<Procedure>`. */

@@ -2,8 +2,9 @@ import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type Ser
 import { create } from "@bufbuild/protobuf";
 import type { Caller } from "../../domain/authorization.ts";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
-import { toConnectError } from "../connect/connectError.ts";
+import { createDescribeError } from "../connect/connectError.ts";
 import { decodeMessage } from "../connect/decodeMessage.ts";
+import { addFields } from "../connect/fields.ts";
 import { compressedFlag, errorTrailers, frame, frameHeaderBytes, gzip, minCompressed, okTrailers } from "../connect/frame.ts";
 import { messageEncoding, messageIn, type ReadMessage } from "../connect/readMessage.ts";
 import type { RpcRoute } from "../connect/routes.ts";
@@ -11,7 +12,6 @@ import { acceptsGzip, grpcWire, timeoutOf } from "../connect/wire.ts";
 import type { ConnectOptions } from "../connect.ts";
 import { swallowStream } from "../drain.ts";
 import { asServiceError } from "../edgeObserver.ts";
-import { createErrorType } from "../errorBody.ts";
 import type { Response } from "../incomingCall.ts";
 import { collectBody } from "../readBody.ts";
 import { GrpcCall } from "./grpcCall.ts";
@@ -29,7 +29,7 @@ const { protocol } = grpcWire;
 export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "health">): StreamHandler => {
   const { pipeline, clock, maxBodyBytes, observer } = options;
   const { routes } = options;
-  const errorType = createErrorType(options.errorsBaseUrl);
+  const describeError = options.describeError ?? createDescribeError(options.errorsBaseUrl);
 
   /** Writes head, message and trailers of an answer. */
   const send = (call: GrpcCall, message: Buffer | undefined, trailers: OutgoingHttpHeaders, encoding?: string): void => {
@@ -37,12 +37,11 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
     if (call.isGone) return;
     const head: OutgoingHttpHeaders = { ":status": 200, "content-type": grpcWire.contentType };
     if (encoding !== undefined) head[protocol.encodingHeader] = encoding;
-    for (let i = 0; call.headers !== undefined && i < call.headers.length; i += 2) {
-      head[(call.headers[i] as string).toLowerCase()] = call.headers[i + 1];
-    }
+    if (call.headers !== undefined) addFields(head, call.headers);
     head["x-request-id"] = call.requestId;
+    const last = call.trailers === undefined ? trailers : addFields({ ...trailers }, call.trailers);
     stream.respond(head, { waitForTrailers: true });
-    stream.once("wantTrailers", () => stream.sendTrailers(trailers));
+    stream.once("wantTrailers", () => stream.sendTrailers(last));
     stream.end(message);
     if (!call.bodyRead && !stream.endAfterHeaders) swallowStream(stream);
   };
@@ -50,7 +49,7 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
   const fail = (call: GrpcCall, cause: unknown): void => {
     call.release();
     const error = asServiceError(cause, call.requestId, observer);
-    send(call, undefined, errorTrailers(toConnectError(error, call.requestId, errorType, true)));
+    send(call, undefined, errorTrailers(describeError(error, call.requestId, true)));
   };
 
   const succeed = (call: GrpcCall, bytes: Uint8Array): void => {

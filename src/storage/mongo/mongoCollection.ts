@@ -1,15 +1,36 @@
 import type { Collection as DriverCollection } from "mongodb";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
-import type { Collection, Filter, Identified, OperationOptions, Update } from "../collection.ts";
+import type { Collection, Filter, FindOptions, Identified, OperationOptions, Update } from "../collection.ts";
 import type { CollectionName } from "../documents.ts";
 import { DuplicateKeyError } from "../errors.ts";
 import { indexes } from "../indexes.ts";
 import { createKeyedMutex } from "../keyedMutex.ts";
-import { isTransient, toStoreError } from "./mongoErrors.ts";
+import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
 
 /** What the server gives one operation, in milliseconds. */
 const OPERATION_TIME = 2500;
 const bounded: OperationOptions & { readonly maxTimeMS: number } = { maxTimeMS: OPERATION_TIME };
+
+/** What one attempt to read a page by its ids alone gets, in milliseconds; an API that has few of the keys takes longer. */
+const ATTEMPT_TIME = 30;
+
+/** What is peculiar to the server. */
+export interface ServerTraits {
+  /**
+   * FerretDB sorts what an index finds, even if that is in order: for a page of 100 it reads all the keys that an API has
+   * behind it. MongoDB reads what it needs.
+   */
+  readonly sortsInMemory: boolean;
+}
+
+/** Fields by which what belongs to an owner is listed, in the order of the ids. */
+const owners = new Set<string>(
+  indexes.flatMap(({ fields: [first, owner, last] }) => (first === "workspaceId" && last === "_id" && owner !== undefined ? [owner] : [])),
+);
+
+/** A page of all that belongs to one owner: the ids in their order meet it soon, unless it has but few of them. */
+const isPageOfOwner = <D>(filter: Filter<D>, { sort, limit }: FindOptions<D>): boolean =>
+  limit !== undefined && Object.keys(sort ?? {}).join() === "_id" && Object.keys(filter).filter((field) => owners.has(field)).length === 1;
 
 /** How often an operation is sent that the server undid, or whose insert another node's came before. */
 const ATTEMPTS = 3;
@@ -38,11 +59,13 @@ const repeated = async <T>(again: (error: unknown) => boolean, operation: () => 
  * The driver's collection, with every operation bounded in time and its errors mapped. The signal only keeps an
  * operation from starting: the driver would close the connection of one that runs.
  * @param run surrounds every operation.
+ * @param traits known once the store is prepared.
  */
 export const mongoCollection = <D extends Identified>(
   name: CollectionName,
   driver: DriverCollection,
   run: <T>(operation: () => Promise<T>) => Promise<T>,
+  traits: ServerTraits,
 ): Collection<D> => {
   const native = driver as unknown as Collection<D>;
   const unique = indexes.find((index) => index.collection === name && index.unique);
@@ -100,11 +123,20 @@ export const mongoCollection = <D extends Identified>(
   return {
     findOne: (filter, { sort, signal } = {}) =>
       attempt("read", signal, () => native.findOne(checked(filter), { ...(sort && { sort }), ...bounded })),
-    find: (filter, { sort, limit, signal } = {}) => ({
+    find: (filter, options = {}) => ({
       toArray: () =>
-        attempt("read", signal, () =>
-          native.find(checked(filter), { ...(sort && { sort }), ...(limit && { limit, batchSize: limit }), ...bounded }).toArray(),
-        ),
+        attempt("read", options.signal, async () => {
+          const { sort, limit } = options;
+          const page = { ...(sort && { sort }), ...(limit && { limit, batchSize: limit }), ...bounded };
+          if (!traits.sortsInMemory || !isPageOfOwner(filter, options)) return native.find(checked(filter), page).toArray();
+          try {
+            const byIds = { ...page, hint: "_id_", maxTimeMS: ATTEMPT_TIME };
+            return await native.find(checked(filter), byIds).toArray();
+          } catch (error) {
+            if (!isTooSlow(error)) throw error;
+            return native.find(checked(filter), page).toArray();
+          }
+        }),
     }),
     insertOne: (document, { signal } = {}) => insertOne(document, signal),
     insertMany: (documents, { signal } = {}) =>

@@ -77,6 +77,8 @@ const isUnavailability = (error: MongoError): boolean =>
   // The pool's queue; its error has no exported class.
   (error instanceof MongoDriverError && error.name === "MongoWaitQueueTimeoutError");
 
+export const isTooSlow = (error: unknown): boolean => error instanceof MongoError && tooSlowCodes.has(error.code);
+
 export const isTransient = (error: unknown): boolean => error instanceof MongoError && transientCodes.has(error.code);
 
 /**
@@ -116,6 +118,6 @@ export const toStoreError = (error: unknown, kind: "read" | "write", declared = 
   return new StoreUnavailableError(`MongoDB is not available: ${error.name}`, {
     cause: error,
     outcomeUnknown: kind === "write",
-    tooSlow: tooSlowCodes.has(error.code),
+    tooSlow: isTooSlow(error),
   });
 };

@@ -71,6 +71,10 @@ test("deleted objects that wait for their sweep are found by its time, in order"
   expect(chosen).not.toMatch(/TEMP B-TREE|SCAN/);
 });
 
+test("keys of a deleted API are found by its index", () => {
+  expect(plan("keys", { workspaceId, apiId: "a", pendingMark: { $exists: false } }, {}, 100)).toContain("INDEX keys.api");
+});
+
 test("several values are looked up one by one", () => {
   expect(plan("keys", { _id: { $in: ["a", "b"] } })).toContain("PRIMARY KEY (id=?)");
   expect(plan("identities", { workspaceId, externalId: { $in: ["a", "b"] } })).toContain("INDEX identities.externalId");

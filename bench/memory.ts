@@ -1,0 +1,96 @@
+/**
+ * `npm run bench:memory [-- --counters N] [--json]`: what a counter of a rate limit costs while it is remembered, and
+ * whether many of them hold up the event loop. Checks N distinct identifiers of 20 characters (1,000,000 unless told) on
+ * a limiter whose store answers at once and keeps nothing, and compares the resident memory of the process before and
+ * after. Then lets them all be forgotten. Fails above 300 bytes each or a 99th percentile of 50 ms.
+ */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { parseArgs } from "node:util";
+import { systemClock } from "../src/domain/clock.ts";
+import { createId } from "../src/domain/ids.ts";
+import { compileOverrides } from "../src/domain/overridePattern.ts";
+import { namespaceCheck } from "../src/procedures/ratelimit/namespaceCheck.ts";
+import { createLimiter } from "../src/ratelimit/limiter.ts";
+import type { CountersRepository } from "../src/storage/counters.ts";
+
+const MOST_BYTES = 300;
+const MOST_DELAY_MS = 50;
+/** Calls that arrive in one turn of the event loop. */
+const PER_TURN = 50;
+const WARM_UP = 100_000;
+
+const { values } = parseArgs({ options: { counters: { type: "string", default: "1000000" }, json: { type: "boolean", default: false } } });
+const total = Math.min(10_000_000, Math.max(1_000, Math.trunc(Number(values.counters)) || 1_000_000));
+
+const store: CountersRepository = {
+  read: async () => null,
+  charge: async (_, seq, atMost, amount) => ({ seq, current: Math.min(atMost, 0) + amount, previous: 0 }),
+  create: async () => true,
+  roll: async () => true,
+  refund: async () => undefined,
+};
+
+let skipped = 0;
+const clock = { now: () => systemClock.now() + skipped, monotonic: () => systemClock.monotonic() + skipped };
+const limiter = createLimiter({ clock, counters: store, storeDown: "deny" });
+const now = systemClock.now();
+const namespace = {
+  namespace: { _id: createId("rlns", now), v: 1, workspaceId: "ws", createdAt: now, name: "bench" },
+  overrides: compileOverrides([]),
+};
+
+/** As a request brings it: a text of its own, parsed from bytes. */
+const identifierOf = (i: number): string => JSON.parse(`"user_${String(i).padStart(15, "0")}"`) as string;
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const checkAll = async (from: number, to: number): Promise<void> => {
+  for (let i = from; i < to; ) {
+    const calls: unknown[] = [];
+    for (const end = Math.min(to, i + PER_TURN); i < end; i++) {
+      const { check } = namespaceCheck(namespace, { identifier: identifierOf(i), limit: 100n, duration: 60_000n });
+      calls.push(limiter.check([check], clock.now()));
+    }
+    await Promise.all(calls);
+    await turn();
+  }
+};
+
+/** Sweeps until nothing is left, as the service would in a minute. */
+const forgetAll = async (): Promise<void> => {
+  skipped += 3_600_000;
+  while (limiter.size() > 0) {
+    await limiter.sweep();
+    await turn();
+  }
+};
+
+// Code is compiled and the heap has found its size before anything is measured.
+await checkAll(0, WARM_UP);
+await forgetAll();
+limiter.start();
+const before = process.memoryUsage().rss;
+const delay = monitorEventLoopDelay({ resolution: 5 });
+delay.enable();
+await checkAll(WARM_UP, WARM_UP + total);
+const after = process.memoryUsage().rss;
+const kept = limiter.size();
+await forgetAll();
+delay.disable();
+
+const result = {
+  counters: kept,
+  bytesEach: Math.round((after - before) / kept),
+  eventLoopDelayMs: { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 },
+  left: limiter.size(),
+};
+if (values.json) console.log(JSON.stringify(result, null, 2));
+else {
+  const { bytesEach, eventLoopDelayMs } = result;
+  console.log(`${kept.toLocaleString("en")} counters: ${bytesEach} bytes of resident memory each`);
+  console.log(`event-loop delay: p99 ${eventLoopDelayMs.p99.toFixed(1)} ms, longest ${eventLoopDelayMs.max.toFixed(1)} ms`);
+}
+if (result.bytesEach > MOST_BYTES || result.eventLoopDelayMs.p99 > MOST_DELAY_MS) {
+  console.error(`more than ${MOST_BYTES} bytes each, or than ${MOST_DELAY_MS} ms`);
+  process.exitCode = 1;
+}

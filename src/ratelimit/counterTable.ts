@@ -1,0 +1,73 @@
+import { windowAt } from "../domain/slidingWindow.ts";
+import { type Counter, createCounter } from "./counter.ts";
+import { createParkedCounters } from "./parkedCounters.ts";
+import { takeTurns } from "./takeTurns.ts";
+
+/**
+ * An idle counter is forgotten after two windows, in which its counts lose all weight, or after this long; what it knew
+ * is read again when needed.
+ */
+const FORGET_IDLE_MS = 60_000;
+/** A counter that nobody has asked for so long is parked. */
+const PARK_IDLE_MS = 1_000;
+
+/** The counters that this node remembers, by key. */
+export interface CounterTable {
+  /** The counter of a check, with what is still known of it; a new one knows nothing. */
+  readonly open: (key: string, duration: number, monotonic: number) => Counter;
+  /** Keeps less of a counter that holds nothing and that no call waits for. Calls under way may still read the object. */
+  readonly close: (counter: Counter, monotonic: number) => void;
+  /** Looks at about `count` counters, from where it stopped last time: parks what is idle, forgets what is idle for long. */
+  readonly tidy: (count: number, now: number, monotonic: number) => void;
+  readonly size: () => number;
+}
+
+/** @param isBusy calls wait for this counter */
+export const createCounterTable = (isBusy: (counter: Counter) => boolean): CounterTable => {
+  const active = new Map<string, Counter>();
+  const parked = createParkedCounters();
+  const nextActive = takeTurns(active);
+
+  const restore = (key: string, duration: number): Counter => {
+    const counter = createCounter(key, duration);
+    const known = parked.take(key);
+    if (known === undefined) return counter;
+    // The exchange in which it was learned was a charge, as far as the pace of charging matters.
+    return Object.assign(counter, known, { chargedAt: known.learnedAt });
+  };
+
+  const park = (counter: Counter, monotonic: number): void => {
+    active.delete(counter.key);
+    parked.put(counter.key, counter, monotonic + Math.min(FORGET_IDLE_MS, 2 * counter.duration));
+  };
+
+  const holdsNothing = (counter: Counter): boolean => counter.held === 0 && counter.reserved === 0 && !isBusy(counter);
+
+  /** Admissions without the store count for their window: until it is over, a store that comes and goes gives no more. */
+  const hasAdmittedAway = ({ awaySpent, awaySeq, duration }: Counter, now: number): boolean =>
+    awaySpent > 0 && awaySeq >= windowAt(now, duration);
+
+  return {
+    open: (key, duration, monotonic) => {
+      let counter = active.get(key);
+      if (counter === undefined) {
+        counter = restore(key, duration);
+        active.set(key, counter);
+      }
+      counter.usedAt = monotonic;
+      return counter;
+    },
+    close: (counter, monotonic) => {
+      const isPlain = counter.awaySpent === 0 && counter.chunk === 1 && holdsNothing(counter);
+      if (isPlain && active.get(counter.key) === counter) park(counter, monotonic);
+    },
+    tidy: (count, now, monotonic) => {
+      for (const counter of nextActive(count)) {
+        const isIdle = monotonic - counter.usedAt >= PARK_IDLE_MS && holdsNothing(counter) && !hasAdmittedAway(counter, now);
+        if (isIdle) park(counter, counter.usedAt);
+      }
+      parked.forget(count, monotonic);
+    },
+    size: () => active.size + parked.size(),
+  };
+};

@@ -1,0 +1,85 @@
+/**
+ * A server for `connectconformance`: our edges and our listener, around the service of the suite. Reads one
+ * ServerCompatRequest from standard input, writes the ServerCompatResponse, and serves until it is ended.
+ */
+import { create, createRegistry, type DescMethodUnary, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { systemClock } from "../../src/domain/clock.ts";
+import type { RpcRoutes } from "../../src/rpc/connect/routes.ts";
+import { createConnectEdge } from "../../src/rpc/connect.ts";
+import { createGrpcEdge } from "../../src/rpc/grpc/grpcEdge.ts";
+import { createHealthService } from "../../src/rpc/health.ts";
+import { createListener } from "../../src/rpc/listener.ts";
+import { conformancePipeline, describeError } from "./conformanceService.ts";
+import {
+  type ServerCompatRequest,
+  ServerCompatRequestSchema,
+  ServerCompatResponseSchema,
+} from "./gen/connectrpc/conformance/v1/server_compat_pb.ts";
+import { ConformanceService, file_connectrpc_conformance_v1_service } from "./gen/connectrpc/conformance/v1/service_pb.ts";
+
+const services = [ConformanceService];
+const registry = createRegistry(file_connectrpc_conformance_v1_service);
+const host = "127.0.0.1";
+const lengthBytes = 4;
+const { unary, unimplemented } = ConformanceService.method;
+
+/** The suite's messages hold what no message of ours does, so they are written by reflection, and there is nothing to validate. */
+const routes: RpcRoutes = new Map(
+  [unary, unimplemented].map((method: DescMethodUnary) => [
+    `/${ConformanceService.typeName}/${method.name}`,
+    {
+      method,
+      request: { validate: () => [] },
+      encodeResponse: (init) => toBinary(method.output, create(method.output, { ...init })),
+      registry,
+    },
+  ]),
+);
+
+/** A defect ends the server, and with it the cases that are left. */
+const onFault = (error: unknown): void => {
+  process.nextTick(() => {
+    throw error;
+  });
+};
+
+const start = async ({ useTls, serverCreds, messageReceiveLimit }: ServerCompatRequest) => {
+  const shared = {
+    services,
+    routes,
+    pipeline: conformancePipeline,
+    describeError,
+    clock: systemClock,
+    errorsBaseUrl: "https://docs.example/latchkey",
+    maxBodyBytes: messageReceiveLimit || 10_485_760,
+    observer: { refused: () => undefined, fault: (_requestId: string, error: unknown) => onFault(error) },
+    health: createHealthService(services),
+  };
+  const certificate = useTls && serverCreds ? { cert: Buffer.from(serverCreds.cert), key: Buffer.from(serverCreds.key) } : undefined;
+  const { address } = await createListener({
+    ...shared,
+    host,
+    port: 0,
+    certificate,
+    handler: createConnectEdge(shared).handle,
+    streams: createGrpcEdge(shared),
+    onFault,
+  });
+  return create(ServerCompatResponseSchema, { host, port: address.port, ...(certificate && { pemCert: certificate.cert }) });
+};
+
+/** Reads one message behind its length. */
+const readRequest = async (): Promise<ServerCompatRequest> => {
+  let input = Buffer.alloc(0);
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    input = Buffer.concat([input, chunk]);
+    const end = input.length < lengthBytes ? Number.POSITIVE_INFINITY : lengthBytes + input.readUInt32BE();
+    if (input.length >= end) return fromBinary(ServerCompatRequestSchema, input.subarray(lengthBytes, end));
+  }
+  throw new Error("standard input ended before the request did");
+};
+
+const response = toBinary(ServerCompatResponseSchema, await start(await readRequest()));
+const length = Buffer.alloc(lengthBytes);
+length.writeUInt32BE(response.length);
+process.stdout.write(Buffer.concat([length, response]));

@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../../src/domain/clock.ts";
+import { v2Edge } from "../support/edges.ts";
+import { createRootKeyOn } from "../support/placed.ts";
+import { runLatchkey, startService } from "../support/process.ts";
+import type { CallNode, Kind, Writer } from "./kinds.ts";
+
+/** By then every node has heard of what was made for a change, so that only the change itself can void what it knows. */
+const SETTLED_MS = 1_500;
+/** Twice the bound of the contract: what takes longer is measured no further. */
+const GIVE_UP_MS = 60_000;
+
+/** A node that is asked again and again. */
+interface Observer {
+  readonly call: CallNode;
+  /** Milliseconds between two calls. */
+  readonly pause: number;
+}
+
+/** Processes on one MongoDB database. */
+export interface Cluster extends AsyncDisposable {
+  readonly writer: Writer;
+  /** Hears of changes by the feed. */
+  readonly hearing: Observer;
+  /** Does not: what it knows runs out by itself. */
+  readonly deaf: Observer;
+}
+
+const startDeafNode = async (env: Readonly<Record<string, string>>): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "deafNode.ts")], {
+    env: { PATH: process.env.PATH, PORT: "0", ADMIN_PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  process.on("exit", () => child.kill("SIGKILL"));
+  const ended = once(child, "exit").then(() => Promise.reject(new Error("the deaf node ended")));
+  ended.catch(() => undefined);
+  const [line] = (await Promise.race([once(child.stdout ?? child, "data"), ended])) as [Buffer];
+  return { url: line.toString().trim(), child };
+};
+
+/** @param mongodbUrl of an empty database, which stays. */
+export const startCluster = async (mongodbUrl: string): Promise<Cluster> => {
+  const env = { MONGODB_URL: mongodbUrl };
+  const rootKey = await createRootKeyOn(env);
+  const [first, second, third] = await Promise.all([startService({ env }), startService({ env }), startDeafNode(env)]);
+  const callOf = (url: string): CallNode => {
+    const edge = v2Edge(url);
+    return async (procedure, body, caller = rootKey) => {
+      const answer = await edge.call(procedure, body, caller);
+      return { status: answer.status, data: (answer.body.data ?? {}) as Readonly<Record<string, unknown>> };
+    };
+  };
+  const call = callOf(first.url);
+  return {
+    writer: {
+      call: async (procedure, body) => {
+        const { status, data } = await call(procedure, body);
+        if (status !== 200) throw new Error(`${procedure} answered ${status}`);
+        return data;
+      },
+      command: async (...args) => {
+        const { code, stderr } = await runLatchkey(args, env);
+        if (code !== 0) throw new Error(stderr);
+      },
+    },
+    hearing: { call: callOf(second.url), pause: 10 },
+    deaf: { call: callOf(third.url), pause: 100 },
+    [Symbol.asyncDispose]: async () => {
+      const gone = once(third.child, "exit");
+      third.child.kill("SIGTERM");
+      await Promise.all([first.stop(), second.stop(), gone]);
+      await Promise.all([first[Symbol.asyncDispose](), second[Symbol.asyncDispose]()]);
+    },
+  };
+};
+
+/**
+ * Makes one change of a kind, once the observers know what was before it, and waits until each answers by it.
+ * @returns for each observer the time from the acknowledgement of the change to the call that was answered by it, in milliseconds
+ */
+export const measure = async (kind: Kind, writer: Writer, observers: readonly Observer[]): Promise<number[]> => {
+  const { change, seen } = await kind.prepare(writer);
+  await sleep(SETTLED_MS);
+  for (const { call } of observers) {
+    if (await seen(call)) throw new Error(`${kind.name}: seen before it was made`);
+  }
+  await change();
+  const acknowledged = systemClock.monotonic();
+  return Promise.all(
+    observers.map(async ({ call, pause }) => {
+      for (;;) {
+        const asked = systemClock.monotonic() - acknowledged;
+        if (await seen(call)) return asked;
+        if (asked > GIVE_UP_MS) throw new Error(`${kind.name}: not seen within ${GIVE_UP_MS} ms`);
+        await sleep(pause);
+      }
+    }),
+  );
+};

@@ -1,6 +1,7 @@
 import { Unkey } from "@unkey/api";
 import * as errors from "@unkey/api/models/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
 
@@ -14,13 +15,15 @@ const collect = async <T>(pages: AsyncIterable<{ readonly result: { readonly dat
 describe.each(engines)("the official TypeScript client on $name", (engine) => {
   let api: Api;
   let unkey: Unkey;
+  const analytics = embeddedAnalytics();
   beforeAll(async () => {
-    api = await startApi(engine);
+    api = await startApi(engine, { env: analytics.env });
     unkey = new Unkey({ rootKey: api.rootKey, serverURL: api.url });
   });
   afterAll(async () => {
     await api.close();
     await engine.close();
+    analytics.remove();
   });
 
   const createApi = async (): Promise<string> => (await unkey.apis.createApi({ name: "client" })).data.apiId;
@@ -108,6 +111,21 @@ describe.each(engines)("the official TypeScript client on $name", (engine) => {
     expect((await unkey.ratelimit.getOverride(override)).data.overrideId).toBe(overrideId);
     expect((await collect(await unkey.ratelimit.listOverrides({ namespace: "client" }))).length).toBe(1);
     await unkey.ratelimit.deleteOverride(override);
+  });
+
+  test("[protocol §12] asks for events in SQL, and recognises what is wrong with a query", async () => {
+    const apiId = await createApi();
+    const { key, keyId } = (await unkey.keys.createKey({ apiId, credits: { remaining: 5 } })).data;
+    await unkey.keys.verifyKey({ key, tags: ["path=/"], credits: { cost: 2 } });
+    await unkey.ratelimit.limit({ namespace: "sql", identifier: "user_sql", limit: 10, duration: 60_000 });
+    const query = `SELECT outcome, tags, sum(spent_credits) AS spent FROM key_verifications_v1 WHERE key_id = '${keyId}' GROUP BY outcome, tags`;
+    const verifications = async () => (await unkey.analytics.getVerifications({ query })).data;
+    await expect.poll(verifications).toEqual([{ outcome: "VALID", tags: ["path=/"], spent: 2 }]);
+    const checks = async () =>
+      (await unkey.analytics.getRatelimits({ query: "SELECT passed, tokens FROM ratelimits_v1 WHERE identifier = 'user_sql'" })).data;
+    await expect.poll(checks).toHaveLength(1);
+    expect(await checks()).toEqual([{ passed: true, tokens: expect.any(Number) }]);
+    await expect(unkey.analytics.getVerifications({ query: "SELECT 1" })).rejects.toBeInstanceOf(errors.BadRequestErrorResponse);
   });
 
   test("[protocol §12] recognises errors by status and media type", async () => {

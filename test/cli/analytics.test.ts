@@ -39,7 +39,7 @@ describe("beside a running service", () => {
   test("a query's rows are a table with aligned columns, numbers at their right", async () => {
     await expect
       .poll(async () => (await sql(outcomes)).printed)
-      .toEqual(["outcome                    n  slow", "INSUFFICIENT_PERMISSIONS   3     1", "VALID                      9     1"]);
+      .toEqual(["outcome                   n  slow", "INSUFFICIENT_PERMISSIONS  3     1", "VALID                     9     1"]);
     expect((await sql(outcomes)).complained).toEqual(["2 rows"]);
   });
 

@@ -47,7 +47,7 @@ const real =
   server === undefined
     ? undefined
     : await (async () => {
-        await using cluster = await startCluster(server, 3);
+        await using cluster = await startCluster(server, 3, { RATELIMIT_STORE_DOWN: "deny" });
         return await runReal(cluster);
       })();
 

@@ -79,13 +79,13 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const events = createEvents(log);
   const engine =
     overrides.store ?? (await openStore({ ...config, clock: testClock ? notAheadOfSystem(testClock) : clock, mode: "server" }));
-  const metrics = createMetrics({ version, engine: engine.engine });
+  const metrics = createMetrics({ version, engine: engine.engine, ratelimitStoreDown: config.ratelimitStoreDown });
   const store = guardStore(meterStore(engine, { clock, metrics }), {
     clock,
     onStateChange: (state, { cause }) => {
       metrics.storeState(state === "up");
       if (state === "up") events.storeBack();
-      else events.storeAway(cause);
+      else events.storeAway(cause, config.ratelimitStoreDown);
     },
   });
   const { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed } = assemble({

@@ -16,7 +16,8 @@ export interface Events {
   readonly serviceStopping: (reason: string) => void;
   readonly serviceStopped: () => void;
   readonly firstRootKeyCreated: (facts: { readonly rootKeyId: string; readonly file: string }) => void;
-  readonly storeAway: (error: unknown) => void;
+  /** `ratelimits`: what rate limits do beyond the budget held, `allow` or `deny`; left out before the start is done. */
+  readonly storeAway: (error: unknown, ratelimits?: string) => void;
   readonly storeBack: () => void;
   readonly backgroundTaskFailed: (task: BackgroundTask, error: unknown) => void;
   readonly analyticsAway: (error: unknown) => void;
@@ -62,7 +63,7 @@ export const createEvents = (log: Log): Events => ({
   serviceStopping: (reason) => log.info({ reason }, "service stopping"),
   serviceStopped: () => log.info("service stopped"),
   firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
-  storeAway: (error) => log.error({ err: error }, "store away"),
+  storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
   storeBack: () => log.info("store back"),
   backgroundTaskFailed: (task, error) => log.warn({ task, err: error }, "background task failed"),
   analyticsAway: (error) => log.warn({ err: error }, "analytics store away"),

@@ -23,6 +23,7 @@ export interface Metrics {
   /** Binds the recorder of one cache. */
   readonly cache: (name: string) => (hit: boolean) => void;
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
+  /** Also says whether rate limits go by the rule for a store that is away. */
   readonly storeState: (up: boolean) => void;
   readonly callsInFlight: (count: number) => void;
   readonly analytics: AnalyticsMetrics;
@@ -67,8 +68,16 @@ const createProcessMetrics = (): (() => Promise<string>) => {
   };
 };
 
+export interface MetricsOptions {
+  readonly version: string;
+  /** Of the store. */
+  readonly engine: string;
+  /** `RATELIMIT_STORE_DOWN`. */
+  readonly ratelimitStoreDown: string;
+}
+
 /** Numbers of one service: several in one process do not share any but those of the process. */
-export const createMetrics = ({ version, engine }: { readonly version: string; readonly engine: string }): Metrics => {
+export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOptions): Metrics => {
   const build = createGauge({ name: "latchkey_build_info", help: "Always 1.", labels: ["version"] });
   const callDuration = createHistogram(
     {
@@ -93,15 +102,21 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     },
     BUCKETS,
   );
+  const withoutStore = createGauge({
+    name: "latchkey_ratelimit_store_down",
+    help: "1 while the store is away and rate limits go by what is held and then by this policy, else 0.",
+    labels: ["policy"],
+  });
   const store = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
   const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work.", labels: [] });
-  const families = [build, callDuration, inFlight, verifications, ratelimits, caches, storeDuration, store, swept, sweepDue];
+  const families = [build, callDuration, inFlight, verifications, ratelimits, caches, storeDuration, store, withoutStore, swept, sweepDue];
   const analytics = createAnalyticsMetrics(BUCKETS);
 
   build.bind(version)(1);
   const storeUp = store.bind(engine);
+  const limitsWithoutStore = withoutStore.bind(ratelimitStoreDown);
   const verification = memoize((code) => verifications.bind(code));
   const passed = memoize((source) => ratelimits.bind("passed", source));
   const denied = memoize((source) => ratelimits.bind("denied", source));
@@ -124,7 +139,10 @@ export const createMetrics = ({ version, engine }: { readonly version: string; r
     },
     storeOperation: (collection, operation, outcome, milliseconds) => storeOperations(collection)(operation)(outcome)(milliseconds / 1000),
     callsInFlight: inFlight.bind(),
-    storeState: (up) => storeUp(up ? 1 : 0),
+    storeState: (up) => {
+      storeUp(up ? 1 : 0);
+      limitsWithoutStore(up ? 0 : 1);
+    },
     swept: (kind, count) => swept.bind(kind)(count),
     sweepDue: (collection, count) => sweepDue.bind(collection)(count),
     analytics: analytics.metrics,

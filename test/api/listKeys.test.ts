@@ -261,6 +261,17 @@ describe("with an encryption key", () => {
         expect(events.map(({ event, resources }) => [event, resources[0]?.id])).toEqual([["key.decrypt", recoverable.keyId]]);
         expect(JSON.stringify(events)).not.toContain(recoverable.key);
       });
+
+      test("[apis listKeys] a secret that cannot be decrypted fails the request, and is not passed over", async () => {
+        const { apiId, keyId } = await run.createKey({ recoverable: true });
+        await run.createKey({ apiId, recoverable: true });
+        const keys = run.api.store.collection("keys");
+        const { encrypted } = (await keys.findOne({ _id: keyId })) ?? expect.unreachable();
+        const ciphertext = `${encrypted?.ciphertext.slice(0, -8)}AAAAAAA=`;
+        await keys.updateOne({ _id: keyId }, { $set: { encrypted: { keyId: encrypted?.keyId ?? "", ciphertext } } });
+        expectError(await run.call("apis.listKeys", { apiId, decrypt: true }), 500, "unkey/application/unexpected_error");
+        expect(await run.data("apis.listKeys", { apiId })).toHaveLength(2);
+      });
     },
     ["v2", "grpc"],
     { env: { ENCRYPTION_KEYS: `first:${randomBytes(32).toString("base64")}` } },

@@ -140,10 +140,14 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", () => 
       for (const node of nodes) {
         expect(await sample(node, up)).toBe(0);
         expect(await sample(node, /^latchkey_ratelimit_decisions_total\{result="passed",source="store_down"\} (\d+)$/m)).toBe(limit);
-        expect(node.service.output.stderr).toContain("store away");
+        expect(await sample(node, /^latchkey_ratelimit_store_down\{policy="allow"\} (\d)$/m)).toBe(1);
+        expect(node.service.output.stderr).toMatch(/"ratelimits":"allow","msg":"store away"/);
       }
       for (const { network } of nodes) network.resume();
-      for (const node of nodes) await expect.poll(() => sample(node, up)).toBe(1);
+      for (const node of nodes) {
+        await expect.poll(() => sample(node, up)).toBe(1);
+        expect(await sample(node, /^latchkey_ratelimit_store_down\{policy="allow"\} (\d)$/m)).toBe(0);
+      }
       await know();
     }
     for (const node of nodes) expect(node.service.output.stderr).toContain("store back");

@@ -186,15 +186,13 @@ def drive_root_keys(unkey: Unkey, url: str) -> None:
 
 
 def drive_analytics(unkey: Unkey) -> None:
-    """Rows have whatever columns a query gives them; when they appear, is the matter of other tests."""
     queries = [
         (unkey.analytics.get_verifications, "SELECT COUNT(*) AS count FROM key_verifications_v1"),
         (unkey.analytics.get_ratelimits, "SELECT COUNT(*) AS count FROM ratelimits_v1"),
     ]
     for procedure, query in queries:
-        [row] = procedure(query=query).data
-        expect(row["count"] >= 0, row)
-        refused(errors.BadRequestErrorResponse, lambda procedure=procedure: procedure(query="SELECT 1"))
+        rows = procedure(query=query).data
+        expect(len(rows) == 1 and "count" in rows[0], rows)
 
 
 def recognise_errors(unkey: Unkey, url: str) -> None:

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 
-const create = () => createMetrics({ version: "1.2.3", engine: "embedded" });
+const create = () => createMetrics({ version: "1.2.3", engine: "embedded", ratelimitStoreDown: "allow" });
 
 /** The samples of one metric, without those of the process. */
 const samples = async (metrics: ReturnType<typeof create>, name: string): Promise<string[]> =>
@@ -46,7 +46,9 @@ test("the store's state and operations are shown", async () => {
   const metrics = create();
   metrics.storeOperation("keys", "findOne", "unavailable", 12);
   metrics.storeState(true);
+  expect(await samples(metrics, "latchkey_ratelimit_store_down{")).toEqual(['latchkey_ratelimit_store_down{policy="allow"} 0']);
   metrics.storeState(false);
+  expect(await samples(metrics, "latchkey_ratelimit_store_down{")).toEqual(['latchkey_ratelimit_store_down{policy="allow"} 1']);
   expect(await samples(metrics, "latchkey_store_up{")).toEqual(['latchkey_store_up{engine="embedded"} 0']);
   expect(await samples(metrics, "latchkey_store_operation_duration_seconds_sum{")).toEqual([
     'latchkey_store_operation_duration_seconds_sum{collection="keys",operation="findOne",outcome="unavailable"} 0.012',

@@ -14,7 +14,7 @@ const LONGEST_RETRY = 10;
 /** An insert that the engine refuses for its content so often is given up. */
 const REFUSALS = 5;
 /** What stopping waits for the last inserts. */
-const STOP_MS = 5_000;
+const STOP_MS = 8_000;
 
 /** Writes serialised rows; `token` is the same for every try of the same rows, so that they count once. */
 export type Insert = (rows: string, token: string) => Promise<void>;
@@ -40,7 +40,7 @@ export interface Recorder<E> {
   /** Events that are not written yet. */
   readonly size: () => number;
   readonly start: () => void;
-  /** Resolves when everything recorded before was written or dropped, or after 5 s. */
+  /** Resolves when everything recorded before was written or dropped, or after 8 s. */
   readonly stop: () => Promise<void>;
 }
 

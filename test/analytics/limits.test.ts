@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, expectError, startApi, type TestEnvironment } from "../support/api.ts";
 import { expectEnvelope, type HttpAnswer, request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
-import { openAnalytics, type Place, seed, ways } from "./places.ts";
+import { observer, openAnalytics, type Place, seed, ways } from "./places.ts";
 
 const rows = Array.from({ length: 300 }, (_, i) => ({ keyId: `key_${i}` }));
 
@@ -125,8 +125,7 @@ describe("on the embedded engine", () => {
     let inserts = 0;
     const analytics = openAnalytics(place, {
       observer: {
-        ...{ dropped: () => undefined, buffered: () => undefined, state: () => undefined, engineDied: () => undefined },
-        dropsReported: () => undefined,
+        ...observer,
         // The engine has the rows by now; what fails here looks to the recorder like a lost answer.
         written: () => {
           if (++inserts < 3) throw new Error("the answer was lost");

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Analytics, type AnalyticsOptions, createAnalytics } from "../../src/analytics/analytics.ts";
+import { type Analytics, type AnalyticsObserver, type AnalyticsOptions, createAnalytics } from "../../src/analytics/analytics.ts";
 import { createEngineProcess, type EngineProcess } from "../../src/analytics/embedded/engineProcess.ts";
 import type { RatelimitEvent, VerificationEvent } from "../../src/analytics/events.ts";
 import { systemClock } from "../../src/domain/clock.ts";
@@ -78,12 +78,17 @@ const noLimits: Limiter = {
 
 const silent = (): undefined => undefined;
 
+/** Hears nothing. */
+export const observer: AnalyticsObserver = {
+  ...{ written: silent, dropped: silent, buffered: silent, state: silent, engineDied: silent, dropsReported: silent },
+};
+
 /** Analytics without a service around it. */
 export const openAnalytics = ({ options }: Pick<Place, "options">, overrides: Partial<AnalyticsOptions> = {}): Analytics =>
   createAnalytics({
     clock: systemClock,
     limiter: noLimits,
-    observer: { written: silent, dropped: silent, buffered: silent, state: silent, engineDied: silent, dropsReported: silent },
+    observer,
     workspaceId: WORKSPACE_ID,
     cluster: undefined,
     retentionDays: 30,
@@ -100,7 +105,14 @@ export interface Seed {
 
 /** Writes events that no call made, such as old ones. */
 export const seed = async (place: Place, { verifications = [], ratelimits = [] }: Seed): Promise<void> => {
-  const analytics = openAnalytics(place);
+  const { promise: allWritten, resolve } = Promise.withResolvers<void>();
+  let missing = verifications.length + ratelimits.length;
+  const written = (_: string, rows: number): void => {
+    missing -= rows;
+    if (missing === 0) resolve();
+  };
+  const analytics = openAnalytics(place, { observer: { ...observer, written } });
+  analytics.start();
   const time = Date.now();
   const verification = { requestId: "req_seed", time, apiId: "api_1", keyId: "key_1", identityId: "", externalId: "" };
   for (const event of verifications) {
@@ -110,5 +122,6 @@ export const seed = async (place: Place, { verifications = [], ratelimits = [] }
   for (const event of ratelimits) {
     analytics.recordRatelimit({ ...check, overrideId: "", limit: 10, remaining: 9, resetAt: time + 1_000, tokens: 1, ...event });
   }
+  await allWritten;
   await analytics.stop();
 };

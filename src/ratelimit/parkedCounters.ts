@@ -34,7 +34,7 @@ const LEARNED_AT = 4;
 const FORGET_AT = 5;
 const NUMBERS = 3;
 
-/** Times are ticks of 16 ms, so that 32 bits last for two years of running. */
+/** Times are ticks of 16 ms, so that 32 bits last for a year of running; after that, counters are only forgotten earlier. */
 const TICK_MS = 16;
 /** Of `LEARNED_AT`: two values for each tick, odd ones for what is stored; the first two for never. */
 const NEVER = 0;

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import { http2Stream } from "./http2Stream.ts";
@@ -12,6 +12,9 @@ export const hasRemainder = (req: IncomingMessage): boolean => {
   const declared = req.headers["content-length"];
   return declared === undefined ? req.headers["transfer-encoding"] !== undefined : Number(declared) > keptRemainder;
 };
+
+/** True for a body that a client cannot have sent as a whole before it sees an answer. */
+export const isLong = (headers: IncomingHttpHeaders): boolean => Number(headers["content-length"] ?? 0) > keptRemainder;
 
 /** Swallows the rest of a request body: all of it, or 64 MiB, or what comes in 10 s. Then says whether it was all. */
 const swallow = (req: Readable, done: (all: boolean) => void): void => {
@@ -37,21 +40,39 @@ export const swallowStream = (stream: ServerHttp2Stream, source: Readable = stre
     if (!all) stream.close(constants.NGHTTP2_NO_ERROR);
   });
 
-/** Headers that tell the client not to send another request behind the body that is being swallowed. */
-export const earlyHeaders = (req: IncomingMessage): readonly string[] => (req.httpVersionMajor === 1 ? ["Connection", "close"] : []);
+/**
+ * Answers a stream whose request is still coming, its end in the same flush as its head. For a client that sees an answer
+ * may stop its body; if that makes the body shorter than declared, node resets the stream, and what was not sent by then
+ * is lost. Without a body `headers` are all of the answer. `source`: where the request is read.
+ */
+export const answerStreamEarly = (
+  stream: ServerHttp2Stream,
+  headers: OutgoingHttpHeaders,
+  body?: string | Uint8Array,
+  source: Readable = stream,
+): void => {
+  if (stream.closed || stream.destroyed) return;
+  stream.respond(headers, { endStream: body === undefined });
+  if (body !== undefined) stream.end(body);
+  swallowStream(stream, source);
+};
 
 /**
- * Ends an answer whose head was written with a Content-Length while the request's body is still coming. The client
- * gets the whole answer at once; its connection is not reset under it, because the rest of the body is swallowed
- * within bounds first. To be used when `hasRemainder`,
- * with `earlyHeaders` in the head.
+ * Answers while the request's body is still coming; to be used when `hasRemainder`. The client gets the whole answer at
+ * once, and its connection is not reset under it, because the rest of the body is swallowed within bounds first.
+ * `headers` have a Content-Length. An HTTP/1.1 client is told not to send another request behind that body.
  */
-export const endEarly = (req: IncomingMessage, res: ServerResponse, body: string | Uint8Array): void => {
+export const answerEarly = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  body: string | Uint8Array,
+): void => {
   const stream = http2Stream(req);
-  if (stream) {
-    res.end(body);
-    swallowStream(stream, req);
-  } else {
+  if (stream) answerStreamEarly(stream, { ":status": status, ...headers }, body, req);
+  else {
+    res.writeHead(status, { ...headers, Connection: "close" });
     // The client has all that Content-Length promised; ending the response would close the connection.
     res.write(body);
     swallow(req, () => res.end());

@@ -53,6 +53,7 @@ export interface Update<D> {
   readonly $setOnInsert?: { readonly [K in keyof D]?: NonNullable<D[K]> };
 }
 
+/** Take what is needed out of it by name: a whole call may be passed, whose signal is made when it is first asked for. */
 export interface OperationOptions {
   /** No operation starts once this is aborted; a running read may be abandoned, a running write never is. */
   readonly signal?: AbortSignal | undefined;

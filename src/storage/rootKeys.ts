@@ -41,7 +41,7 @@ export const createRootKeysRepository = (
     listPage: async (ids, page, options) => {
       if (ids === undefined) return readPage(rootKeys, {}, page, options);
       // A root key has at most a thousand permissions, so at most as many ids.
-      const listed = await rootKeys.find({ _id: { $in: [...ids] }, ...notDeleted }, { ...options, sort: { _id: 1 } }).toArray();
+      const listed = await rootKeys.find({ _id: { $in: [...ids] }, ...notDeleted }, { signal: options.signal, sort: { _id: 1 } }).toArray();
       const rest = listed.filter(({ _id }) => _id >= page.cursor);
       return { items: rest.slice(0, page.limit), next: rest[page.limit]?._id };
     },
@@ -57,7 +57,9 @@ export const createRootKeysRepository = (
     list: async (options) => {
       const all: RootKeyDocument[] = [];
       for (let after = ""; ; ) {
-        const page = await rootKeys.find({ _id: { $gt: after }, ...notDeleted }, { ...options, sort: { _id: 1 }, limit: PAGE }).toArray();
+        const page = await rootKeys
+          .find({ _id: { $gt: after }, ...notDeleted }, { signal: options?.signal, sort: { _id: 1 }, limit: PAGE })
+          .toArray();
         all.push(...page);
         const last = page.at(-1);
         if (last === undefined || page.length < PAGE) return all;

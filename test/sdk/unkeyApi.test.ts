@@ -1,8 +1,12 @@
+import { hash } from "node:crypto";
 import { Unkey } from "@unkey/api";
+import { HTTPClient } from "@unkey/api/lib/http.js";
 import * as errors from "@unkey/api/models/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, startApi } from "../support/api.ts";
+import { migrationId, registerMigration } from "../support/bodies.ts";
+import { procedureNames } from "../support/edges.ts";
 import { engines } from "../support/stores.ts";
 
 /** Every item of a paged list, as the client's own iterator walks it. */
@@ -12,13 +16,25 @@ const collect = async <T>(pages: AsyncIterable<{ readonly result: { readonly dat
   return all;
 };
 
+/** What this client does not have. */
+const unknownToTheClient = (procedure: string): boolean =>
+  procedure.startsWith("rootKeys.") || ["permissions.updatePermission", "permissions.updateRole"].includes(procedure);
+
 describe.each(engines)("the official TypeScript client on $name", (engine) => {
   let api: Api;
   let unkey: Unkey;
-  const analytics = embeddedAnalytics();
+  let analytics: ReturnType<typeof embeddedAnalytics>;
+  /** Procedures that it called with success. */
+  const driven = new Set<string>();
   beforeAll(async () => {
+    analytics = embeddedAnalytics();
     api = await startApi(engine, { env: analytics.env });
-    unkey = new Unkey({ rootKey: api.rootKey, serverURL: api.url });
+    await registerMigration(api.store);
+    const httpClient = new HTTPClient();
+    httpClient.addHook("response", ({ status }, { url }) => {
+      if (status === 200) driven.add(new URL(url).pathname.slice("/v2/".length));
+    });
+    unkey = new Unkey({ rootKey: api.rootKey, serverURL: api.url, httpClient });
   });
   afterAll(async () => {
     await api.close();
@@ -74,6 +90,9 @@ describe.each(engines)("the official TypeScript client on $name", (engine) => {
       [keyId, rerolled.keyId].sort(),
     );
     await unkey.keys.deleteKey({ keyId: rerolled.keyId, permanent: true });
+    const imported = (await unkey.keys.migrateKeys({ apiId, migrationId, keys: [{ hash: hash("sha256", "imported"), name: "imported" }] }))
+      .data;
+    expect([imported.migrated.length, imported.failed]).toEqual([1, []]);
     await unkey.apis.deleteApi({ apiId });
   });
 
@@ -126,6 +145,16 @@ describe.each(engines)("the official TypeScript client on $name", (engine) => {
     await expect.poll(checks).toHaveLength(1);
     expect(await checks()).toEqual([{ passed: true, tokens: expect.any(Number) }]);
     await expect(unkey.analytics.getVerifications({ query: "SELECT 1" })).rejects.toBeInstanceOf(errors.BadRequestErrorResponse);
+  });
+
+  test("[protocol §12] asks for analytics, and has driven every procedure that it has by now", async () => {
+    for (const rows of [
+      (await unkey.analytics.getVerifications({ query: "SELECT COUNT(*) AS count FROM key_verifications_v1" })).data,
+      (await unkey.analytics.getRatelimits({ query: "SELECT COUNT(*) AS count FROM ratelimits_v1" })).data,
+    ]) {
+      expect(rows).toEqual([{ count: expect.any(Number) }]);
+    }
+    expect(procedureNames.filter((name) => !driven.has(name))).toEqual(procedureNames.filter(unknownToTheClient));
   });
 
   test("[protocol §12] recognises errors by status and media type", async () => {

@@ -2,8 +2,9 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
-import { earlyHeaders, endEarly, hasRemainder } from "../drain.ts";
-import { addFields } from "./fields.ts";
+import { answerEarly, hasRemainder, isLong, swallowStream } from "../drain.ts";
+import { addFields } from "../fields.ts";
+import { http2Stream } from "../http2Stream.ts";
 import { compressedFlag, errorTrailers, frame, gzip, minCompressed, okTrailers } from "./frame.ts";
 import { acceptsGzip, type Wire } from "./wire.ts";
 
@@ -25,14 +26,21 @@ interface Parts {
   readonly trailers?: OutgoingHttpHeaders;
 }
 
-/** Sends everything, also while the request's body is still coming. */
+/**
+ * Sends everything, also while the request's body is still coming. Trailers go out later than the head; where that is too
+ * late they are among the headers.
+ */
 export const send = (res: ServerResponse, { status, headers, body, trailers }: Parts, bodyRead: boolean): void => {
-  const early = !bodyRead && hasRemainder(res.req);
-  const [name, value] = early ? earlyHeaders(res.req) : [];
-  res.writeHead(status, name === undefined ? headers : { ...headers, [name]: value });
-  if (trailers) res.addTrailers(trailers);
-  if (early) endEarly(res.req, res, body);
-  else res.end(body);
+  const { req } = res;
+  const early = !bodyRead && hasRemainder(req);
+  const stream = trailers === undefined || isLong(req.headers) ? undefined : http2Stream(req);
+  if (early && stream === undefined) answerEarly(req, res, status, { ...headers, ...trailers }, body);
+  else {
+    res.writeHead(status, headers);
+    if (trailers) res.addTrailers(trailers);
+    res.end(body);
+    if (early && stream) swallowStream(stream, req);
+  }
 };
 
 /** Trailers as gRPC-Web writes them, within the body. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { appearances, type ServiceError } from "../../domain/errors.ts";
-import { earlyHeaders, endEarly, hasRemainder } from "../drain.ts";
+import { answerEarly, hasRemainder } from "../drain.ts";
 import type { ErrorBody } from "../errorBody.ts";
+import { addFields } from "../fields.ts";
 import { type ErrorMediaTypes, errorMediaType } from "./mediaType.ts";
 
 /** Writes an answer in one piece. `headers` are names and values in turns, without a Content-Length. */
@@ -37,7 +38,6 @@ export const createAnswerFailure =
       res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`]);
       res.end();
     } else if (!bodyRead && hasRemainder(req)) {
-      res.writeHead(status, [...head, "Content-Length", `${Buffer.byteLength(body)}`, ...earlyHeaders(req)]);
-      endEarly(req, res, body);
+      answerEarly(req, res, status, addFields({ "content-length": Buffer.byteLength(body) }, head), body);
     } else answer(res, status, head, body);
   };

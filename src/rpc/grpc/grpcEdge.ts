@@ -4,14 +4,14 @@ import type { Caller } from "../../domain/authorization.ts";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
 import { createDescribeError } from "../connect/connectError.ts";
 import { decodeMessage } from "../connect/decodeMessage.ts";
-import { addFields } from "../connect/fields.ts";
 import { compressedFlag, errorTrailers, frame, frameHeaderBytes, gzip, minCompressed, okTrailers } from "../connect/frame.ts";
 import { messageEncoding, messageIn, type ReadMessage } from "../connect/readMessage.ts";
 import type { RpcRoute } from "../connect/routes.ts";
 import { acceptsGzip, grpcWire, timeoutOf } from "../connect/wire.ts";
 import type { ConnectOptions } from "../connect.ts";
-import { swallowStream } from "../drain.ts";
+import { answerStreamEarly, isLong, swallowStream } from "../drain.ts";
 import { asServiceError } from "../edgeObserver.ts";
+import { addFields } from "../fields.ts";
 import type { Response } from "../incomingCall.ts";
 import { collectBody } from "../readBody.ts";
 import { GrpcCall } from "./grpcCall.ts";
@@ -40,6 +40,11 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
     if (call.headers !== undefined) addFields(head, call.headers);
     head["x-request-id"] = call.requestId;
     const last = call.trailers === undefined ? trailers : addFields({ ...trailers }, call.trailers);
+    // Trailers go out later than the head; where that is too late they are among the headers.
+    if (message === undefined && !call.bodyRead && isLong(call.requestHeaders)) {
+      answerStreamEarly(stream, { ...head, ...last });
+      return;
+    }
     stream.respond(head, { waitForTrailers: true });
     stream.once("wantTrailers", () => stream.sendTrailers(last));
     stream.end(message);

@@ -134,7 +134,7 @@ const attacks: readonly Attack[] = [
   },
 ];
 
-describe.each(places)("[protocol §11] the log on $name", ({ open, close }) => {
+describe.each(places)("[protocol §11] the log on $name", ({ name, open, close }) => {
   let env: Record<string, string>;
   let store: Store;
   let whole: readonly AuditLogDocument[];
@@ -174,7 +174,10 @@ describe.each(places)("[protocol §11] the log on $name", ({ open, close }) => {
     });
   });
 
-  test.each(attacks)("$does: audit verify names it", async ({ to, found }) => {
+  // What a hash covers does not depend on where it is kept.
+  const here = attacks.filter(({ does, found }) => name === "embedded" || found !== altered || does.endsWith(": what happened"));
+
+  test.each(here)("$does: audit verify names it", async ({ to, found }) => {
     await replace(to(whole));
     const { code, printed, complained } = await audit("verify");
     expect(complained).toHaveLength(found.length);

@@ -10,7 +10,7 @@ const record = (insert: Insert, overrides: Partial<RecorderOptions<number>> = {}
   const failures: unknown[] = [];
   const recorder = createRecorder<number>({
     clock: systemClock,
-    capacity: 100,
+    capacity: { events: 100, bytes: 1_000_000 },
     retryAfterMs: 5,
     serialise: (event) => JSON.stringify([event]),
     insert,
@@ -28,10 +28,10 @@ describe("[analytics §6] a recorder", () => {
     const tokens = new Set<string>();
     const { recorder } = record(
       async (rows, token) => {
-        written.push(...rows.trimEnd().split("\n"));
+        written.push(...String(rows).trimEnd().split("\n"));
         tokens.add(token);
       },
-      { capacity: 50_000 },
+      { capacity: { events: 50_000, bytes: 10_000_000 } },
     );
     for (let i = 0; i < 25_000; i++) recorder.record(i);
     expect(written).toEqual([]);
@@ -43,7 +43,7 @@ describe("[analytics §6] a recorder", () => {
 
   test("flushes by itself while it runs", async () => {
     const written: string[] = [];
-    const { recorder } = record(async (rows) => void written.push(rows));
+    const { recorder } = record(async (rows) => void written.push(String(rows)));
     recorder.start();
     recorder.record(1);
     await expect.poll(() => written).toEqual(["[1]\n"]);
@@ -55,7 +55,7 @@ describe("[analytics §6] a recorder", () => {
   test("tries a batch again with the same rows under the same token, and later events wait behind it", async () => {
     const tries: [string, string][] = [];
     const { recorder, dropped, failures } = record(async (rows, token) => {
-      tries.push([rows, token]);
+      tries.push([String(rows), token]);
       if (tries.length < 3) throw new EngineUnavailableError("away");
     });
     recorder.record(1);
@@ -74,10 +74,11 @@ describe("[analytics §6] a recorder", () => {
     let written = 0;
     const { recorder, dropped } = record(async (rows) => {
       await gate.promise;
-      written += rows.trimEnd().split("\n").length;
+      written += String(rows).trimEnd().split("\n").length;
     });
     for (let i = 0; i < 130; i++) recorder.record(i);
     expect(dropped).toHaveLength(30);
+    expect(recorder.size()).toBe(100);
     const stopped = recorder.stop();
     // What is under way counts as held.
     recorder.record(130);
@@ -85,6 +86,22 @@ describe("[analytics §6] a recorder", () => {
     gate.resolve();
     await stopped;
     expect(written).toBe(100);
+  });
+
+  test("holds no more bytes than it may, and takes a row that is larger than a batch", async () => {
+    const lengths: number[] = [];
+    const { recorder, dropped } = record(async (rows) => void lengths.push(rows.length), {
+      capacity: { events: 1_000, bytes: 4_000_000 },
+      serialise: (size) => "ü".repeat(size),
+    });
+    recorder.record(10);
+    recorder.record(1_500_000);
+    recorder.record(20);
+    recorder.record(600_000);
+    recorder.record(30);
+    await recorder.stop();
+    expect(lengths).toEqual([21, 3_000_001 + 41, 1_200_001]);
+    expect(dropped).toEqual([[1, undefined]]);
   });
 
   test("gives up rows that the engine refuses for what they are, not those that meet a troubled engine", async () => {

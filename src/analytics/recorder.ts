@@ -5,12 +5,12 @@ import { isTrouble } from "./engineErrors.ts";
 
 /** Events become visible this often while there are any. */
 const FLUSH_EVERY_MS = 1_000;
-/** Rows of one insert. */
-const BATCH = 10_000;
+/** Rows of one insert. Few and large ones: each makes five parts, which costs the engine as much as 10,000 rows. */
+const BATCH = 25_000;
 /** Bytes of the rows of one insert; more only for a single row that is larger. */
-const BATCH_BYTES = 2 * 1024 ** 2;
+const BATCH_BYTES = 6 * 1024 ** 2;
 /** Of blocks that were written, as many are kept to be filled again. */
-const SPARE_BLOCKS = 4;
+const SPARE_BLOCKS = 2;
 /** UTF-8 needs at most as many bytes for a code unit. */
 const BYTES_PER_UNIT = 3;
 const NEWLINE = 10;

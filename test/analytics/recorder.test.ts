@@ -31,12 +31,12 @@ describe("[analytics §6] a recorder", () => {
         written.push(...String(rows).trimEnd().split("\n"));
         tokens.add(token);
       },
-      { capacity: { events: 50_000, bytes: 10_000_000 } },
+      { capacity: { events: 100_000, bytes: 10_000_000 } },
     );
-    for (let i = 0; i < 25_000; i++) recorder.record(i);
+    for (let i = 0; i < 60_000; i++) recorder.record(i);
     expect(written).toEqual([]);
     await recorder.stop();
-    expect(written).toEqual(Array.from({ length: 25_000 }, (_, i) => `[${i}]`));
+    expect(written).toEqual(Array.from({ length: 60_000 }, (_, i) => `[${i}]`));
     expect(tokens.size).toBe(3);
     expect(recorder.size()).toBe(0);
   });
@@ -91,16 +91,16 @@ describe("[analytics §6] a recorder", () => {
   test("holds no more bytes than it may, and takes a row that is larger than a batch", async () => {
     const lengths: number[] = [];
     const { recorder, dropped } = record(async (rows) => void lengths.push(rows.length), {
-      capacity: { events: 1_000, bytes: 4_000_000 },
+      capacity: { events: 1_000, bytes: 8_000_000 },
       serialise: (size) => "ü".repeat(size),
     });
     recorder.record(10);
-    recorder.record(1_500_000);
+    recorder.record(3_000_000);
     recorder.record(20);
-    recorder.record(600_000);
+    recorder.record(1_200_000);
     recorder.record(30);
     await recorder.stop();
-    expect(lengths).toEqual([21, 3_000_001 + 41, 1_200_001]);
+    expect(lengths).toEqual([21, 6_000_001 + 41, 2_400_001]);
     expect(dropped).toEqual([[1, undefined]]);
   });
 

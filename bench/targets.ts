@@ -48,7 +48,9 @@ export const serve = async (
   env: Readonly<Record<string, string>>,
   { rootKey, nodeFlags = [] }: { readonly rootKey?: string; readonly nodeFlags?: readonly string[] } = {},
 ): Promise<Served> => {
-  const server = startServer([...nodeFlags, ...startArguments], { PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "info", ...env });
+  // `bench:analytics` measures what recording costs: the engine would share the core of the service here.
+  const settings = { PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "info", ANALYTICS: "off", ...env };
+  const server = startServer([...nodeFlags, ...startArguments], settings);
   const [, url = "", adminUrl = ""] = await server.waitFor(/"url":"([^"]+)","adminUrl":"([^"]+)"/);
   const key = rootKey ?? readFileSync(join(env.DATA_DIR ?? "", "root-key"), "utf8").trim();
   return {

@@ -25,7 +25,7 @@ export interface Analytics {
   /** The rows of a caller's query. Fails with the `ServiceError`s of analytics §2. */
   readonly query: (query: Query) => Promise<JsonObject[]>;
   readonly start: () => void;
-  /** Writes what waits, for 5 s at most, and ends the embedded engine. */
+  /** Writes what waits, for 8 s at most, and ends the embedded engine. */
   readonly stop: () => Promise<void>;
 }
 

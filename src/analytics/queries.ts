@@ -105,6 +105,8 @@ export const createQueries = (options: QueriesOptions): ((query: Query) => Promi
       max_result_rows: MAX_RESULT_ROWS,
       result_overflow_mode: "break",
       cancel_http_readonly_queries_on_client_close: 1,
+      // A server keeps a response back until it knows that the query succeeds, unless it is larger than we read.
+      http_response_buffer_size: 2 * MAX_RESPONSE_BYTES,
       date_time_output_format: "iso",
       output_format_json_quote_64bit_integers: 0,
       output_format_json_quote_denormals: 0,

@@ -12,7 +12,7 @@ const LONGEST_DETAIL = 300;
 
 /** What the engine says after these words shows the query as it runs, or where it ran. */
 const internals =
-  /:? ?\b(?:in scope|while executing|while processing|maybe you meant|stack trace|in query|there are no|required columns)\b/i;
+  /:? ?\b(?:in scope|while executing|while processing|maybe you meant|stack trace|in query|expected one of|consider rising|there are no|required columns)\b/i;
 
 export interface QueryErrorContext {
   readonly querySeconds: number;

@@ -10,11 +10,11 @@ const BATCH = 10_000;
 /** Rows that are serialised between two turns of the event loop: some 0.3 ms. */
 const SLICE = 200;
 const RETRY_AFTER_MS = 500;
-const LONGEST_RETRY_MS = 5_000;
+const LONGEST_RETRY = 10;
 /** An insert that the engine refuses for its content so often is given up. */
 const REFUSALS = 5;
 /** What stopping waits for the last inserts. */
-const STOP_MS = 5_000;
+const STOP_MS = 8_000;
 
 /** Writes serialised rows; `token` is the same for every try of the same rows, so that they count once. */
 export type Insert = (rows: string, token: string) => Promise<void>;
@@ -30,6 +30,8 @@ export interface RecorderOptions<E> {
   readonly onDrop: (count: number, cause?: unknown) => void;
   readonly onInsert: (rows: number, milliseconds: number) => void;
   readonly onFailure: (error: unknown) => void;
+  /** Pause after a first failure, ms; it doubles up to ten times itself. */
+  readonly retryAfterMs?: number;
 }
 
 export interface Recorder<E> {
@@ -38,7 +40,7 @@ export interface Recorder<E> {
   /** Events that are not written yet. */
   readonly size: () => number;
   readonly start: () => void;
-  /** Resolves when everything recorded before was written or dropped, or after 5 s. */
+  /** Resolves when everything recorded before was written or dropped, or after 8 s. */
   readonly stop: () => Promise<void>;
 }
 
@@ -47,7 +49,7 @@ export interface Recorder<E> {
  * node become visible in order; one that failed is tried again under the same token until the engine has it.
  */
 export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
-  const { clock, capacity, serialise, insert, onDrop, onInsert, onFailure } = options;
+  const { clock, capacity, serialise, insert, onDrop, onInsert, onFailure, retryAfterMs = RETRY_AFTER_MS } = options;
   let waiting: E[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -67,7 +69,7 @@ export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
     const rows = await toRows(events);
     const token = randomUUID();
     let refusals = 0;
-    for (let pause = RETRY_AFTER_MS; ; pause = Math.min(LONGEST_RETRY_MS, pause * 2)) {
+    for (let pause = retryAfterMs; ; pause = Math.min(LONGEST_RETRY * retryAfterMs, pause * 2)) {
       const startedAt = clock.monotonic();
       try {
         await insert(rows, token);

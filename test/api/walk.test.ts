@@ -4,7 +4,6 @@ import { array_body, ignore_unknown, permission, permission_from_request } from 
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createProcedures, type ProcedureDeps } from "../../src/procedures/registry.ts";
-import { unimplemented } from "../../src/procedures/unimplemented.ts";
 import { createRootKey, revokeRootKey } from "../../src/rootKeys/rootKeys.ts";
 import { procedureName } from "../../src/rpc/procedureName.ts";
 import { services } from "../../src/service.ts";
@@ -24,15 +23,14 @@ const methodOf = (procedure: string): DescMethod => {
   if (!method) throw new Error(`there is no procedure ${procedure}`);
   return method;
 };
-const implemented = procedureNames.filter((name) => !unimplemented.includes(name));
 
 describe("the lists", () => {
-  test("every procedure is either implemented or on the list of those that are not", () => {
+  test("every procedure is implemented", () => {
     // No dependency is touched before a call.
     const table = createProcedures({} as ProcedureDeps);
-    expect(implemented).toEqual([...table.keys()].map(procedureName).sort((a, b) => procedureNames.indexOf(a) - procedureNames.indexOf(b)));
-    expect(unimplemented.filter((name) => !procedureNames.includes(name))).toEqual([]);
-    expect(new Set(unimplemented).size).toBe(unimplemented.length);
+    expect(procedureNames).toEqual(
+      [...table.keys()].map(procedureName).sort((a, b) => procedureNames.indexOf(a) - procedureNames.indexOf(b)),
+    );
   });
 
   test("every procedure is unary and has a permission", () => {
@@ -113,17 +111,7 @@ describe.each(engines)("on $name", (engine) => {
     });
   });
 
-  test.each(unimplemented)("%s answers that it is not implemented, on every edge", async (procedure) => {
-    for (const body of [bodyOf(procedure, objects), {}]) {
-      await onEveryEdge(async (edge) => {
-        const answer = await edge.call(procedure, body, api.rootKey);
-        expectError(answer, 501, "unkey/application/not_implemented");
-        if (edge.name === "v2") expectEnvelope(answer);
-      });
-    }
-  });
-
-  describe.each(implemented)("%s", (procedure) => {
+  describe.each(procedureNames)("%s", (procedure) => {
     const method = methodOf(procedure);
     const isArray = hasOption(method, array_body);
 

@@ -132,6 +132,21 @@ describe.each(engines)("the official TypeScript client on $name", (engine) => {
     await unkey.ratelimit.deleteOverride(override);
   });
 
+  test("[protocol §12] asks for events in SQL, and recognises what is wrong with a query", async () => {
+    const apiId = await createApi();
+    const { key, keyId } = (await unkey.keys.createKey({ apiId, credits: { remaining: 5 } })).data;
+    await unkey.keys.verifyKey({ key, tags: ["path=/"], credits: { cost: 2 } });
+    await unkey.ratelimit.limit({ namespace: "sql", identifier: "user_sql", limit: 10, duration: 60_000 });
+    const query = `SELECT outcome, tags, sum(spent_credits) AS spent FROM key_verifications_v1 WHERE key_id = '${keyId}' GROUP BY outcome, tags`;
+    const verifications = async () => (await unkey.analytics.getVerifications({ query })).data;
+    await expect.poll(verifications).toEqual([{ outcome: "VALID", tags: ["path=/"], spent: 2 }]);
+    const checks = async () =>
+      (await unkey.analytics.getRatelimits({ query: "SELECT passed, tokens FROM ratelimits_v1 WHERE identifier = 'user_sql'" })).data;
+    await expect.poll(checks).toHaveLength(1);
+    expect(await checks()).toEqual([{ passed: true, tokens: expect.any(Number) }]);
+    await expect(unkey.analytics.getVerifications({ query: "SELECT 1" })).rejects.toBeInstanceOf(errors.BadRequestErrorResponse);
+  });
+
   test("[protocol §12] asks for analytics, and has driven every procedure that it has by now", async () => {
     for (const rows of [
       (await unkey.analytics.getVerifications({ query: "SELECT COUNT(*) AS count FROM key_verifications_v1" })).data,

@@ -133,7 +133,11 @@ export const createEngineProcess = ({ directory, memory, port, onDeath }: Engine
       if (stopped) throw new EngineUnavailableError("the analytics engine was stopped");
       if (current) return current.address;
       if (restart) throw new EngineUnavailableError("the analytics engine is about to be started again");
-      await mkdir(directory, { recursive: true });
+      try {
+        await mkdir(directory, { recursive: true });
+      } catch (error) {
+        throw new EngineUnavailableError(`the directory ${directory} of the analytics engine cannot be made`, { cause: error });
+      }
       return (current ?? start()).address;
     },
     generation: () => generation,

@@ -46,7 +46,7 @@ const checkIn = ({ name, children }: SyntaxNode): void => {
   const right = children[0]?.children[1];
   const isList =
     right?.kind === "Literal" || right?.kind === "Subquery" || (right?.kind === "Function" && /^(tuple|array)$/.test(right.name));
-  if (!isList) throw invalidQuery(`${name === "in" ? "IN" : "NOT IN"} needs a list of values or a subquery on its right.`);
+  if (!isList) throw invalidQuery(`${/not/i.test(name) ? "NOT IN" : "IN"} needs a list of values or a subquery on its right.`);
 };
 
 /**
@@ -66,6 +66,10 @@ export const checkSyntax = (root: SyntaxNode, ctes: ReadonlySet<string>, { table
   collect(root);
   if (nodes.length > MAX_NODES) throw invalidQuery(`The query has more than ${MAX_NODES} syntax nodes.`);
 
+  for (const { kind, children } of nodes) {
+    const called = kind === "TableExpression" ? children.find((child) => child.kind === "Function") : undefined;
+    if (called) throw invalidFunction(called.name);
+  }
   let columns = 0;
   for (const node of nodes) {
     if (node.kind === "Set") throw invalidQuery("A SETTINGS clause is not allowed.");
@@ -79,11 +83,7 @@ export const checkSyntax = (root: SyntaxNode, ctes: ReadonlySet<string>, { table
   for (const { kind, name } of nodes) {
     if (kind === "TableIdentifier" && !tables.includes(name) && !ctes.has(name)) throw invalidTable(name);
   }
-  for (const { kind, name, children } of nodes) {
-    if (kind === "TableExpression") {
-      const [called] = children.filter((child) => child.kind === "Function");
-      if (called) throw invalidFunction(called.name);
-    }
+  for (const { kind, name } of nodes) {
     if (kind === "Function" && allowedFunction(name) === undefined) throw invalidFunction(name);
   }
   for (const { kind } of nodes) {

@@ -1,0 +1,180 @@
+/**
+ * `npm run bench:analytics [-- --events N] [--seconds N] [--rounds N]`: how long queries over ten million verifications
+ * take, what recording costs a verification, and what becomes of verification when the engine is killed. Asserts nothing.
+ */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import { formatTable } from "../src/cli/table.ts";
+import { loadEvents } from "./analyticsEvents.ts";
+import { applyLoad, type LoadResult } from "./load.ts";
+import { isPinned } from "./processes.ts";
+import { type Served, serve } from "./targets.ts";
+
+const CONNECTIONS = 32;
+const QUERIES = 5;
+
+const { values } = parseArgs({
+  options: {
+    events: { type: "string", default: "10000000" },
+    seconds: { type: "string", default: "5" },
+    rounds: { type: "string", default: "3" },
+  },
+});
+const events = Number(values.events);
+const seconds = Number(values.seconds);
+const rounds = Number(values.rounds);
+
+const say = (text: string): void => console.error(text);
+const median = (numbers: readonly number[]): number => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+
+const queries = {
+  "per day and outcome, raw events":
+    "SELECT toStartOfDay(fromUnixTimestamp64Milli(time)) AS day, outcome, count(*) AS n FROM key_verifications_v1 GROUP BY day, outcome ORDER BY day, outcome",
+  "per day and outcome, sums per day":
+    "SELECT time AS day, outcome, sum(count) AS n FROM key_verifications_per_day_v1 GROUP BY day, outcome ORDER BY day, outcome",
+  "95th percentile of latency by API, raw events":
+    "SELECT key_space_id, quantile(0.95)(latency) AS p95 FROM key_verifications_v1 GROUP BY key_space_id ORDER BY key_space_id",
+  "ten busiest keys of the last week, raw events":
+    "SELECT key_id, count(*) AS n FROM key_verifications_v1 WHERE time >= now() - INTERVAL 7 DAY GROUP BY key_id ORDER BY n DESC LIMIT 10",
+};
+
+/** CPU time used so far by a process, in seconds. */
+const cpuOf = (pid: number): number => {
+  const [, rest = ""] = /\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+  const fields = rest.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+};
+
+const engineOf = ({ server }: Served): number | undefined => {
+  const [child] = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8").trim().split(" ");
+  return child ? Number(child) : undefined;
+};
+
+/** The engine inherits the core of the service; in production it has all of them. */
+const unpinEngine = async (served: Served): Promise<void> => {
+  const engine = engineOf(served);
+  if (!isPinned || engine === undefined) return;
+  await promisify(execFile)("taskset", ["-a", "-c", "-p", `0-${availableParallelism() - 1}`, String(engine)]);
+};
+
+const measureQueries = async (): Promise<string[][]> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "latchkey-bench-analytics-"));
+  say(`loading ${events.toLocaleString("en")} events`);
+  const startedAt = performance.now();
+  await loadEvents(dataDir, events);
+  const loaded = (performance.now() - startedAt) / 1_000;
+  const served = await serve({ DATA_DIR: dataDir, ANALYTICS: "embedded" });
+  const ask = (query: string) => served.call<Record<string, number>[]>("analytics.getVerifications", { query });
+  const [all] = await ask("SELECT count(*) AS n FROM key_verifications_v1");
+  await unpinEngine(served);
+  const lines = [["query", "rows", "median ms", "longest ms"]];
+  for (const [name, query] of Object.entries(queries)) {
+    const times: number[] = [];
+    let rows = 0;
+    for (let i = 0; i < QUERIES; i++) {
+      const before = performance.now();
+      rows = (await ask(query)).length;
+      times.push(performance.now() - before);
+    }
+    lines.push([name, String(rows), median(times).toFixed(0), Math.max(...times).toFixed(0)]);
+  }
+  await served.server.stop();
+  rmSync(dataDir, { recursive: true });
+  say(`loaded in ${loaded.toFixed(0)} s; the raw table has ${all?.n?.toLocaleString("en")} events`);
+  return lines;
+};
+
+interface Verifier {
+  readonly served: Served;
+  readonly load: (seconds: number) => Promise<LoadResult>;
+  readonly stop: () => Promise<void>;
+}
+
+/** A service and the load of one key: two permissions, one rate limit, no credits. */
+const startVerifier = async (analytics: "embedded" | "off"): Promise<Verifier> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "latchkey-bench-analytics-"));
+  const served = await serve({ DATA_DIR: dataDir, ANALYTICS: analytics });
+  const { apiId } = await served.call<{ apiId: string }>("apis.createApi", { name: "bench" });
+  const { key } = await served.call<{ key: string }>("keys.createKey", {
+    apiId,
+    permissions: ["documents.read", "documents.write"],
+    ratelimits: [{ name: "requests", limit: 1_000_000_000, duration: 60_000, autoApply: true }],
+  });
+  const body = Buffer.from(JSON.stringify({ key, permissions: "documents.read AND documents.write" })).toString("base64");
+  const headers = { authorization: `Bearer ${served.rootKey}`, "content-type": "application/json" };
+  const call = { url: `${served.url}/v2/keys.verifyKey`, protocol: "http1", headers, body, connections: CONNECTIONS, streams: 1 } as const;
+  return {
+    served,
+    load: (duration) => applyLoad({ ...call, seconds: duration }),
+    stop: async () => {
+      await served.server.stop();
+      rmSync(dataDir, { recursive: true });
+    },
+  };
+};
+
+interface Cost {
+  readonly perSecond: number;
+  /** Microseconds of CPU for one verification. */
+  readonly server: number;
+  readonly engine: number;
+  readonly p99: number;
+}
+
+const measureCost = async ({ served, load }: Verifier): Promise<Cost> => {
+  const engine = engineOf(served);
+  const before = { server: served.server.cpuSeconds(), engine: engine === undefined ? 0 : cpuOf(engine) };
+  const { requests, perSecond, p99 } = await load(seconds);
+  const each = (used: number): number => (used / requests) * 1e6;
+  return {
+    perSecond,
+    p99,
+    server: each(served.server.cpuSeconds() - before.server),
+    engine: engine === undefined ? 0 : each(cpuOf(engine) - before.engine),
+  };
+};
+
+const measureRecording = async (): Promise<string[][]> => {
+  const verifiers = { off: await startVerifier("off"), on: await startVerifier("embedded") };
+  const costs: Record<"off" | "on", Cost[]> = { off: [], on: [] };
+  for (const name of ["off", "on"] as const) await verifiers[name].load(3);
+  await unpinEngine(verifiers.on.served);
+  for (let round = 0; round < rounds; round++) {
+    say(`recording, round ${round + 1} of ${rounds}`);
+    for (const name of ["off", "on"] as const) costs[name].push(await measureCost(verifiers[name]));
+  }
+  const of = (name: "off" | "on", part: keyof Cost): number => median(costs[name].map((cost) => cost[part]));
+  const line = (name: "off" | "on") => [
+    name,
+    of(name, "perSecond").toFixed(0),
+    of(name, "p99").toFixed(2),
+    of(name, "server").toFixed(1),
+    of(name, "engine").toFixed(1),
+  ];
+  say(`recording adds ${((of("on", "server") / of("off", "server") - 1) * 100).toFixed(1)} % to the CPU time of the service`);
+  for (const name of ["off", "on"] as const) await verifiers[name].stop();
+  return [["analytics", "verifications/s", "p99 ms", "service µs CPU each", "engine µs CPU each"], line("off"), line("on")];
+};
+
+const measureDeath = async (): Promise<string[][]> => {
+  const verifier = await startVerifier("embedded");
+  await verifier.load(3);
+  await unpinEngine(verifier.served);
+  const lines = [["second", "verifications/s", "errors"]];
+  const report = (name: string, { perSecond, errors }: LoadResult) => lines.push([name, perSecond.toFixed(0), String(errors)]);
+  report("before the engine is killed", await verifier.load(1));
+  const engine = engineOf(verifier.served);
+  const during = verifier.load(1);
+  setTimeout(() => engine !== undefined && process.kill(engine, "SIGKILL"), 300);
+  report("in which it is killed", await during);
+  report("after", await verifier.load(1));
+  await verifier.stop();
+  return lines;
+};
+
+say(isPinned ? "the service runs on core 0, the load on core 1, the engine on all" : "the processes are not pinned to cores");
+const tables = [await measureQueries(), await measureRecording(), await measureDeath()];
+for (const table of tables) console.log(`\n${formatTable(table).join("\n")}`);

@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Analytics, type AnalyticsObserver, type AnalyticsOptions, createAnalytics } from "../../src/analytics/analytics.ts";
+import { createEngineProcess, type EngineProcess } from "../../src/analytics/embedded/engineProcess.ts";
+import type { RatelimitEvent, VerificationEvent } from "../../src/analytics/events.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import type { Limiter } from "../../src/ratelimit/limiter.ts";
+import { WORKSPACE_ID } from "../../src/storage/documents.ts";
+import type { TestEnvironment } from "../support/api.ts";
+
+const MEMORY = 512 * 1024 ** 2;
+
+/** Somewhere to keep events: the embedded engine, or the same engine as a server on a loopback port. */
+export interface Place {
+  /** Settings of a service that keeps its events here. */
+  readonly env: TestEnvironment;
+  readonly options: Pick<AnalyticsOptions, "clickhouseUrl" | "directory" | "memory">;
+  /** Of the server. */
+  readonly engine: EngineProcess | undefined;
+  readonly close: () => Promise<void>;
+}
+
+interface Way {
+  readonly name: string;
+  readonly open: () => Promise<Place>;
+}
+
+const newDirectory = (): string => mkdtempSync(join(tmpdir(), "latchkey-analytics-"));
+const remove = (directory: string): void => rmSync(directory, { recursive: true, force: true });
+
+const embedded: Way = {
+  name: "the embedded engine",
+  open: async () => {
+    const dataDir = newDirectory();
+    return {
+      env: { ANALYTICS: "embedded", ANALYTICS_MEMORY: "512MiB", DATA_DIR: dataDir },
+      options: { clickhouseUrl: undefined, directory: join(dataDir, "analytics"), memory: MEMORY },
+      engine: undefined,
+      close: async () => remove(dataDir),
+    };
+  },
+};
+
+const server: Way = {
+  name: "a server",
+  open: async () => {
+    const directory = newDirectory();
+    const engine = createEngineProcess({ directory, memory: MEMORY, port: 0 });
+    const url = `http://127.0.0.1:${await engine.running()}`;
+    return {
+      env: { ANALYTICS: undefined, CLICKHOUSE_URL: url },
+      options: { clickhouseUrl: url, directory, memory: MEMORY },
+      engine,
+      close: async () => {
+        await engine.stop();
+        remove(directory);
+      },
+    };
+  },
+};
+
+/** Every way to keep events; suites of the contract run on both. */
+export const ways: readonly Way[] = [embedded, server];
+
+/** Lets everything pass. */
+const noLimits: Limiter = {
+  check: (checks) => ({
+    passed: true,
+    results: checks.map(({ limit }) => ({ passed: true, remaining: limit, reset: 0 })),
+    storeAway: false,
+  }),
+  start: () => undefined,
+  stop: async () => undefined,
+  size: () => 0,
+  sweep: async () => undefined,
+};
+
+const silent = (): undefined => undefined;
+
+/** Hears nothing. */
+export const observer: AnalyticsObserver = {
+  ...{ written: silent, dropped: silent, buffered: silent, state: silent, engineDied: silent, dropsReported: silent },
+};
+
+/** Analytics without a service around it. */
+export const openAnalytics = ({ options }: Pick<Place, "options">, overrides: Partial<AnalyticsOptions> = {}): Analytics =>
+  createAnalytics({
+    clock: systemClock,
+    limiter: noLimits,
+    observer,
+    workspaceId: WORKSPACE_ID,
+    cluster: undefined,
+    retentionDays: 30,
+    limits: { querySeconds: 10, rowsRead: 1_000_000_000, queriesPerHour: 1_000_000, secondsPerHour: 1_000_000 },
+    expire: true,
+    ...options,
+    ...overrides,
+  });
+
+export interface Seed {
+  readonly verifications?: readonly Partial<VerificationEvent>[];
+  readonly ratelimits?: readonly Partial<RatelimitEvent>[];
+}
+
+/** Writes events that no call made, such as old ones. */
+export const seed = async (place: Place, { verifications = [], ratelimits = [] }: Seed): Promise<void> => {
+  const { promise: allWritten, resolve } = Promise.withResolvers<void>();
+  let missing = verifications.length + ratelimits.length;
+  const written = (_: string, rows: number): void => {
+    missing -= rows;
+    if (missing === 0) resolve();
+  };
+  const analytics = openAnalytics(place, { observer: { ...observer, written } });
+  analytics.start();
+  const time = Date.now();
+  const verification = { requestId: "req_seed", time, apiId: "api_1", keyId: "key_1", identityId: "", externalId: "" };
+  for (const event of verifications) {
+    analytics.recordVerification({ ...verification, outcome: "VALID", tags: [], spentCredits: 0, latency: 1, ...event });
+  }
+  const check = { requestId: "req_seed", time, namespaceId: "rlns_1", identifier: "user_1", passed: true, latency: 1 };
+  for (const event of ratelimits) {
+    analytics.recordRatelimit({ ...check, overrideId: "", limit: 10, remaining: 9, resetAt: time + 1_000, tokens: 1, ...event });
+  }
+  await allWritten;
+  await analytics.stop();
+};

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { createDropReport } from "../../src/analytics/dropReport.ts";
+import { EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
+import { createRecorder, type Insert, type RecorderOptions } from "../../src/analytics/recorder.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { createTestClock } from "../support/testClock.ts";
+
+const record = (insert: Insert, overrides: Partial<RecorderOptions<number>> = {}) => {
+  const dropped: [number, unknown][] = [];
+  const failures: unknown[] = [];
+  const recorder = createRecorder<number>({
+    clock: systemClock,
+    capacity: 100,
+    retryAfterMs: 5,
+    serialise: (event) => JSON.stringify([event]),
+    insert,
+    onDrop: (count, cause) => dropped.push([count, cause]),
+    onInsert: () => undefined,
+    onFailure: (error) => failures.push(error),
+    ...overrides,
+  });
+  return { recorder, dropped, failures };
+};
+
+describe("[analytics §6] a recorder", () => {
+  test("writes events in their order, batch after batch, and stopping writes the last", async () => {
+    const written: string[] = [];
+    const tokens = new Set<string>();
+    const { recorder } = record(
+      async (rows, token) => {
+        written.push(...rows.trimEnd().split("\n"));
+        tokens.add(token);
+      },
+      { capacity: 50_000 },
+    );
+    for (let i = 0; i < 25_000; i++) recorder.record(i);
+    expect(written).toEqual([]);
+    await recorder.stop();
+    expect(written).toEqual(Array.from({ length: 25_000 }, (_, i) => `[${i}]`));
+    expect(tokens.size).toBe(3);
+    expect(recorder.size()).toBe(0);
+  });
+
+  test("flushes by itself while it runs", async () => {
+    const written: string[] = [];
+    const { recorder } = record(async (rows) => void written.push(rows));
+    recorder.start();
+    recorder.record(1);
+    await expect.poll(() => written).toEqual(["[1]\n"]);
+    recorder.record(2);
+    await expect.poll(() => written).toEqual(["[1]\n", "[2]\n"]);
+    await recorder.stop();
+  });
+
+  test("tries a batch again with the same rows under the same token, and later events wait behind it", async () => {
+    const tries: [string, string][] = [];
+    const { recorder, dropped, failures } = record(async (rows, token) => {
+      tries.push([rows, token]);
+      if (tries.length < 3) throw new EngineUnavailableError("away");
+    });
+    recorder.record(1);
+    const stopped = recorder.stop();
+    recorder.record(2);
+    await stopped;
+    expect(tries.map(([rows]) => rows)).toEqual(["[1]\n", "[1]\n", "[1]\n", "[2]\n"]);
+    expect(new Set(tries.slice(0, 3).map(([, token]) => token)).size).toBe(1);
+    expect(tries[3]?.[1]).not.toBe(tries[0]?.[1]);
+    expect(failures).toHaveLength(2);
+    expect(dropped).toEqual([]);
+  });
+
+  test("drops what it has no room for, and counts it", async () => {
+    const gate = Promise.withResolvers<void>();
+    let written = 0;
+    const { recorder, dropped } = record(async (rows) => {
+      await gate.promise;
+      written += rows.trimEnd().split("\n").length;
+    });
+    for (let i = 0; i < 130; i++) recorder.record(i);
+    expect(dropped).toHaveLength(30);
+    const stopped = recorder.stop();
+    // What is under way counts as held.
+    recorder.record(130);
+    expect(dropped).toHaveLength(31);
+    gate.resolve();
+    await stopped;
+    expect(written).toBe(100);
+  });
+
+  test("gives up rows that the engine refuses for what they are, not those that meet a troubled engine", async () => {
+    let tries = 0;
+    const refusal = new EngineError(27, "cannot parse");
+    const { recorder, dropped } = record(async () => {
+      tries++;
+      throw tries > 10 ? refusal : new EngineError(242, "read only");
+    });
+    recorder.record(1);
+    await recorder.stop();
+    expect(tries).toBe(15);
+    expect(dropped).toEqual([[1, refusal]]);
+  });
+});
+
+test("drops are told of at most once a minute, with their number", () => {
+  const clock = createTestClock();
+  const told: [number, unknown][] = [];
+  const { add, report } = createDropReport(clock, (count, cause) => told.push([count, cause]));
+  report();
+  add(3, undefined);
+  add(2, "full");
+  report();
+  add(7, undefined);
+  report();
+  clock.advance(59_999);
+  report();
+  expect(told).toEqual([[5, "full"]]);
+  clock.advance(1);
+  report();
+  add(1, undefined);
+  report(true);
+  expect(told).toEqual([
+    [5, "full"],
+    [7, undefined],
+    [1, undefined],
+  ]);
+});

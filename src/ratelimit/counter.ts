@@ -1,5 +1,6 @@
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
 import type { SharedCounter } from "../storage/counters.ts";
+import type { Waiter } from "./judge.ts";
 
 /** No knowledge of the shared counts, and so no denial, is used from memory for longer than this (DESIGN §4). */
 const BELIEVED_FOR_MS = 1_000;
@@ -33,6 +34,8 @@ export interface Counter {
   chargedAt: number;
   /** Last call of any kind, monotonic ms. */
   usedAt: number;
+  /** Claims that wait, in order of arrival; undefined when none does. */
+  line: Waiter[] | undefined;
 }
 
 export const createCounter = (key: string, duration: number): Counter => ({
@@ -52,6 +55,7 @@ export const createCounter = (key: string, duration: number): Counter => ({
   chunk: 1,
   chargedAt: 0,
   usedAt: 0,
+  line: undefined,
 });
 
 /** `now`, moved into the window that the counter speaks of: another node's clock, or an answer, may have crossed its ends. */

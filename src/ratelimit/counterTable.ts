@@ -10,6 +10,11 @@ import { takeTurns } from "./takeTurns.ts";
 const FORGET_IDLE_MS = 60_000;
 /** A counter that nobody has asked for so long is parked. */
 const PARK_IDLE_MS = 1_000;
+/**
+ * A map in which much comes and goes is made anew after so many: the tables that it has outgrown hang together, and one
+ * that the collector takes for old keeps all later ones, with what was in them, until the next full collection.
+ */
+const LEAST_ARRIVALS = 1_000;
 
 /** The counters that this node remembers, by key. */
 export interface CounterTable {
@@ -25,6 +30,9 @@ export interface CounterTable {
 /** @param isBusy calls wait for this counter */
 export const createCounterTable = (isBusy: (counter: Counter) => boolean): CounterTable => {
   const active = new Map<string, Counter>();
+  /** Those that were opened a moment ago, most of which are closed at once. */
+  let arrivals = new Map<string, Counter>();
+  let renewAfter = LEAST_ARRIVALS;
   const parked = createParkedCounters();
   const nextActive = takeTurns(active);
 
@@ -36,8 +44,15 @@ export const createCounterTable = (isBusy: (counter: Counter) => boolean): Count
     return Object.assign(counter, known, { chargedAt: known.learnedAt });
   };
 
+  const arrive = (counter: Counter): void => {
+    if (--renewAfter <= 0) {
+      arrivals = new Map(arrivals);
+      renewAfter = Math.max(LEAST_ARRIVALS, 2 * arrivals.size);
+    }
+    arrivals.set(counter.key, counter);
+  };
+
   const park = (counter: Counter, monotonic: number): void => {
-    active.delete(counter.key);
     parked.put(counter.key, counter, monotonic + Math.min(FORGET_IDLE_MS, 2 * counter.duration));
   };
 
@@ -49,25 +64,33 @@ export const createCounterTable = (isBusy: (counter: Counter) => boolean): Count
 
   return {
     open: (key, duration, monotonic) => {
-      let counter = active.get(key);
+      let counter = active.get(key) ?? arrivals.get(key);
       if (counter === undefined) {
         counter = restore(key, duration);
-        active.set(key, counter);
+        arrive(counter);
       }
       counter.usedAt = monotonic;
       return counter;
     },
     close: (counter, monotonic) => {
       const isPlain = counter.awaySpent === 0 && counter.chunk === 1 && holdsNothing(counter);
-      if (isPlain && active.get(counter.key) === counter) park(counter, monotonic);
+      if (!isPlain) return;
+      const place = arrivals.get(counter.key) === counter ? arrivals : active;
+      if (place.get(counter.key) !== counter) return;
+      place.delete(counter.key);
+      park(counter, monotonic);
     },
     tidy: (count, now, monotonic) => {
+      for (const counter of arrivals.values()) active.set(counter.key, counter);
+      arrivals = new Map();
       for (const counter of nextActive(count)) {
         const isIdle = monotonic - counter.usedAt >= PARK_IDLE_MS && holdsNothing(counter) && !hasAdmittedAway(counter, now);
-        if (isIdle) park(counter, counter.usedAt);
+        if (!isIdle) continue;
+        active.delete(counter.key);
+        park(counter, counter.usedAt);
       }
       parked.forget(count, monotonic);
     },
-    size: () => active.size + parked.size(),
+    size: () => active.size + arrivals.size + parked.size(),
   };
 };

@@ -45,7 +45,8 @@ export interface LimitedCall {
   lost: boolean;
 }
 
-interface Waiter {
+/** A claim in the line of its counter. */
+export interface Waiter {
   readonly claim: Claim;
   readonly resolve: (grant: Grant) => void;
   readonly reject: (error: unknown) => void;
@@ -77,7 +78,6 @@ export interface JudgeOptions {
  * all of them end, and calls in parallel pass exactly as they would one after the other (verify §11).
  */
 export const createJudge = ({ clock, exchange, storeDown, onHeld }: JudgeOptions): Judge => {
-  const lines = new Map<Counter, Waiter[]>();
   const conclusions = new Map<Counter, PromiseWithResolvers<void>>();
 
   const reservedByOthers = ({ counter, call }: Claim): number => {
@@ -193,22 +193,22 @@ export const createJudge = ({ clock, exchange, storeDown, onHeld }: JudgeOptions
         }
       }
     }
-    lines.delete(counter);
+    counter.line = undefined;
   };
 
   return {
-    isBusy: (counter) => lines.has(counter),
-    decideNow: (claim, now) => (lines.has(claim.counter) ? undefined : decideFromMemory(claim, now)),
+    isBusy: (counter) => counter.line !== undefined,
+    decideNow: (claim, now) => (claim.counter.line ? undefined : decideFromMemory(claim, now)),
     decideInTurn: (claim) => {
       const { counter } = claim;
       const { promise, resolve, reject } = Promise.withResolvers<Grant>();
       const waiter: Waiter = { claim, resolve, reject };
-      const line = lines.get(counter);
+      const { line } = counter;
       if (line) {
         line.push(waiter);
       } else {
         const fresh = [waiter];
-        lines.set(counter, fresh);
+        counter.line = fresh;
         void serve(counter, fresh);
       }
       return promise;
@@ -218,9 +218,9 @@ export const createJudge = ({ clock, exchange, storeDown, onHeld }: JudgeOptions
       conclusions.delete(counter);
     },
     refund: async (counter) => {
-      if (lines.has(counter)) return;
+      if (counter.line) return;
       const line: Waiter[] = [];
-      lines.set(counter, line);
+      counter.line = line;
       // Lost if the store is away: given twice it would admit too much, lost it admits too little for a while.
       await exchange.refund(counter).catch(() => undefined);
       await serve(counter, line);

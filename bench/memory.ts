@@ -25,7 +25,7 @@ const total = Math.min(10_000_000, Math.max(1_000, Math.trunc(Number(values.coun
 const store: CountersRepository = {
   read: async () => null,
   charge: async (_, seq, atMost, amount) => ({ seq, current: Math.min(atMost, 0) + amount, previous: 0 }),
-  create: async () => true,
+  open: async (_, seq, __, amount) => ({ seq, current: amount, previous: 0 }),
   roll: async () => true,
   refund: async () => undefined,
 };

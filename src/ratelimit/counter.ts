@@ -38,10 +38,13 @@ export interface Counter {
   line: Waiter[] | undefined;
 }
 
+/** The window of a counter of which this node knows nothing. */
+export const UNSEEN = -1;
+
 export const createCounter = (key: string, duration: number): Counter => ({
   key,
   duration,
-  seq: -1,
+  seq: UNSEEN,
   current: 0,
   previous: 0,
   learnedAt: Number.NEGATIVE_INFINITY,

@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
 import type { CountersRepository, SharedCounter } from "../storage/counters.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
-import { type Counter, isKnown, learn } from "./counter.ts";
+import { type Counter, isKnown, learn, UNSEEN } from "./counter.ts";
 
 /** Every failed attempt means that another node changed the counter; so many in a row mean that something is broken. */
 const ATTEMPTS = 50;
@@ -94,7 +94,10 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     const { key, duration } = counter;
     const charged = { ...state, current: state.current + amount };
     if (read === null) {
-      if (!(await counters.create(key, charged, expiry(state.seq, duration)))) return "changed";
+      const after = await counters.open(key, state.seq, limit - amount, amount, expiry(state.seq, duration));
+      if (after === null) return "changed";
+      adopt(counter, after, true);
+      return "written";
     } else if (read.seq === state.seq) {
       const after = await counters.charge(key, state.seq, limit - weightedPrevious(state.previous, now, duration) - amount, amount);
       if (after === null) return "refused";
@@ -117,8 +120,10 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
       // What is already known saves a read; only what the store itself said just now can be a refusal.
       await settle(counter, limit);
       const known = counter.stored && counter.seq === windowAt(clock.now(), duration);
-      let read: SharedCounter | null = known ? { ...counter } : await counters.read(key);
-      let fresh = !known;
+      // One that this node never saw is mostly new to all: it is opened as such, and read if it turns out not to be.
+      const unseen = counter.seq === UNSEEN;
+      let read: SharedCounter | null = known ? { ...counter } : unseen ? null : await counters.read(key);
+      let fresh = !known && !unseen;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const { state, now } = asOf(clock, read, duration);
         if (counter.seq !== state.seq) await refund(counter);

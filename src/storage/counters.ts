@@ -1,4 +1,4 @@
-import { type CounterDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 import { DuplicateKeyError } from "./errors.ts";
 import type { Store } from "./store.ts";
 
@@ -13,8 +13,11 @@ export interface CountersRepository {
   readonly read: (key: string) => Promise<SharedCounter | null>;
   /** Adds `amount` to window `seq` if its count is at most `atMost`. Null: the counter is in another window, or over. */
   readonly charge: (key: string, seq: number, atMost: number, amount: number) => Promise<SharedCounter | null>;
-  /** Makes the counter. False: it exists. */
-  readonly create: (key: string, counter: SharedCounter, expireAt: Date) => Promise<boolean>;
+  /**
+   * Makes the counter in window `seq` with `amount` in it, or adds that if it is there, in that window, with nothing in the
+   * window before it and a count of at most `atMost`. Null: it is there and otherwise.
+   */
+  readonly open: (key: string, seq: number, atMost: number, amount: number, expireAt: Date) => Promise<SharedCounter | null>;
   /** Moves the counter from the window that was read as `from` to another one. False: it is no longer what was read. */
   readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date) => Promise<boolean>;
   /** Gives budget of window `seq` back; does nothing unless that window is the current or the previous one. */
@@ -28,13 +31,15 @@ export const createCountersRepository = (store: Store): CountersRepository => {
     read: (key) => counters.findOne({ _id: key }),
     charge: (key, seq, atMost, amount) =>
       counters.findOneAndUpdate({ _id: key, seq, current: { $lte: atMost } }, { $inc: { current: amount } }, { returnDocument: "after" }),
-    create: async (key, { seq, current, previous }, expireAt) => {
+    open: async (key, seq, atMost, amount, expireAt) => {
       try {
-        const document: CounterDocument = { _id: key, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, seq, current, previous, expireAt };
-        await counters.insertOne(document);
-        return true;
+        return await counters.findOneAndUpdate(
+          { _id: key, seq, previous: 0, current: { $lte: atMost } },
+          { $inc: { current: amount }, $setOnInsert: { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, expireAt } },
+          { upsert: true, returnDocument: "after" },
+        );
       } catch (error) {
-        if (error instanceof DuplicateKeyError) return false;
+        if (error instanceof DuplicateKeyError) return null;
         throw error;
       }
     },

@@ -211,7 +211,7 @@ describe.each(engines)("on $name", (engine) => {
   const away: CountersRepository = {
     read: () => Promise.reject(new StoreUnavailableError("away")),
     charge: () => Promise.reject(new StoreUnavailableError("away")),
-    create: () => Promise.reject(new StoreUnavailableError("away")),
+    open: () => Promise.reject(new StoreUnavailableError("away")),
     roll: () => Promise.reject(new StoreUnavailableError("away")),
     refund: () => Promise.reject(new StoreUnavailableError("away")),
   };

@@ -18,7 +18,10 @@ const countOperations = async ({ nodes }: Cluster): Promise<number> => {
   return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
 };
 
-type RealAccuracy = Omit<Accuracy, "storeOperations">;
+type RealAccuracy = Omit<Accuracy, "storeOperations"> & {
+  /** The longest that a call was sent late or waited for its answer, in ms: how busy the machine was. */
+  readonly longestWait: number;
+};
 
 /** One load on running processes, in real time. */
 const run = async ({ nodes, rootKey }: Cluster, combination: Combination): Promise<RealAccuracy> => {
@@ -27,11 +30,13 @@ const run = async ({ nodes, rootKey }: Cluster, combination: Combination): Promi
   const total = rate * Math.ceil((windows * duration) / 1_000);
   const body = { namespace: `accuracy ${limit} ${duration} ${factor}`, identifier: "everyone", limit, duration };
   const sent: number[] = [];
+  let longestWait = 0;
   const log: Admission[] = [];
   const ask = async (): Promise<void> => {
     const node = nodes[Math.floor(Math.random() * nodes.length)];
     const sentAt = systemClock.now();
     const answer = await node?.edge.call("ratelimit.limit", body, rootKey);
+    longestWait = Math.max(longestWait, systemClock.now() - sentAt);
     // The store was too busy to tell whether there is such a namespace: nothing was checked.
     if (answer?.status === 503) return;
     sent.push(sentAt);
@@ -44,6 +49,7 @@ const run = async ({ nodes, rootKey }: Cluster, combination: Combination): Promi
   for (let i = 0; i < total; i++) {
     const wait = start + (i * 1_000) / rate - systemClock.monotonic();
     if (wait > 1) await sleep(wait);
+    longestWait = Math.max(longestWait, -wait);
     const call = ask();
     // Whoever fails is heard of at the end.
     call.catch(() => undefined);
@@ -60,6 +66,7 @@ const run = async ({ nodes, rootKey }: Cluster, combination: Combination): Promi
       duration,
     ),
     overAdmitted: countExcess(log, limit, duration),
+    longestWait,
   };
 };
 

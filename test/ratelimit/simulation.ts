@@ -54,12 +54,14 @@ export const simulatedCounters = ({ latency, fate = () => "works", travel = byTi
         counters.set(key, charged);
         return charged;
       }),
-    create: (key, counter, expireAt) =>
+    open: (key, seq, atMost, amount, expireAt) =>
       operate(() => {
         if (Number.isNaN(expireAt.getTime())) throw new TypeError("no date");
-        if (counters.has(key)) return false;
-        counters.set(key, counter);
-        return true;
+        const counter = counters.get(key) ?? { seq, current: 0, previous: 0 };
+        if (counter.seq !== seq || counter.previous !== 0 || (counters.has(key) && counter.current > atMost)) return null;
+        const charged = { ...counter, current: counter.current + amount };
+        counters.set(key, charged);
+        return charged;
       }),
     roll: (key, from, to, expireAt) =>
       operate(() => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
 import { migrate } from "../../src/analytics/migrate.ts";
 import { migrations, type SchemaOptions } from "../../src/analytics/schema.ts";
-import { type Place, ways } from "./places.ts";
+import { type Place, server } from "./places.ts";
 
 const options: SchemaOptions = { database: "latchkey", cluster: undefined, workspaceId: "ws_1", expire: true };
 const statementsOf = (overrides: Partial<SchemaOptions>): readonly string[] =>
@@ -16,7 +16,7 @@ describe("the tables", () => {
     return (await clickhouse.query(query, { maxBytes: 10_000 })).trim().split("\n");
   };
   beforeAll(async () => {
-    place = (await ways[1]?.open()) ?? expect.unreachable();
+    place = await server.open();
     clickhouse = openClickHouse({ url: place.options.clickhouseUrl ?? "", database: "latchkey", timeoutMs: 60_000 });
   });
   afterAll(async () => {

@@ -102,6 +102,7 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
         limit: maxBodyBytes,
         overhead: frameHeaderBytes,
         timed: true,
+        isGone: call.isGone,
       };
       collectBody(call.stream, bounds, (body) => {
         if (body instanceof ServiceError) return refuse(call, body);

@@ -65,3 +65,28 @@ describe("[protocol §9] a client that leaves while its root key is looked up is
     },
   );
 });
+
+describe("[protocol §9] a call whose answer cannot be written is counted out once", () => {
+  test.each([...paths, { edge: "gRPC", path: "/latchkey.v2.KeysService/VerifyKey", type: "application/grpc" }])(
+    "$edge",
+    async ({ edge, path, type }) => {
+      let left = 0;
+      await using edges = await startEdges({
+        invoke: ({ call }) => {
+          call.onRelease = () => left++;
+          call.setHeader("no name of a header", "");
+          return { data: { valid: true, code: 1 } };
+        },
+      });
+      const session = connectHttp2(edges.url);
+      const stream = session.request({ ":method": "POST", ":path": path, "content-type": type, authorization: "Bearer x" });
+      stream.on("error", () => undefined);
+      stream.end(type.includes("grpc") ? Buffer.from([0, 0, 0, 0, 6, 10, 4, 115, 107, 95, 49]) : '{"key":"sk_1"}');
+      stream.resume();
+      await new Promise((resolve) => stream.once("close", resolve));
+      expect([edge, left]).toEqual([edge, 1]);
+      expect(edges.faults.splice(0).length).toBeGreaterThan(0);
+      session.destroy();
+    },
+  );
+});

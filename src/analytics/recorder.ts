@@ -5,8 +5,9 @@ import { isTrouble } from "./engineErrors.ts";
 
 /** Events become visible this often while there are any. */
 const FLUSH_EVERY_MS = 1_000;
-/** Rows of one insert. */
+/** Rows of one insert, and the length of their text: tags make some of them a thousand times as long as others. */
 const BATCH = 10_000;
+const BATCH_CHARACTERS = 8 * 1024 ** 2;
 /** Rows that are serialised between two turns of the event loop: some 0.3 ms. */
 const SLICE = 200;
 const RETRY_AFTER_MS = 500;
@@ -32,6 +33,8 @@ export interface RecorderOptions<E> {
   readonly onFailure: (error: unknown) => void;
   /** Pause after a first failure, ms; it doubles up to ten times itself. */
   readonly retryAfterMs?: number;
+  /** What stopping waits for the last inserts, ms; 8 s unless given. */
+  readonly stopMs?: number;
 }
 
 export interface Recorder<E> {
@@ -49,50 +52,55 @@ export interface Recorder<E> {
  * node become visible in order; one that failed is tried again under the same token until the engine has it.
  */
 export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
-  const { clock, capacity, serialise, insert, onDrop, onInsert, onFailure, retryAfterMs = RETRY_AFTER_MS } = options;
+  const { clock, capacity, serialise, insert, onDrop, onInsert, onFailure, retryAfterMs = RETRY_AFTER_MS, stopMs = STOP_MS } = options;
   let waiting: E[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
-  const stopping = new AbortController();
+  /** What was not written by then is dropped. */
+  const stopped = new AbortController();
 
-  const toRows = async (events: readonly E[]): Promise<string> => {
+  /** The rows of events from `from` on, as many as one insert takes. */
+  const toRows = async (events: readonly E[], from: number): Promise<{ readonly rows: string; readonly count: number }> => {
     let rows = "";
-    for (let i = 0; i < events.length; i++) {
-      if (i > 0 && i % SLICE === 0) await nextTurn();
+    let i = from;
+    for (; i < events.length && rows.length < BATCH_CHARACTERS; i++) {
+      if (i > from && i % SLICE === 0) await nextTurn();
       rows += `${serialise(events[i] as E)}\n`;
     }
-    return rows;
+    return { rows, count: i - from };
   };
 
-  const write = async (events: readonly E[]): Promise<void> => {
-    const rows = await toRows(events);
+  const write = async (rows: string, count: number): Promise<void> => {
     const token = randomUUID();
     let refusals = 0;
-    for (let pause = retryAfterMs; ; pause = Math.min(LONGEST_RETRY * retryAfterMs, pause * 2)) {
+    for (let pause = retryAfterMs; !stopped.signal.aborted; pause = Math.min(LONGEST_RETRY * retryAfterMs, pause * 2)) {
       const startedAt = clock.monotonic();
       try {
         await insert(rows, token);
-        onInsert(events.length, clock.monotonic() - startedAt);
+        onInsert(count, clock.monotonic() - startedAt);
         return;
       } catch (error) {
         onFailure(error);
         if (!isTrouble(error) && ++refusals >= REFUSALS) {
-          onDrop(events.length, error);
+          onDrop(count, error);
           return;
         }
-        await sleep(pause);
+        await sleep(pause, undefined, { signal: stopped.signal }).catch(() => undefined);
       }
     }
   };
 
   const writeAll = async (): Promise<void> => {
-    while (waiting.length > 0) {
+    while (waiting.length > 0 && !stopped.signal.aborted) {
       const events = waiting.length > BATCH ? waiting.splice(0, BATCH) : waiting;
       if (events === waiting) waiting = [];
       underWay = events.length;
-      await write(events);
-      underWay = 0;
+      while (underWay > 0 && !stopped.signal.aborted) {
+        const { rows, count } = await toRows(events, events.length - underWay);
+        await write(rows, count);
+        underWay -= count;
+      }
     }
   };
 
@@ -120,9 +128,9 @@ export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
     },
     stop: async () => {
       clearInterval(timer);
-      const late = sleep(STOP_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+      const late = sleep(stopMs, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
       await Promise.race([flush().then(() => (waiting.length > 0 ? flush() : undefined)), late]);
-      stopping.abort();
+      stopped.abort();
       if (waiting.length + underWay > 0) onDrop(waiting.length + underWay);
     },
   };

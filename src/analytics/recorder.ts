@@ -37,6 +37,8 @@ export interface RecorderOptions<E> {
   readonly onFailure: (error: unknown) => void;
   /** Pause after a first failure, ms; it doubles up to ten times itself. */
   readonly retryAfterMs?: number;
+  /** What stopping waits for the last inserts, ms; 8 s unless given. */
+  readonly stopMs?: number;
 }
 
 export interface Recorder<E> {
@@ -63,7 +65,7 @@ interface Batch {
  * same token until the engine has it.
  */
 export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
-  const { clock, capacity, serialise, insert, onDrop, onInsert, onFailure, retryAfterMs = RETRY_AFTER_MS } = options;
+  const { clock, capacity, serialise, insert, onDrop, onInsert, onFailure, retryAfterMs = RETRY_AFTER_MS, stopMs = STOP_MS } = options;
   const spare: Buffer[] = [];
   const sealed: Batch[] = [];
   let open: Batch | undefined;
@@ -71,7 +73,8 @@ export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
   let bytes = 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
-  const stopping = new AbortController();
+  /** What was not written by then is dropped. */
+  const stopped = new AbortController();
 
   const seal = (): void => {
     if (open) sealed.push(open);
@@ -89,33 +92,34 @@ export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
     return open;
   };
 
-  const write = async (batch: Batch): Promise<void> => {
+  /** @returns false when stopping came first: the batch is still held. */
+  const write = async (batch: Batch): Promise<boolean> => {
     const token = randomUUID();
     const content = batch.block.subarray(0, batch.bytes);
     let refusals = 0;
-    for (let pause = retryAfterMs; ; pause = Math.min(LONGEST_RETRY * retryAfterMs, pause * 2)) {
+    for (let pause = retryAfterMs; !stopped.signal.aborted; pause = Math.min(LONGEST_RETRY * retryAfterMs, pause * 2)) {
       const startedAt = clock.monotonic();
       try {
         await insert(content, token);
         onInsert(batch.rows, clock.monotonic() - startedAt);
-        return;
+        return true;
       } catch (error) {
         onFailure(error);
         if (!isTrouble(error) && ++refusals >= REFUSALS) {
           onDrop(batch.rows, error);
-          return;
+          return true;
         }
-        await sleep(pause);
+        await sleep(pause, undefined, { signal: stopped.signal }).catch(() => undefined);
       }
     }
+    return false;
   };
 
   const writeAll = async (): Promise<void> => {
     for (;;) {
       if (sealed.length === 0) seal();
       const [batch] = sealed;
-      if (!batch) return;
-      await write(batch);
+      if (!batch || !(await write(batch))) return;
       sealed.shift();
       rows -= batch.rows;
       bytes -= batch.bytes;
@@ -154,9 +158,9 @@ export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
     },
     stop: async () => {
       clearInterval(timer);
-      const late = sleep(STOP_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+      const late = sleep(stopMs, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
       await Promise.race([flush().then(() => (rows > 0 ? flush() : undefined)), late]);
-      stopping.abort();
+      stopped.abort();
       if (rows > 0) onDrop(rows);
     },
   };

@@ -91,9 +91,11 @@ export abstract class EdgeCall implements IncomingCall {
     else this.trailers.push(name, value);
   }
 
-  /** To be called once, when the answer is known. */
+  /** To be called when the answer is known, and again when it could not be written; the call is let go of once. */
   release(): void {
     this.#signal?.release();
-    this.onRelease?.();
+    const onRelease = this.onRelease;
+    this.onRelease = undefined;
+    onRelease?.();
   }
 }

@@ -19,14 +19,22 @@ export interface BodyBounds {
   readonly overhead: number;
   /** The server does not see to it that the body is there in time. */
   readonly timed: boolean;
+  /** The other end has left: nothing comes any more, not even an event that says so. */
+  readonly isGone: boolean;
 }
+
+const brokenOff = (): ServiceError => new ServiceError("request_body_unreadable", "The request body broke off.");
 
 /**
  * Collects a request body within its bounds (protocol §3). More than that, declared or sent, is
  * `request_body_too_large`; a body that breaks off is `request_body_unreadable`, one that is not there after 60 s
  * `request_timeout`.
  */
-export const collectBody = (source: Readable, { declared, limit, overhead, timed }: BodyBounds, done: BodyReader): void => {
+export const collectBody = (source: Readable, { declared, limit, overhead, timed, isGone }: BodyBounds, done: BodyReader): void => {
+  if (isGone) {
+    done(brokenOff());
+    return;
+  }
   const length = declared === undefined ? -1 : Number(declared);
   if (length > limit + overhead) {
     done(bodyTooLarge(limit));
@@ -57,7 +65,7 @@ export const collectBody = (source: Readable, { declared, limit, overhead, timed
   });
   source.on("end", () => settle(chunks === undefined ? Buffer.alloc(0) : Buffer.concat(chunks, size)));
   source.on("close", () => {
-    if (!settled) settle(new ServiceError("request_body_unreadable", "The request body broke off."));
+    if (!settled) settle(brokenOff());
   });
 };
 
@@ -69,6 +77,7 @@ export const readBody = (req: IncomingMessage, res: ServerResponse, limit: numbe
   const { headers } = req;
   const declared = headers["content-length"];
   const isTooLong = declared !== undefined && Number(declared) > limit + overhead;
-  if (headers.expect !== undefined && !isTooLong && !isGone(res)) res.writeContinue();
-  collectBody(req, { declared, limit, overhead, timed: req.httpVersionMajor > 1 }, done);
+  const hasLeft = isGone(res) || req.destroyed;
+  if (headers.expect !== undefined && !isTooLong && !hasLeft) res.writeContinue();
+  collectBody(req, { declared, limit, overhead, timed: req.httpVersionMajor > 1, isGone: hasLeft }, done);
 };

@@ -104,6 +104,43 @@ describe("[analytics §6] a recorder", () => {
     expect(dropped).toEqual([[1, undefined]]);
   });
 
+  test("writes long rows in inserts that the engine takes, and in their order", async () => {
+    const written: string[] = [];
+    let longest = 0;
+    const { recorder } = record(
+      async (rows) => {
+        longest = Math.max(longest, rows.length);
+        written.push(
+          ...String(rows)
+            .trimEnd()
+            .split("\n")
+            .map((row) => row.slice(0, 8)),
+        );
+      },
+      { capacity: { events: 10_000, bytes: 100_000_000 }, serialise: (event) => String(event).padStart(8) + "x".repeat(60_000) },
+    );
+    for (let i = 0; i < 1_000; i++) recorder.record(i);
+    await recorder.stop();
+    expect(written.map(Number)).toEqual(Array.from({ length: 1_000 }, (_, i) => i));
+    expect(longest).toBeLessThan(16 * 1024 ** 2);
+  });
+
+  test("a stopped one tries no more what the engine did not take in time, and that is dropped", async () => {
+    let tries = 0;
+    const insert: Insert = async () => {
+      tries++;
+      throw new EngineUnavailableError("away");
+    };
+    const { recorder, dropped } = record(insert, { stopMs: 50 });
+    recorder.record(1);
+    recorder.record(2);
+    await recorder.stop();
+    expect(dropped).toEqual([[2, undefined]]);
+    const before = tries;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(tries).toBe(before);
+  });
+
   test("gives up rows that the engine refuses for what they are, not those that meet a troubled engine", async () => {
     let tries = 0;
     const refusal = new EngineError(27, "cannot parse");

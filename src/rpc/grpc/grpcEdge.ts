@@ -54,7 +54,12 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
   const fail = (call: GrpcCall, cause: unknown): void => {
     call.release();
     const error = asServiceError(cause, call.requestId, observer);
-    send(call, undefined, errorTrailers(describeError(error, call.requestId, true)));
+    try {
+      send(call, undefined, errorTrailers(describeError(error, call.requestId, true)));
+    } catch (fault) {
+      observer.fault(call.requestId, fault);
+      call.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
   };
 
   const succeed = (call: GrpcCall, bytes: Uint8Array): void => {
@@ -102,6 +107,7 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
         limit: maxBodyBytes,
         overhead: frameHeaderBytes,
         timed: true,
+        isGone: call.isGone,
       };
       collectBody(call.stream, bounds, (body) => {
         if (body instanceof ServiceError) return refuse(call, body);

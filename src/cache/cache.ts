@@ -38,7 +38,7 @@ interface Entry<V> {
 export interface Cache<V> {
   /** The cached value and how old its oldest read is, or what the store answers now. */
   readonly get: (key: string) => Cached<V> | Promise<Cached<V>>;
-  /** True when a value is cached, be it still good or not. */
+  /** True when a value is cached, be it still good or not; of one with a shorter life than others only while it is. */
   readonly has: (key: string) => boolean;
   readonly size: () => number;
   /** Bytes of all entries together, by the estimate that bounds them. */
@@ -151,5 +151,10 @@ export const createCache = <V>({ clock, invalidations, maxBytes, load, sizeOf = 
     return start(key);
   };
 
-  return { get, has: (key) => entries.has(key), size: () => entries.size, bytes: () => bytes };
+  const has = (key: string): boolean => {
+    const entry = entries.get(key);
+    return entry !== undefined && (entry.refreshes || clock.monotonic() < entry.expiresAt);
+  };
+
+  return { get, has, size: () => entries.size, bytes: () => bytes };
 };

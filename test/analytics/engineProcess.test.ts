@@ -44,6 +44,13 @@ describe("[design §5] the process of the engine", () => {
     await expect(engine.running()).rejects.toThrow("stopped");
   });
 
+  test("one that is stopped while it begins to start is not started", async () => {
+    const engine = createEngineProcess({ directory, memory: 512 * 1024 ** 2 });
+    const running = engine.running();
+    await Promise.all([engine.stop(), expect(running).rejects.toThrow("stopped")]);
+    expect(engine.generation()).toBe(0);
+  });
+
   test("one that cannot start says why, and is tried again", async () => {
     const owner = createEngineProcess({ directory, memory: 512 * 1024 ** 2 });
     await owner.running();

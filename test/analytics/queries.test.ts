@@ -120,6 +120,12 @@ describe.each(ways)("on $name", (way) => {
       expect(await rows(ids, forAll)).toEqual([{ id: "api_a" }, { id: "api_b" }]);
     });
 
+    test("a root key for a thousand APIs sees their rows", async () => {
+      const ids = ["api_a", ...Array.from({ length: 999 }, (_, i) => `api_${String(i).padStart(20, "0")}`)];
+      const forMany = await api.createRootKey({ permissions: ids.map((id) => `api.${id}.read_analytics`) });
+      expect(await rows("SELECT DISTINCT key_space_id AS id FROM key_verifications_v1", forMany)).toEqual([{ id: "api_a" }]);
+    });
+
     test("scope is a filter: what lies outside is not there, and an unknown id sees nothing", async () => {
       const forA = await api.createRootKey({ permissions: ["api.api_a.read_analytics"] });
       const forNobody = await api.createRootKey({ permissions: ["api.api_unknown.read_analytics"] });

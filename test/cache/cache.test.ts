@@ -96,6 +96,18 @@ describe("loading", () => {
     expect(cache.bytes()).toBeLessThanOrEqual(10 * (await entryBytes()));
   });
 
+  test("[verify §12] an answer that is believed for a short time is not there after it, so asking again for what is unknown is a new question", async () => {
+    const cache = cacheOf();
+    expect(cache.has("key")).toBe(false);
+    await fill(cache, "unknown", { maxAge: 1_000 });
+    expect(cache.has("key")).toBe(true);
+    clock.advance(1_000);
+    expect(cache.has("key")).toBe(false);
+    await fill(cache, "known");
+    clock.advance(30_000);
+    expect(cache.has("key")).toBe(true);
+  });
+
   test("a large value pushes out as many as it needs, and one larger than the cache none", async () => {
     const bytes = await entryBytes();
     const cache = cacheOf(10 * bytes);

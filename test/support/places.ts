@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onEveryEngine } from "./onEveryEngine.ts";
 import { dropMongoDatabase, freshMongoUrl } from "./stores.ts";
 
 /** Where a command or a service keeps its state: the settings that say so. */
@@ -24,4 +25,4 @@ const mongo = (server: string): Place => ({
 });
 
 /** One for each engine that can run here, for suites of the command line. */
-export const places: readonly Place[] = process.env.MONGODB_URL ? [embedded, mongo(process.env.MONGODB_URL)] : [embedded];
+export const places: readonly Place[] = onEveryEngine(embedded, mongo);

@@ -7,6 +7,7 @@ import { systemClock } from "../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
 import { openMongoStore } from "../../src/storage/mongo.ts";
 import type { Store } from "../../src/storage/store.ts";
+import { onEveryEngine } from "./onEveryEngine.ts";
 
 /** A storage engine for suites that run on every one. */
 export interface Engine {
@@ -77,5 +78,5 @@ const mongo = (server: string): Engine =>
     dropMongoDatabase,
   );
 
-/** Every engine that can run here: the embedded one, and MongoDB when `MONGODB_URL` names a server. */
-export const engines: readonly Engine[] = process.env.MONGODB_URL ? [embedded, mongo(process.env.MONGODB_URL)] : [embedded];
+/** Every engine that can run here: the embedded one, and MongoDB when `MONGODB_URL` names a server; or that one alone. */
+export const engines: readonly Engine[] = onEveryEngine(embedded, mongo);

@@ -13,6 +13,8 @@ import { Session } from "chdb";
 const [directory = "", address = "", memory = ""] = process.argv.slice(2);
 /** Bytes of a statement: a batch of events and its INSERT. */
 const MAX_BODY_BYTES = 64 * 1024 ** 2;
+/** Bytes of an address: settings stand in it, among them the ids of a root key's scope, for each table. */
+const MAX_HEADER_BYTES = 4 * 1024 ** 2;
 /** A query that runs on so long after its time limit will not end by itself. */
 const OVERRUN_MS = 10_000;
 /** Longest a statement without a time limit may take. */
@@ -123,7 +125,8 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
   }
 };
 
-const server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 }, (request, response) => void answer(request, response));
+const options = { keepAliveTimeout: 60_000, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES };
+const server = createServer(options, (request, response) => void answer(request, response));
 
 const end = (): void => {
   server.close();

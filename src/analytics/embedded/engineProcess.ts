@@ -128,9 +128,13 @@ export const createEngineProcess = ({ directory, memory, port, onDeath }: Engine
     return running;
   };
 
+  const requireWanted = (): void => {
+    if (stopped) throw new EngineUnavailableError("the analytics engine was stopped");
+  };
+
   return {
     running: async () => {
-      if (stopped) throw new EngineUnavailableError("the analytics engine was stopped");
+      requireWanted();
       if (current) return current.address;
       if (restart) throw new EngineUnavailableError("the analytics engine is about to be started again");
       try {
@@ -138,6 +142,8 @@ export const createEngineProcess = ({ directory, memory, port, onDeath }: Engine
       } catch (error) {
         throw new EngineUnavailableError(`the directory ${directory} of the analytics engine cannot be made`, { cause: error });
       }
+      // It may have been stopped meanwhile: nobody would end what is started now.
+      requireWanted();
       return (current ?? start()).address;
     },
     generation: () => generation,

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { ClickHouse, Settings } from "./clickhouse.ts";
-import { AnswerTooLargeError, EngineError } from "./engineErrors.ts";
+import { EngineError } from "./engineErrors.ts";
 import type { JsonObject } from "./json.ts";
 import { toQueryError } from "./queryErrors.ts";
 import type { Quota } from "./quota.ts";
@@ -116,10 +116,7 @@ export const createQueries = (options: QueriesOptions): ((query: Query) => Promi
     const text = await clickhouse.query(sql, { settings, signal, maxBytes: MAX_RESPONSE_BYTES }).catch((error: unknown) => {
       throw late.aborted ? new EngineError(TIMEOUT_EXCEEDED, "the engine did not end in time", { cause: error }) : error;
     });
-    const rows = readRows(text);
-    // Names stand once in what the engine sent, and in every row of the response.
-    if (Buffer.byteLength(JSON.stringify(rows)) > MAX_RESPONSE_BYTES) throw new AnswerTooLargeError(MAX_RESPONSE_BYTES);
-    return rows;
+    return readRows(text, MAX_RESPONSE_BYTES);
   };
 
   return async (query) => {

@@ -12,7 +12,7 @@ import { ratelimitRow, verificationRow } from "./rows.ts";
 import { type Dataset, ratelimits, verifications } from "./schema.ts";
 
 /** Events of one kind that wait at most: three seconds of what one node can verify. */
-const CAPACITY = 100_000;
+const CAPACITY = { events: 100_000, bytes: 64 * 1024 ** 2 };
 /** A query never gets all of the engine's memory: inserts need some. */
 const QUERY_SHARE = 0.6;
 const QUERY_BYTES = 1_000_000_000;
@@ -91,7 +91,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
 
   const drops = createDropReport(clock, observer.dropsReported);
   const record = <E>({ name, tables, insertColumns }: Dataset, serialise: (event: E) => string) => {
-    const head = `INSERT INTO ${database}.${tables[0]} (${insertColumns.join(", ")}) FORMAT JSONCompactEachRow\n`;
+    const statement = `INSERT INTO ${database}.${tables[0]} (${insertColumns.join(", ")}) FORMAT JSONCompactEachRow`;
     return createRecorder<E>({
       clock,
       capacity: CAPACITY,
@@ -99,7 +99,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
       insert: (rows, token) =>
         watched(async () => {
           await ready();
-          await clickhouse.command(head + rows, {
+          await clickhouse.insert(statement, rows, {
             settings: {
               insert_deduplication_token: token,
               insert_deduplicate: 1,

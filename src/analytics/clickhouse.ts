@@ -1,4 +1,5 @@
 import type { Agent } from "node:http";
+import { Readable } from "node:stream";
 import { ClickHouseError, type ClickHouseSettings, createClient } from "@clickhouse/client";
 import { AnswerTooLargeError, EngineError, EngineUnavailableError } from "./engineErrors.ts";
 
@@ -13,8 +14,10 @@ export interface StatementOptions {
 
 /** What we use of a ClickHouse server. Fails with `EngineError` and `EngineUnavailableError`. */
 export interface ClickHouse {
-  /** Runs a statement without a result; rows of an INSERT stand in it. */
+  /** Runs a statement without a result. */
   readonly command: (sql: string, options?: StatementOptions) => Promise<void>;
+  /** Runs an INSERT that names its format. */
+  readonly insert: (sql: string, rows: Buffer, options?: StatementOptions) => Promise<void>;
   /**
    * Runs a query; resolves to its result in the format that it names. Unqualified tables are those of the database.
    * Fails with `AnswerTooLargeError` beyond `maxBytes`.
@@ -71,6 +74,8 @@ const readAll = async (stream: AsyncIterable<Buffer>, maxBytes: number): Promise
 
 const VERSION = "SELECT version() FORMAT TabSeparatedRaw";
 const VERSION_BYTES = 1_024;
+/** Of the answer to an INSERT, which is empty. */
+const INSERT_BYTES = 1_024 ** 2;
 
 /** A client of ClickHouse's HTTP interface; connects when it is first used. */
 export const openClickHouse = ({ url, database, agent, timeoutMs }: ClickHouseOptions): ClickHouse => {
@@ -92,6 +97,15 @@ export const openClickHouse = ({ url, database, agent, timeoutMs }: ClickHouseOp
     command: (sql, statement = {}) =>
       guarded(async () => {
         await administrator.command({ query: sql, ...options(statement) });
+      }),
+    insert: (sql, rows, statement = {}) =>
+      guarded(async () => {
+        const { stream } = await administrator.exec({
+          query: sql,
+          values: Readable.from([rows], { objectMode: false }),
+          ...options(statement),
+        });
+        await readAll(stream, INSERT_BYTES);
       }),
     query: (sql, statement) =>
       guarded(async () => readAll((await reader.exec({ query: sql, ...options(statement) })).stream, statement.maxBytes)),

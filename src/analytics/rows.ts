@@ -1,6 +1,6 @@
 import type { RatelimitEvent, VerificationEvent } from "./events.ts";
 
-// `JSON.stringify` of one array is the fastest way to a row: it escapes texts without an allocation of its own for each.
+// `JSON.stringify` of one array is the fastest way to a row: it escapes texts without an allocation for each.
 
 /** In the order of the columns that `schema.ts` inserts. */
 export const verificationRow = (event: VerificationEvent): string =>

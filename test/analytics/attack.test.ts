@@ -5,7 +5,7 @@ import { type Api, startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
 import { type Attack, attacks, type Outcome } from "./attacks.ts";
-import { type Place, seed, ways } from "./places.ts";
+import { embedded, type Place, seed, ways } from "./places.ts";
 
 const types: Readonly<Record<Exclude<Outcome, object>, readonly string[]>> = {
   query: ["user/bad_request/invalid_analytics_query"],
@@ -47,7 +47,7 @@ describe.each(ways)("[analytics §2] on $name", (way) => {
 
   // What a text is taken for does not depend on how the engine is reached.
   const listed = Object.entries(attacks).filter(
-    ([name]) => way === ways[0] || name === "rows outside the scope" || name === "nested SETTINGS",
+    ([name]) => way === embedded || name === "rows outside the scope" || name === "nested SETTINGS",
   );
   describe.each(listed)("%s", (_, list) => {
     test("end as the contract says, and show nothing of others", async () => {

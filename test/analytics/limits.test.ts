@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, expectError, startApi, type TestEnvironment } from "../support/api.ts";
 import { expectEnvelope, type HttpAnswer, request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
-import { observer, openAnalytics, type Place, seed, ways } from "./places.ts";
+import { embedded, observer, openAnalytics, type Place, seed } from "./places.ts";
 
 const rows = Array.from({ length: 300 }, (_, i) => ({ keyId: `key_${i}` }));
 
@@ -59,7 +59,7 @@ describe("on the embedded engine", () => {
   const [engine] = engines;
   let place: Place;
   beforeAll(async () => {
-    place = (await ways[0]?.open()) ?? expect.unreachable();
+    place = await embedded.open();
     await seed(place, { verifications: rows });
   });
   afterAll(async () => {

@@ -10,7 +10,7 @@ const record = (insert: Insert, overrides: Partial<RecorderOptions<number>> = {}
   const failures: unknown[] = [];
   const recorder = createRecorder<number>({
     clock: systemClock,
-    capacity: 100,
+    capacity: { events: 100, bytes: 1_000_000 },
     retryAfterMs: 5,
     serialise: (event) => JSON.stringify([event]),
     insert,
@@ -28,22 +28,22 @@ describe("[analytics §6] a recorder", () => {
     const tokens = new Set<string>();
     const { recorder } = record(
       async (rows, token) => {
-        written.push(...rows.trimEnd().split("\n"));
+        written.push(...String(rows).trimEnd().split("\n"));
         tokens.add(token);
       },
-      { capacity: 50_000 },
+      { capacity: { events: 100_000, bytes: 10_000_000 } },
     );
-    for (let i = 0; i < 25_000; i++) recorder.record(i);
+    for (let i = 0; i < 60_000; i++) recorder.record(i);
     expect(written).toEqual([]);
     await recorder.stop();
-    expect(written).toEqual(Array.from({ length: 25_000 }, (_, i) => `[${i}]`));
+    expect(written).toEqual(Array.from({ length: 60_000 }, (_, i) => `[${i}]`));
     expect(tokens.size).toBe(3);
     expect(recorder.size()).toBe(0);
   });
 
   test("flushes by itself while it runs", async () => {
     const written: string[] = [];
-    const { recorder } = record(async (rows) => void written.push(rows));
+    const { recorder } = record(async (rows) => void written.push(String(rows)));
     recorder.start();
     recorder.record(1);
     await expect.poll(() => written).toEqual(["[1]\n"]);
@@ -55,7 +55,7 @@ describe("[analytics §6] a recorder", () => {
   test("tries a batch again with the same rows under the same token, and later events wait behind it", async () => {
     const tries: [string, string][] = [];
     const { recorder, dropped, failures } = record(async (rows, token) => {
-      tries.push([rows, token]);
+      tries.push([String(rows), token]);
       if (tries.length < 3) throw new EngineUnavailableError("away");
     });
     recorder.record(1);
@@ -74,10 +74,11 @@ describe("[analytics §6] a recorder", () => {
     let written = 0;
     const { recorder, dropped } = record(async (rows) => {
       await gate.promise;
-      written += rows.trimEnd().split("\n").length;
+      written += String(rows).trimEnd().split("\n").length;
     });
     for (let i = 0; i < 130; i++) recorder.record(i);
     expect(dropped).toHaveLength(30);
+    expect(recorder.size()).toBe(100);
     const stopped = recorder.stop();
     // What is under way counts as held.
     recorder.record(130);
@@ -87,6 +88,22 @@ describe("[analytics §6] a recorder", () => {
     expect(written).toBe(100);
   });
 
+  test("holds no more bytes than it may, and takes a row that is larger than a batch", async () => {
+    const lengths: number[] = [];
+    const { recorder, dropped } = record(async (rows) => void lengths.push(rows.length), {
+      capacity: { events: 1_000, bytes: 8_000_000 },
+      serialise: (size) => "ü".repeat(size),
+    });
+    recorder.record(10);
+    recorder.record(3_000_000);
+    recorder.record(20);
+    recorder.record(1_200_000);
+    recorder.record(30);
+    await recorder.stop();
+    expect(lengths).toEqual([21, 6_000_001 + 41, 2_400_001]);
+    expect(dropped).toEqual([[1, undefined]]);
+  });
+
   test("writes long rows in inserts that the engine takes, and in their order", async () => {
     const written: string[] = [];
     let longest = 0;
@@ -94,13 +111,13 @@ describe("[analytics §6] a recorder", () => {
       async (rows) => {
         longest = Math.max(longest, rows.length);
         written.push(
-          ...rows
+          ...String(rows)
             .trimEnd()
             .split("\n")
             .map((row) => row.slice(0, 8)),
         );
       },
-      { capacity: 10_000, serialise: (event) => String(event).padStart(8) + "x".repeat(60_000) },
+      { capacity: { events: 10_000, bytes: 100_000_000 }, serialise: (event) => String(event).padStart(8) + "x".repeat(60_000) },
     );
     for (let i = 0; i < 1_000; i++) recorder.record(i);
     await recorder.stop();

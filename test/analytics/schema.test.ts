@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
+import { migrate } from "../../src/analytics/migrate.ts";
+import { migrations, type SchemaOptions } from "../../src/analytics/schema.ts";
+import { type Place, server } from "./places.ts";
+
+const options: SchemaOptions = { database: "latchkey", cluster: undefined, workspaceId: "ws_1", expire: true };
+const statementsOf = (overrides: Partial<SchemaOptions>): readonly string[] =>
+  migrations({ ...options, ...overrides }).flatMap(({ statements }) => statements);
+
+describe("the tables", () => {
+  let place: Place;
+  let clickhouse: ClickHouse;
+  const names = async (): Promise<string[]> => {
+    const query = "SELECT concat(database, '.', name) FROM system.tables WHERE database LIKE 'latchkey%' ORDER BY 1 FORMAT TabSeparated";
+    return (await clickhouse.query(query, { maxBytes: 10_000 })).trim().split("\n");
+  };
+  beforeAll(async () => {
+    place = await server.open();
+    clickhouse = openClickHouse({ url: place.options.clickhouseUrl ?? "", database: "latchkey", timeoutMs: 60_000 });
+  });
+  afterAll(async () => {
+    await clickhouse.close();
+    await place.close();
+  });
+
+  test("are made once, also when several nodes start at once", async () => {
+    await Promise.all([1, 2, 3, 4].map(() => migrate(clickhouse, options)));
+    const made = await names();
+    expect(made).toHaveLength(10 + 8 + 1);
+    await migrate(clickhouse, options);
+    expect(await names()).toEqual(made);
+    const query = "SELECT DISTINCT version FROM latchkey_internal.migrations FORMAT TabSeparated";
+    expect((await clickhouse.query(query, { maxBytes: 1_000 })).trim()).toBe("1");
+  });
+
+  test("of a newer version are left alone", async () => {
+    await clickhouse.command("INSERT INTO latchkey_internal.migrations (version) VALUES (99)");
+    await expect(migrate(clickhouse, options)).rejects.toThrow(/version 99/);
+  });
+});
+
+test("[analytics §§4, 5] every table forgets at its time", () => {
+  const retention = statementsOf({}).flatMap((statement) => {
+    const [, table, age] = /^CREATE TABLE IF NOT EXISTS latchkey\.(\w+) .* TTL .* \+ INTERVAL (\d+ \w+) DELETE/.exec(statement) ?? [];
+    return table === undefined ? [] : [[table, age]];
+  });
+  expect(Object.fromEntries(retention)).toEqual({
+    key_verifications_v1: "90 DAY",
+    key_verifications_per_minute_v1: "90 DAY",
+    key_verifications_per_hour_v1: "90 DAY",
+    key_verifications_per_day_v1: "365 DAY",
+    key_verifications_per_month_v1: "3 YEAR",
+    ratelimits_v1: "1 MONTH",
+    ratelimits_per_minute_v1: "7 DAY",
+    ratelimits_per_hour_v1: "30 DAY",
+    ratelimits_per_day_v1: "100 DAY",
+    ratelimits_per_month_v1: "3 YEAR",
+  });
+  expect(statementsOf({ expire: false }).filter((statement) => statement.includes("TTL"))).toEqual([]);
+});
+
+test("[design §5] on a cluster every table is replicated and everything is made on all of it", () => {
+  const statements = statementsOf({ cluster: "main" });
+  expect(statements.filter((statement) => !statement.includes(" ON CLUSTER `main`"))).toEqual([]);
+  const tables = statements.filter((statement) => statement.startsWith("CREATE TABLE"));
+  expect(tables).toHaveLength(10);
+  expect(tables.filter((statement) => !/ENGINE = Replicated(Summing)?MergeTree/.test(statement))).toEqual([]);
+  expect(tables.filter((statement) => !statement.includes("replicated_deduplication_window"))).toEqual([]);
+});

@@ -11,6 +11,11 @@ const REFRESH_BEFORE_MS = 10_000;
 const OWN_BYTES = 200;
 const SLOT_BYTES = 8;
 
+/** Entries that one insertion spares at most: to go through a hundred thousand would hold everybody up for 0.2 s. */
+const SPARED_AT_ONCE = 200;
+/** What is too much then waits for the next insertions, up to this share. */
+const OVERDRAFT = 0.01;
+
 export interface Loaded<V> {
   readonly value: V;
   /** Ids whose change makes the value void. */
@@ -55,7 +60,7 @@ export interface Cached<V> {
 export interface CacheOptions<V> {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
-  /** Bytes of all entries together, by an estimate; beyond them those go first that nobody asked for again. */
+  /** Bytes of all entries together, by an estimate; beyond them, or a hundredth more, those go first that nobody asked for again. */
   readonly maxBytes: number;
   readonly load: (key: string) => Promise<Loaded<V>>;
   /** Bytes of a value; what all of them share may be left out. By default all that hangs on it. */
@@ -89,10 +94,13 @@ export const createCache = <V>({ clock, invalidations, maxBytes, load, sizeOf = 
 
   /** Second chance: the oldest go, but those in use stay for another round, so a flood of new keys pushes out itself. */
   const makeRoom = (): void => {
+    let spared = 0;
     for (const [key, entry] of entries) {
-      if (bytes <= maxBytes) return;
+      const canWait = spared === SPARED_AT_ONCE && bytes <= maxBytes * (1 + OVERDRAFT);
+      if (bytes <= maxBytes || canWait) return;
       entries.delete(key);
-      if (entry.used) {
+      if (entry.used && spared < SPARED_AT_ONCE) {
+        spared++;
         entry.used = false;
         entries.set(key, entry);
       } else bytes -= entry.bytes;

@@ -108,6 +108,27 @@ describe("loading", () => {
     expect(cache.has("key")).toBe(true);
   });
 
+  test("what is all in use is gone through a little at a time, and stays", async () => {
+    const count = 2_000;
+    const keys = Array.from({ length: count }, (_, i) => String(i).padStart(8));
+    const bytes = await (async () => {
+      const cache = cacheOf();
+      await load(cache, keys[0] ?? "");
+      return cache.bytes();
+    })();
+    const cache = cacheOf(count * bytes);
+    for (const key of keys) await load(cache, key);
+    for (const key of keys) expect(kept(cache, key)).toBe(key);
+    for (let i = 1; i <= 10; i++) {
+      await load(cache, `new ${i}`.padStart(8));
+      // Only spares so far, and throws nothing out.
+      expect(cache.size()).toBe(count + i);
+      expect(cache.bytes()).toBeLessThanOrEqual(1.01 * count * bytes);
+    }
+    await load(cache, "new 11".padStart(8));
+    expect(cache.bytes()).toBe(count * bytes);
+  });
+
   test("a large value pushes out as many as it needs, and one larger than the cache none", async () => {
     const bytes = await entryBytes();
     const cache = cacheOf(10 * bytes);

@@ -2,13 +2,15 @@
 const HEADER = 24;
 const SLOT = 8;
 const MAP_SLOT = 40;
+/** Texts with such a character take two bytes for each. */
+const beyondLatin1 = /[\u0100-\uffff]/;
 
 /**
  * What a value made of plain data, Map and Set takes in memory, in bytes, with all that hangs on it; functions and
  * numbers count as their slots. Must not contain itself.
  */
 export const memorySize = (value: unknown): number => {
-  if (typeof value === "string") return HEADER + value.length;
+  if (typeof value === "string") return HEADER + (beyondLatin1.test(value) ? 2 : 1) * value.length;
   if (typeof value !== "object" || value === null) return 0;
   let size = HEADER;
   if (Array.isArray(value)) {

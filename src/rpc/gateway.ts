@@ -102,8 +102,8 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
 
   /** Decodes what can be decoded, and lets the pipeline do the rest. */
   const invoke = (call: HttpCall, route: Route, caller: Caller, body: Buffer): void => {
-    const { message, violations } = decode(route, call.req.headers, body);
     try {
+      const { message, violations } = decode(route, call.req.headers, body);
       const response = pipeline.invoke(call, caller, message, violations);
       if (response instanceof Promise) {
         response.then(

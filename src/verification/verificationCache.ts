@@ -45,7 +45,13 @@ export const createVerificationCache = ({
     clock,
     invalidations,
     maxBytes,
-    sizeOf: (entry) => (entry === null ? 0 : memorySize({ ...entry, permissions: undefined }) + grants.shareOf(entry.permissions)),
+    // What edges keep of an answer is made later: as long as the metadata, in two forms.
+    sizeOf: (entry) =>
+      entry === null
+        ? 0
+        : memorySize({ ...entry, permissions: undefined }) +
+          grants.shareOf(entry.permissions) +
+          2 * (memorySize(entry.meta) + memorySize(entry.identity?.meta)),
     ...(onAccess ? { onAccess } : {}),
     load: async (hash) => {
       const sentAt = clock.monotonic();

@@ -8,6 +8,11 @@ test("counts texts by their length, and everything that hangs on a value", () =>
   expect(memorySize(nested)).toBeLessThan(3_500);
 });
 
+test("counts texts beyond Latin-1 double", () => {
+  expect(memorySize("é".repeat(1_000))).toBeLessThan(1_100);
+  expect(memorySize("€".repeat(1_000))).toBeGreaterThan(2_000);
+});
+
 test("takes everything that a document can hold", () => {
   for (const value of [null, undefined, true, 1, 1n, Number.NaN, () => 1, Symbol("s"), [], {}])
     expect(memorySize(value)).toBeGreaterThanOrEqual(0);

@@ -1,7 +1,8 @@
-import { type DescField, type DescMessage, fromJson, type JsonValue, ScalarType, toBinary } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
 import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
+import { encodeStruct } from "./structEncoder.ts";
 
 type Init = Readonly<Record<string, unknown>>;
 
@@ -25,7 +26,11 @@ const enumeration: Kind = { wireType: WireType.Varint, write: (writer, value) =>
 /** Messages hold a Struct as a plain JSON object. */
 const struct: Kind = {
   wireType: WireType.LengthDelimited,
-  write: (writer, value) => writer.bytes(toBinary(StructSchema, fromJson(StructSchema, value as JsonValue))),
+  write: (writer, value) => {
+    writer.fork();
+    encodeStruct(writer, value as JsonObject);
+    writer.join();
+  },
   zero: undefined,
 };
 
@@ -143,13 +148,13 @@ export type BinaryEncode = (init: object) => Uint8Array;
  */
 export const binaryEncoder = (desc: DescMessage): BinaryEncode => {
   const write = messageWriter(desc);
-  const writer = new BinaryWriter();
+  let writer = new BinaryWriter();
   return (init) => {
     try {
       write(writer, init as Init);
     } catch (error) {
       // What was begun must not be part of the next message.
-      writer.finish();
+      writer = new BinaryWriter();
       throw error;
     }
     return writer.finish();

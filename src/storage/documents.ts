@@ -92,6 +92,8 @@ export interface KeyDocument extends AuditedDocument {
   readonly hash?: string;
   /** The migration it was imported with, until the first verification replaces its hash. */
   readonly pendingMigrationId?: string;
+  /** What another system computed, once `hash` is our own: it stays taken, so that no second import makes another key of it. */
+  readonly importedHash?: string;
   /** The key itself, if it is recoverable. */
   readonly encrypted?: EncryptedText;
   readonly start: string;

@@ -25,6 +25,7 @@ const swept = (["apis", "identities", "permissions", "roles"] as const).map((col
 /** Declared once for both engines. */
 export const indexes: readonly IndexDeclaration[] = [
   index({ collection: "keys", name: "hash", fields: ["workspaceId", "hash"], unique: true, onlyWith: "hash" }),
+  index({ collection: "keys", name: "importedHash", fields: ["workspaceId", "importedHash"], unique: true, onlyWith: "importedHash" }),
   index({ collection: "keys", name: "api", fields: ["workspaceId", "apiId", "_id"] }),
   index({ collection: "keys", name: "identity", fields: ["workspaceId", "identityId", "_id"], onlyWith: "identityId" }),
   index({ collection: "identities", name: "externalId", fields: ["workspaceId", "externalId"], unique: true, onlyWith: "externalId" }),

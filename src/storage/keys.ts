@@ -80,8 +80,13 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
     findByHash: (hash, options) => keys.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
     list: (owner, page, options) => readPage(keys, { workspaceId: WORKSPACE_ID, ...owner }, page, options),
     findTakenHashes: async (hashes, options) => {
-      const taken = await keys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
-      return new Map(taken.flatMap(({ hash, _id }) => (hash === undefined ? [] : [[hash, _id]])));
+      // In this order: a hash moves from the first field to the second, never back.
+      const present = await keys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
+      const replaced = await keys.find({ workspaceId: WORKSPACE_ID, importedHash: { $in: hashes } }, options).toArray();
+      const taken = new Map<string, string>();
+      for (const { hash, _id } of present) if (hash !== undefined) taken.set(hash, _id);
+      for (const { importedHash, _id } of replaced) if (importedHash !== undefined) taken.set(importedHash, _id);
+      return taken;
     },
     findPresent: async (ids, options) => new Set((await keys.find({ _id: { $in: ids } }, options).toArray()).map(({ _id }) => _id)),
     insertMany: async (documents, options) => {
@@ -109,7 +114,7 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
         key,
         {
           $set: { deletedAt: now, erased: true, permissionIds: [], roleIds: [], ratelimits: [], start: "" },
-          $unset: { hash: "", pendingMigrationId: "", encrypted: "", meta: "", name: "", identityId: "" },
+          $unset: { hash: "", importedHash: "", pendingMigrationId: "", encrypted: "", meta: "", name: "", identityId: "" },
         },
         events,
         options,

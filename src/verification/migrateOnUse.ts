@@ -56,13 +56,13 @@ const takeApart = (key: string): Parts | undefined => {
 
 /** What takes a waiting key over; undefined when someone else was faster. */
 const takeOver =
-  (migrationId: string, ownHash: string, start: string, now: number) =>
+  (migrationId: string, ownHash: string, { foreignHash, start }: Parts, now: number) =>
   (key: KeyDocument): KeyChange | undefined => {
     if (key.pendingMigrationId === undefined) return undefined;
     const source = { actor: { type: "system", id: "system" }, correlationId: createId("cor", now), now } as const;
     const display = `Took over key ${key._id} of migration ${migrationId}`;
     return {
-      update: { $set: { hash: ownHash, start, updatedAt: now }, $unset: { pendingMigrationId: "" } },
+      update: { $set: { hash: ownHash, importedHash: foreignHash, start, updatedAt: now }, $unset: { pendingMigrationId: "" } },
       events: [auditEvent(source, "key.update", display, resource("key", key._id, key.name))],
     };
   };
@@ -106,7 +106,7 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
       if (found.pendingMigrationId !== migrationId || !mayVerify(found.apiId)) return false;
       if ((await objects.api(found.apiId)).value === null) return false;
       try {
-        await keys.modify(found._id, takeOver(migrationId, ownHash, parts.start, call.receivedAt), call);
+        await keys.modify(found._id, takeOver(migrationId, ownHash, parts, call.receivedAt), call);
       } catch (error) {
         // The same key was issued or imported once more: who looks again finds that one, unless it is deleted.
         if (!(error instanceof DuplicateKeyError)) throw error;

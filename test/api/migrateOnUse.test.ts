@@ -51,6 +51,24 @@ everywhere((run) => {
       expect(await run.data("keys.whoami", { key: imported.key })).toMatchObject({ keyId: imported.keyId, start: "acme_shrt" });
     });
 
+    test("[keys §7] leaves the imported hash taken, also once the key is revoked, until it is deleted for good", async () => {
+      const imported = await importKey();
+      await run.verify(imported.key, { migrationId });
+      const again = (): Promise<Record<string, unknown>> =>
+        run.data("keys.migrateKeys", { apiId: imported.apiId, migrationId, keys: [{ hash: imported.hash }] });
+      expect(await again()).toEqual({ migrated: [], failed: [imported.hash] });
+      await run.data("keys.deleteKey", { keyId: imported.keyId });
+      expect(await again()).toEqual({ migrated: [], failed: [imported.hash] });
+      const [prefix, , longToken] = imported.key.split("_");
+      expect(await run.verify(`${prefix}_other_${longToken}`, { migrationId })).toEqual(NOT_FOUND);
+
+      const erased = await importKey();
+      await run.verify(erased.key, { migrationId });
+      await run.data("keys.deleteKey", { keyId: erased.keyId, permanent: true });
+      const body = { apiId: erased.apiId, migrationId, keys: [{ hash: erased.hash }] };
+      expect((await run.data("keys.migrateKeys", body)).failed).toEqual([]);
+    });
+
     test("[keys §1.8] sets updatedAt, which an import has not", async () => {
       const imported = await importKey();
       expect(await run.getKey(imported.keyId)).not.toHaveProperty("updatedAt");

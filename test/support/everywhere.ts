@@ -5,6 +5,16 @@ import { type Engine, engines } from "./stores.ts";
 
 const everyEdge: readonly Edge["name"][] = ["v2", "connect", "grpc", "grpc-web", "grpc-js"];
 
+/**
+ * Those of the edges that `LATCHKEY_TEST_EDGES` names (`v2,grpc`); all of them when it is not set, or names none of them.
+ * For a second run on another store, which all edges see alike.
+ */
+const chosen = (edges: readonly Edge["name"][]): readonly Edge["name"][] => {
+  const names = process.env.LATCHKEY_TEST_EDGES?.split(",") ?? [];
+  const named = edges.filter((edge) => names.includes(edge));
+  return named.length === 0 ? edges : named;
+};
+
 /** What tests of one edge and engine work with. `api` and `other` exist while tests run, not while they are defined. */
 export interface Run {
   readonly edge: Edge["name"];
@@ -94,5 +104,5 @@ const onEngine = (engine: Engine, edges: readonly Edge["name"][], define: (run: 
 
 /** Defines a suite on every engine and over every edge, or those given: one service for each engine and file. */
 export const everywhere = (define: (run: Run) => void, edges: readonly Edge["name"][] = everyEdge, options: SuiteOptions = {}): void => {
-  for (const engine of engines) describe(`on ${engine.name}`, () => onEngine(engine, edges, define, options));
+  for (const engine of engines) describe(`on ${engine.name}`, () => onEngine(engine, chosen(edges), define, options));
 };

@@ -1,4 +1,5 @@
 import { systemSource } from "../audit/auditEvent.ts";
+import { parsePermission } from "../domain/authorization.ts";
 import { createRootKey, listRootKeys, type RootKeyUpdate, readPermissions, revokeRootKey, updateRootKey } from "../rootKeys/rootKeys.ts";
 import type { RootKeyDocument } from "../storage/documents.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../storage/rootKeys.ts";
@@ -21,6 +22,15 @@ const checkName = (name: string | undefined): string | undefined => {
   return name;
 };
 
+/** `permissions` as they are stored. Names every one that protocol §8 refuses by its option, not by its place in a request. */
+const checkPermissions = (permissions: readonly string[]): string[] => {
+  const refused = permissions.filter((text) => parsePermission(text) === undefined).map((text) => `'${text}'`);
+  if (refused.length === 0) return readPermissions(permissions);
+  const verdict = refused.length === 1 ? "is not a root-key permission" : "are not root-key permissions";
+  const form = "write <type>.<id or *>.<action>, such as api.*.read_api";
+  throw new UsageError(`--permission: ${refused.join(" and ")} ${verdict}; ${form}`);
+};
+
 const create: Command = {
   name: "root-key create",
   usage: "--name NAME [--permission PERMISSION …] [--expires TIME]",
@@ -34,7 +44,7 @@ const create: Command = {
     const name = checkName(values.name);
     if (name === undefined) throw new UsageError("--name is missing");
     const expires = values.expires === undefined ? undefined : parseExpiry(values.expires, context.clock.now());
-    const permissions = values.permission && readPermissions(values.permission);
+    const permissions = values.permission && checkPermissions(values.permission);
     return withAnnouncingStore(
       context,
       async (store, announce) => {
@@ -105,7 +115,7 @@ const readUpdate = (args: readonly string[], now: number): { readonly rootKeyId:
   const permissions = either(["--permission", values.permission], ["--all-permissions", flag(values["all-permissions"], null)]);
   const update: RootKeyUpdate = {
     name: checkName(values.name),
-    permissions: permissions && readPermissions(permissions),
+    permissions: permissions && checkPermissions(permissions),
     enabled: either(["--enable", flag(values.enable, true)], ["--disable", flag(values.disable, false)]),
     expires: typeof expires === "string" ? parseExpiry(expires, now) : expires,
   };

@@ -33,7 +33,11 @@ test.each([
   [["root-key", "create", "--name", "a", "--permissions", "x"], "--permissions"],
   [["root-key", "create", "--name", "a", "--expires", "tomorrow"], "--expires"],
   [["root-key", "create", "--name", "a", "b"], 'unexpected argument "b"'],
-  [["root-key", "create", "--name", "a", "--permission", "api.*"], "api.*"],
+  [
+    ["root-key", "create", "--name", "a", "--permission", "api.*", "--permission", "api.*.read_api", "--permission", "fly"],
+    "latchkey: --permission: 'api.*' and 'fly' are not root-key permissions; write <type>.<id or *>.<action>, such as api.*.read_api",
+  ],
+  [["root-key", "update", "rk_1", "--permission", "api.*"], "--permission: 'api.*' is not a root-key permission; write <type>"],
   [["root-key", "update"], "ID is missing"],
   [["root-key", "update", "rk_1"], "nothing to change"],
   [["root-key", "update", "rk_1", "--enable", "--disable"], "exclude each other"],

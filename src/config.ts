@@ -120,7 +120,8 @@ const variables = {
   managementRateLimit: {
     name: "MANAGEMENT_RATE_LIMIT",
     byDefault: undefined,
-    description: "Authenticated calls per minute, all root keys together; `0` refuses every call, no limit when unset.",
+    description:
+      "Authenticated calls per minute, all root keys together, no limit when unset. `0` refuses every call, the owner's too: only the command line is left.",
     parse: integer(0, 1_000_000_000),
   },
   ratelimitStoreDown: {

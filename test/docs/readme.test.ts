@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -52,11 +52,19 @@ const run = async (examples: readonly Example[], service: ServiceProcess): Promi
   const script = ["set -eu", ...examples.flatMap(({ commands }) => [commands, `echo; echo '${SEPARATOR}'`])]
     .join("\n")
     .replaceAll("localhost:3000", new URL(service.url).host)
-    .replaceAll("data/root-key", join(service.dataDir, "root-key"));
+    .replaceAll(/\bdata\/(?:test\/)?/g, `${service.dataDir}/`);
   // A newcomer has no MongoDB: the commands work on the store of the service that was started for them.
   const { MONGODB_URL: _, ...env } = process.env;
   const { stdout } = await promisify(execFile)("sh", ["-c", script], { cwd: root, env: { ...env, DATA_DIR: service.dataDir } });
   return stdout.split(SEPARATOR).map((output) => output.trim());
+};
+
+/** Runs `examples` behind `before` and compares each answer with the one that README shows. Resolves to what each printed. */
+const expectAnswers = async (before: readonly Example[], examples: readonly Example[], service: ServiceProcess): Promise<string[]> => {
+  const outputs = (await run([...before, ...examples], service)).slice(before.length);
+  for (const [i, { answer, commands }] of examples.entries())
+    if (answer !== undefined) expect({ commands, answer: JSON.parse(outputs[i] ?? "") }).toEqual({ commands, answer: expectation(answer) });
+  return outputs;
 };
 
 let service: ServiceProcess;
@@ -72,31 +80,56 @@ const hasGrpcurl = process.env.CI !== undefined || spawnSync("grpcurl", ["-versi
 describe.each(["### With curl", ...(hasGrpcurl ? ["### With gRPC"] : [])])("%s", (heading) => {
   test("the commands give the answers shown", async () => {
     const examples = examplesIn(section(heading));
-    const outputs = (await run([...setUp, ...examples], service)).slice(setUp.length);
-    const shown = examples.flatMap(({ answer, commands }, i) =>
-      answer === undefined ? [] : [{ answer, commands, output: outputs[i] ?? "" }],
-    );
-    expect(shown.length).toBeGreaterThan(3);
-    for (const { answer, commands, output } of shown)
-      expect({ commands, answer: JSON.parse(output) }).toEqual({ commands, answer: expectation(answer) });
+    expect(examples.filter(({ answer }) => answer !== undefined).length).toBeGreaterThan(3);
+    await expectAnswers(setUp, examples, service);
   });
 });
 
 test("the commands for analytics tell of what the others did", async () => {
   await using own = await startService({ env: { ANALYTICS: "embedded" } });
-  await run([...setUp, ...examplesIn(section("### With curl"))], own);
+  const keyId = { commands: "echo KEY_ID=$KEY_ID", answer: undefined };
+  const before = [...examplesIn(section("### With curl")), ...(hasGrpcurl ? examplesIn(section("### With gRPC")) : [])];
+  const assignment = (await run([...setUp, ...before, keyId], own)).at(-2) ?? "";
   const [inSql, atTerminal] = examplesIn(section("### Analytics"));
   if (!inSql || !atTerminal) expect.unreachable("README shows no analytics");
-  await expect.poll(async () => JSON.parse((await run([...setUp.slice(0, 1), inSql], own))[1] ?? "")).toEqual(expectation(inSql.answer));
+  const again = [...setUp.slice(0, 1), { commands: assignment, answer: undefined }, inSql];
+  await expect.poll(async () => JSON.parse((await run(again, own))[2] ?? "")).toEqual(expectation(inSql.answer));
   // The command finds the service by its settings, which this one did not get from the environment.
   const elsewhere = { commands: atTerminal.commands.replace(/"$/m, `" --url ${own.url}`), answer: undefined };
-  expect((await run([elsewhere], own))[0]).toMatch(/^time +outcome +n\n\S+Z +\w+ +1$/m);
+  expect((await run([elsewhere], own))[0]).toMatch(/^time +outcome +n\n\S+Z +\w+ +\d$/m);
 });
 
 test("the commands for root keys make one and list it", async () => {
   const [output = ""] = await run(examplesIn(section("### Root keys")), service);
   expect(output).toMatch(/^lkr_\w+\n/);
   expect(output).toMatch(/^rk_\w+ +checkout .* api\.\*\.verify_key$/m);
+});
+
+test("the commands for keys of another system, for what has no procedure, the audit log and a backup do what is said", async () => {
+  await using own = await startService();
+  const migration = examplesIn(section("### Keys of another system"));
+  const [protect, allow, remove] = examplesIn(section("### At the command line only"));
+  const [audit, backup] = examplesIn(section("## Operate"));
+  if (!protect || !allow || !remove || !audit || !backup) expect.unreachable("README lacks examples");
+  const hasSqlite = spawnSync("sqlite3", ["-version"]).status === 0;
+  const operated = [protect, allow, remove, audit, ...(hasSqlite ? [backup] : [])];
+  const outputs = await expectAnswers([...setUp, ...examplesIn(section("### With curl"))], [...migration, ...operated], own);
+  expect(outputs[0]).toMatch(/^mig_\w+ +sha256 /m);
+  const [verdict = "", ...events] = (outputs[migration.length + 3] ?? "").split("The log is whole.\n");
+  expect(verdict).toMatch(/^\d+ entries, /);
+  // The newest events may still be on their way into the log.
+  expect(events.join()).toContain(`"event":"rootKey.create"`);
+  if (!hasSqlite) return;
+  const backups = readdirSync(own.dataDir).filter((file) => /^backup-.*\.sqlite$/.test(file));
+  expect(backups.map((file) => statSync(join(own.dataDir, file)).mode & 0o777)).toEqual([0o600]);
+});
+
+test("the commands for a test clock turn it", async () => {
+  const [start, ...examples] = examplesIn(section("### Tests that need no waiting"));
+  expect(start?.commands).toBe("DATA_DIR=data/test npm run --silent latchkey -- serve --test-clock\n");
+  await using own = await startService({ args: ["--test-clock"] });
+  expect(examples.filter(({ answer }) => answer !== undefined)).toHaveLength(4);
+  await expectAnswers([], examples, own);
 });
 
 test("the two commands of a newcomer are scripts of package.json", () => {

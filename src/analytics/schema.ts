@@ -120,6 +120,13 @@ export const ratelimits: Dataset = {
 /** Names that no CTE may take: those of all tables of both procedures. */
 export const allTables: ReadonlySet<string> = new Set([...verifications.tables, ...ratelimits.tables]);
 
+/** Names of all columns that the tables of a procedure have (analytics §§4, 5). */
+export const columnsOf = ({ name }: Dataset): ReadonlySet<string> => {
+  const definition = definitions("").find((each) => each.name === name);
+  const typed = [...(definition?.raw ?? []), ...(definition?.dimensions ?? [])].map((column) => column.split(" ", 1)[0] ?? "");
+  return new Set(["time", ...typed.map((column) => column.replaceAll("`", "")), ...Object.keys(definition?.sums ?? {})]);
+};
+
 /** Whether `time` of a table is Unix ms, as in the raw tables, or a date. */
 export const isRaw = (table: string): boolean => !table.includes("_per_");
 

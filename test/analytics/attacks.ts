@@ -189,6 +189,70 @@ const functions = [
   ])
   .map(attack("function"));
 
+const niladic = ["CURRENT_USER", "current_user", "Current_User", "USER", "user", "SESSION_USER", "CURRENT_DATABASE", "DATABASE", "SCHEMA"];
+const dates = [
+  "CURRENT_DATE",
+  "CURRENT_TIMESTAMP",
+  "LOCALTIME",
+  "LOCALTIMESTAMP",
+  "CURDATE",
+  "now",
+  "today",
+  "currentUser",
+  "currentDatabase",
+];
+const virtual = ["_database", "_table", "_part", "_partition_id", "_block_number", "_part_offset", "`_part`"];
+const subcolumns = ["tags.size0", "`tags.size0`", "v.tags.size0", "tags.size0.size0", "key_id.size", "latchkey.key_verifications_v1.time"];
+
+/** Names that are no column, and that the engine would still answer. */
+const identifiers = [
+  ...[...niladic, ...dates, ...virtual, ...subcolumns, "v._part", "nothing", "v.nothing", "Time", "v", "x.time"].map(
+    (name) => `SELECT ${name} AS z FROM ${raw} AS v`,
+  ),
+  ...["CURRENT_USER", "USER", "_part", "`tags.size0`"].map((name) => `SELECT ${name} AS ${name} FROM ${raw}`),
+  `SELECT tags.size0 AS \`tags.size0\` FROM ${raw}`,
+  `SELECT tags.size0, 1 AS size0 FROM ${raw}`,
+  `SELECT tags AS t, 1 AS size0, t.size0 FROM ${raw}`,
+  `SELECT tags AS t, 1 AS size0, t.size0 FROM ${raw} AS t`,
+  `SELECT tags.size0, 1 AS size0 FROM ${raw} AS tags`,
+  `SELECT USER AS b, b AS USER FROM ${raw}`,
+  `SELECT USER AS a FROM ${raw} GROUP BY a ORDER BY (SELECT any(key_id) AS USER FROM ${raw})`,
+  `SELECT (SELECT any(key_id) AS USER FROM ${raw}), USER FROM ${raw}`,
+  `SELECT 1 AS n FROM ${raw} ORDER BY USER`,
+  `SELECT count() AS n FROM ${raw} GROUP BY _part`,
+  `SELECT count() AS n FROM ${raw} GROUP BY key_id HAVING any(_part) != ''`,
+  `SELECT 1 FROM ${raw} WHERE CURRENT_USER = 'default'`,
+  `SELECT 1 FROM ${raw} PREWHERE _part != ''`,
+  `SELECT 1 FROM ${raw} LIMIT 1 BY _part`,
+  `SELECT 1 FROM ${raw} AS a JOIN ${raw} AS b ON a._part = b._part`,
+  `SELECT 1 FROM ${raw} AS a JOIN ${raw} AS b USING (_part)`,
+  `SELECT x FROM ${raw} ARRAY JOIN [_part] AS x`,
+  `SELECT x FROM (SELECT _part AS x FROM ${raw})`,
+  `WITH _part AS x SELECT x FROM ${raw}`,
+  `SELECT * REPLACE (_part AS key_id) FROM ${raw}`,
+  `SELECT arrayFilter(x -> x = CURRENT_USER, tags) FROM ${raw}`,
+  `SELECT sum(1) OVER (PARTITION BY _part) FROM ${raw}`,
+  `SELECT sum(1) OVER w FROM ${raw} WINDOW w AS (ORDER BY _part)`,
+].map(attack("query"));
+
+/** What has a syntax of its own is not called by name. */
+const calls = [
+  ...["tuple(1)", "tuple (1, key_id)", "TUPLE(1, 2)", "`tuple`(1)", "tuple/* */(1)", "tuple -- x\n (1)", "tupleElement((1, 2), 1)"],
+  ...["array(1)", "array()", "arrayElement(tags, 1)", "multiIf(1, 2, 3)", "MULTIIF(1, 2, 3)", "caseWithExpression(1, 2, 3, 4)"],
+  ...["equals(1, 2)", "plus(1, 2)", "and(1, latency)", "in(1, (1, 2))", "like(key_id, 'a')", "isNull(key_id)", "negate(latency)"],
+  ...["trimBoth(key_id)", "LTRIM(key_id)", "countDistinct(key_id)", "date_add(DAY, 1, now())", "arrayFilter(lambda(tuple(x), 1), tags)"],
+]
+  .map((call) => `SELECT ${call} FROM ${raw}`)
+  .map(attack("function"));
+
+const timeTuples = [
+  ...["(time, key_id) > (now(), 'a')", "('2026-01-01', 'a') < (time, key_id)", "(key_id, v.time) = ('a', 1)"],
+  ...["(time, key_id) BETWEEN (now(), 'a') AND (now(), 'b')", "(time, key_id) IN ((now(), 'a'))", "[time] = [now()]"],
+  ...["((time, 1), 2) > ((now(), 1), 2)"],
+]
+  .map((condition) => `SELECT 1 FROM ${raw} AS v WHERE ${condition}`)
+  .map(attack("query"));
+
 const statements = [
   ...["INSERT INTO key_verifications_v1 VALUES (1)", "DELETE FROM key_verifications_v1 WHERE 1", "DROP TABLE key_verifications_v1"],
   ...["CREATE TABLE x (a Int8) ENGINE = Memory", "ALTER TABLE key_verifications_v1 DELETE WHERE 1", "TRUNCATE TABLE key_verifications_v1"],
@@ -355,6 +419,28 @@ const confined = [
   attack({ rows: [{ n: "SETTINGS x = 1; FROM system.tables" }] })(`SELECT 'SETTINGS x = 1; FROM system.tables' AS n FROM ${raw} LIMIT 1`),
   attack({ rows: [{ "SETTINGS x = 1 FROM system.tables": 1 }] })(`SELECT 1 AS \`SETTINGS x = 1 FROM system.tables\` FROM ${raw} LIMIT 1`),
   attack({ rows: [{ ｎ: 1 }] }, "query")(`SELECT 1 AS \`ｎ\` FROM ${raw} LIMIT 1`),
+  attack({ rows: [{ user: "key_own", n: 2 }] })(
+    `SELECT key_id AS user, count() AS n FROM ${raw} GROUP BY user HAVING user != '' ORDER BY user`,
+  ),
+  attack({ rows: [{ user: "key_own" }] })(`SELECT s.user AS user FROM (SELECT any(key_id) AS user FROM ${raw}) AS s`),
+  attack({ rows: [{ b: 2, a: 1 }] })(`SELECT a + 1 AS b, 1 AS a FROM ${raw} LIMIT 1`),
+  attack({ rows: [{ "my.n": 2 }] })(`SELECT count() AS "my.n" FROM ${raw} GROUP BY key_id ORDER BY "my.n"`),
+  attack(own(2))(
+    `SELECT v.n FROM (SELECT count(*) AS n FROM ${raw} AS t WHERE t.\`key_id\` = "t"."key_id") AS v`.replace("v.n", "v.n AS n"),
+  ),
+  attack(own(2))(`SELECT count(*) AS n FROM (SELECT t.* EXCEPT (tags) FROM ${raw} AS t)`),
+  attack(own(2))(`SELECT count(*) AS n FROM (SELECT ${raw}.key_id FROM ${raw} ORDER BY ALL)`),
+  attack(own(2))(`SELECT count(*) AS n FROM ${raw} AS a JOIN (SELECT DISTINCT key_id, time AS at FROM ${raw} LIMIT 1) AS b USING (key_id)`),
+  attack({ rows: [{ a: ["own"], b: 1, c: "x", d: [1] }] })(
+    `SELECT arrayFilter(tag -> tag = 'own', tags) AS a, (1, 2).1 AS b, CASE WHEN outcome = 'VALID' THEN 'x' ELSE '' END AS c, [1] AS d FROM ${raw} LIMIT 1`,
+  ),
+  attack(own(2))(`SELECT count() AS n FROM ${raw} WHERE (key_id) IN ('key_own') AND (outcome = 'VALID') AND NOT (key_id = '') OR (1 = 2)`),
+  attack(own(2))(
+    `SELECT count() AS n FROM ${raw} WHERE (outcome, key_id) = ('VALID', 'key_own') AND key_id != 'tuple(1)' /* tuple(1) */ -- array(1)`,
+  ),
+  attack(own(2))(`SELECT count() AS n FROM ${raw} WHERE (time, key_id) IN (SELECT time, key_id FROM ${raw})`),
+  attack(own(2))(`SELECT count() AS n FROM ${raw} WHERE (time, key_id) = (time, key_id) AND (1, ) = (1, )`),
+  attack(own(2))(`SELECT count() AS n FROM ${raw} WHERE EXISTS (SELECT 1 FROM ${raw}) AND trim(key_id) = TRIM(BOTH ' ' FROM key_id)`),
 ];
 
 const doubled = Array.from({ length: 40 }, (_, i) => `concat(a${i}, a${i}) AS a${i + 1}`).join(", ");
@@ -400,6 +486,9 @@ export const attacks: Readonly<Record<string, readonly Attack[]>> = {
   "nested SETTINGS": settings,
   "table functions": tableFunctions,
   functions,
+  "names that are no columns": identifiers,
+  "calls of what is syntax": calls,
+  "times in tuples": timeTuples,
   "other statements": statements,
   "texts that are not what they seem": texts,
   "rows outside the scope": confined,

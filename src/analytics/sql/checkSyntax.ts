@@ -23,7 +23,8 @@ export const invalidQuery = (detail: string): ServiceError => new ServiceError("
 const invalidTable = (name: string): ServiceError =>
   new ServiceError("invalid_analytics_table", `The table ${name} cannot be queried here.`);
 
-const invalidFunction = (name: string): ServiceError =>
+/** A 400 `invalid_analytics_function`. */
+export const invalidFunction = (name: string): ServiceError =>
   new ServiceError("invalid_analytics_function", `The function ${name} is not allowed.`);
 
 /** Width of the select list: the last list of expressions before the tables. */
@@ -53,8 +54,9 @@ const checkIn = ({ name, children }: SyntaxNode): void => {
  * Refuses what a query must not contain (analytics §2): by nodes, tables and functions, at any depth.
  *
  * @param ctes names that the query gives to subqueries with WITH.
+ * @returns all nodes.
  */
-export const checkSyntax = (root: SyntaxNode, ctes: ReadonlySet<string>, { tables }: Dataset): void => {
+export const checkSyntax = (root: SyntaxNode, ctes: ReadonlySet<string>, { tables }: Dataset): SyntaxNode[] => {
   for (const name of ctes) {
     if (allTables.has(name)) throw new ServiceError("invalid_analytics_table", `A CTE must not be named like the table ${name}.`);
   }
@@ -89,4 +91,5 @@ export const checkSyntax = (root: SyntaxNode, ctes: ReadonlySet<string>, { table
   for (const { kind } of nodes) {
     if (!knownKinds.has(kind)) throw invalidQuery(`The query uses syntax that is not supported here (${kind}).`);
   }
+  return nodes;
 };

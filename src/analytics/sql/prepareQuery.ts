@@ -1,7 +1,10 @@
 import { ServiceError } from "../../domain/errors.ts";
 import { EngineError } from "../engineErrors.ts";
 import type { Dataset } from "../schema.ts";
+import { checkCalls } from "./checkCalls.ts";
+import { checkIdentifiers } from "./checkIdentifiers.ts";
 import { checkSyntax, invalidQuery } from "./checkSyntax.ts";
+import { checkTimeTuples } from "./checkTimeTuples.ts";
 import { allowedFunction } from "./functions.ts";
 import { findScopes } from "./scopes.ts";
 import { parseSyntaxTree, subqueryOf } from "./syntaxTree.ts";
@@ -134,7 +137,11 @@ export const prepareQuery = async (options: PrepareOptions): Promise<string> => 
   const root = parseSyntaxTree(tree);
   const query = root && subqueryOf(root);
   if (!query) throw invalidQuery("The query cannot be understood.");
-  checkSyntax(query, findScopes(tokens).ctes, dataset);
+  const { ctes } = findScopes(tokens);
+  const nodes = checkSyntax(query, ctes, dataset);
+  checkCalls(sql, tokens);
+  checkIdentifiers(query, ctes, dataset);
+  checkTimeTuples(nodes);
 
   const spelled = applyEdits(formatted, spellFunctions(tokens));
   const dated = applyEdits(spelled, fixNow(tokenise(spelled), now));

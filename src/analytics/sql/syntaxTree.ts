@@ -4,10 +4,13 @@ export interface SyntaxNode {
   readonly kind: string;
   /** What stands behind the kind: the name of a function or table, a literal. */
   readonly name: string;
+  readonly alias: string | undefined;
   readonly children: SyntaxNode[];
 }
 
 const line = /^( *)([A-Za-z:]+) ?(.*)$/;
+/** The last one: a literal may hold the same words. */
+const aliasOf = / \(alias ((?:(?! \(alias ).)*)\)$/;
 
 /** Reads the output of `EXPLAIN AST`: a node a line, one blank of indentation a level. Undefined when it is not that. */
 export const parseSyntaxTree = (text: string): SyntaxNode | undefined => {
@@ -18,8 +21,9 @@ export const parseSyntaxTree = (text: string): SyntaxNode | undefined => {
     const [, indent = "", kind = "", rest = ""] = line.exec(each) ?? [];
     const depth = indent.length;
     if (kind === "" || depth > path.length) return undefined;
-    const name = rest.replace(/ ?\(children \d+\)$/, "").replace(/ ?\(alias .*\)$/, "");
-    const node: SyntaxNode = { kind, name, children: [] };
+    const named = rest.replace(/ ?\(children \d+\)$/, "");
+    const name = named.replace(/ ?\(alias .*\)$/, "");
+    const node: SyntaxNode = { kind, name, alias: aliasOf.exec(` ${named}`)?.[1], children: [] };
     if (depth === 0) {
       if (root) return undefined;
       root = node;

@@ -25,6 +25,18 @@ export const tokenise = (sql: string): Token[] => {
   return tokens;
 };
 
+const written =
+  /`(?:[^`\\]|\\.|``)*`|"(?:[^"\\]|\\.|"")*"|'(?:[^'\\]|\\.|'')*'|(?<unusual>‘[^’]*’|“[^”]*”|(?<mark>\$\w*\$).*?\k<mark>)|(?<comment>--[^\n]*|#[ !][^\n]*|\/\*.*?\*\/)/gs;
+
+/** Splits SQL as a caller wrote it, without its comments. */
+export const tokeniseWritten = (sql: string): Token[] =>
+  tokenise(
+    sql.replace(written, (whole, ...rest) => {
+      const { unusual, comment } = rest.at(-1) as { readonly unusual?: string; readonly comment?: string };
+      return comment === undefined ? (unusual === undefined ? whole : "''") : " ";
+    }),
+  );
+
 /** A literal that holds exactly this text. */
 export const quoteText = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 

@@ -274,6 +274,9 @@ describe.each(ways)("on $name", (way) => {
         expect([bound, await count(`time >= ${bound}`), await count(`${bound} < time`)]).toEqual([bound, n, n]);
         expect([bound, await count(`time < ${bound}`)]).toEqual([bound, 6 - n]);
       }
+      for (const bounds of ["(time) >= (now() - INTERVAL 7 DAY)", "now() - INTERVAL 7 DAY < ((key_verifications_v1.time))"]) {
+        expect([bounds, await count(bounds)]).toEqual([bounds, 5]);
+      }
       expect(await count("time BETWEEN now() - INTERVAL 25 DAY AND now() - INTERVAL 1 DAY")).toBe(2);
     });
 
@@ -317,6 +320,7 @@ describe.each(ways)("on $name", (way) => {
       `time >= ${now - 31 * DAY}`,
       `time = ${now - 31 * DAY}`,
       "time > 0",
+      "(v.time) >= 0",
       "time >= '2020-01-01'",
       "time >= '2020-01-01 00:00:00'",
       "time >= toDateTime('2020-01-01 00:00:00')",

@@ -63,6 +63,28 @@ export const findTimeComparisons = (sql: string, tokens: readonly Token[], { pla
     const token = tokens[i];
     return (token?.kind === "word" || token?.kind === "quoted") && token.text === "time" && !isSign(tokens[i + 1], "(");
   };
+  /** The `time` that ends at `to`, also in parentheses of its own; -1 when there is none. */
+  const timeBefore = (to: number): number => {
+    let column = to;
+    while (isSign(tokens[column], ")")) column--;
+    let first = column;
+    while (isSign(tokens[first - 1], ".")) first -= 2;
+    const depth = to - column;
+    const opening = tokens[first - depth];
+    const isOwn = tokens.slice(first - depth, first).every((token) => isSign(token, "("));
+    const isCall = depth > 0 && tokens[first - depth - 1]?.kind === "word" && tokens[first - depth - 1]?.end === opening?.start;
+    return isTime(column) && isOwn && !isCall ? column : -1;
+  };
+  /** The `time` that begins at `from`, likewise. */
+  const timeAfter = (from: number): number => {
+    let column = from;
+    while (isSign(tokens[column], "(")) column++;
+    const depth = column - from;
+    // The column may be qualified: `x.time`, `y.x.time`.
+    while (isSign(tokens[column + 1], ".")) column += 2;
+    const isOwn = tokens.slice(column + 1, column + 1 + depth).every((token) => isSign(token, ")"));
+    return isTime(column) && isOwn ? column : -1;
+  };
   const found: TimeComparison[] = [];
   const add = (column: number, first: number, last: number, isLowerBound: boolean): void => {
     const [from, to, place] = [tokens[first], tokens[last], places[column]];
@@ -73,15 +95,14 @@ export const findTimeComparisons = (sql: string, tokens: readonly Token[], { pla
   };
   for (const [i, { kind, text }] of tokens.entries()) {
     if (kind !== "sign" || !operators.has(text)) continue;
-    if (isTime(i - 1)) {
+    const before = timeBefore(i - 1);
+    if (before >= 0) {
       const end = operandEnd(tokens, i + 1);
-      if (end >= 0 && !isSign(tokens[end + 1], "[")) add(i - 1, i + 1, end, /^(>|>=|=|==)$/.test(text));
+      if (end >= 0 && !isSign(tokens[end + 1], "[")) add(before, i + 1, end, /^(>|>=|=|==)$/.test(text));
       continue;
     }
-    // The column may be qualified: `x.time`, `y.x.time`.
-    let column = i + 1;
-    while (isSign(tokens[column + 1], ".")) column += 2;
-    if (!isTime(column)) continue;
+    const column = timeAfter(i + 1);
+    if (column < 0) continue;
     const start = operandStart(tokens, i - 1);
     if (start >= 0) add(column, start, i - 1, /^(<|<=|=|==)$/.test(text));
   }

@@ -135,26 +135,31 @@ describe.each(engines)("on $name", (engine) => {
     return name;
   };
 
-  test.each(changing)("[protocol §2] %s that died after any of its writes is finished by its repeat, once", async (procedure) => {
-    const undisturbed = await run(procedure, Number.POSITIVE_INFINITY);
-    expect(undisturbed.died).toBe(false);
-    expect(undisturbed.changed.events).not.toEqual([]);
-    for (let writes = 1; ; writes++) {
-      const { died, data, objects, changed } = await run(procedure, writes);
-      expect({ writes, ...changed }).toEqual({ writes, ...undisturbed.changed });
-      expect(Object.keys(data)).toEqual(Object.keys(undisturbed.data));
-      if (procedure === "keys.updateCredits") {
-        expect(data).toEqual({ remaining: 15 });
-        expect(dataOf(await call("keys.getKey", { keyId: objects.keyId }))).toMatchObject({ credits: { remaining: 15 } });
+  // Every write takes its time on a server; the writes themselves are the same.
+  const sample = ["keys.createKey", "keys.rerollKey", "keys.migrateKeys", "permissions.createRole", "rootKeys.updateKey"];
+  test.each(engine.name === "embedded" ? changing : changing.filter((name) => sample.includes(name)))(
+    "[protocol §2] %s that died after any of its writes is finished by its repeat, once",
+    async (procedure) => {
+      const undisturbed = await run(procedure, Number.POSITIVE_INFINITY);
+      expect(undisturbed.died).toBe(false);
+      expect(undisturbed.changed.events).not.toEqual([]);
+      for (let writes = 1; ; writes++) {
+        const { died, data, objects, changed } = await run(procedure, writes);
+        expect({ writes, ...changed }).toEqual({ writes, ...undisturbed.changed });
+        expect(Object.keys(data)).toEqual(Object.keys(undisturbed.data));
+        if (procedure === "keys.updateCredits") {
+          expect(data).toEqual({ remaining: 15 });
+          expect(dataOf(await call("keys.getKey", { keyId: objects.keyId }))).toMatchObject({ credits: { remaining: 15 } });
+        }
+        if (procedure === "keys.createKey" || procedure === "keys.rerollKey") {
+          expect(dataOf(await call("keys.verifyKey", { key: data.key }))).toMatchObject({ valid: true, keyId: data.keyId });
+        }
+        if (!died) {
+          // The reservation, the change and its answer at least.
+          expect(writes).toBeGreaterThan(3);
+          break;
+        }
       }
-      if (procedure === "keys.createKey" || procedure === "keys.rerollKey") {
-        expect(dataOf(await call("keys.verifyKey", { key: data.key }))).toMatchObject({ valid: true, keyId: data.keyId });
-      }
-      if (!died) {
-        // The reservation, the change and its answer at least.
-        expect(writes).toBeGreaterThan(3);
-        break;
-      }
-    }
-  });
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection as DriverCollection } from "mongodb";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
 import type { Collection, Filter, FindOptions, Identified, OperationOptions, Update } from "../collection.ts";
@@ -33,7 +34,9 @@ const isPageOfOwner = <D>(filter: Filter<D>, { sort, limit }: FindOptions<D>): b
   limit !== undefined && Object.keys(sort ?? {}).join() === "_id" && Object.keys(filter).filter((field) => owners.has(field)).length === 1;
 
 /** How often an operation is sent that the server undid, or whose insert another node's came before. */
-const ATTEMPTS = 3;
+const ATTEMPTS = 5;
+/** The longest pause before the second attempt, in milliseconds; each further one may be as much longer. At random, or two would meet again. */
+const PAUSE = 20;
 
 /** The driver would leave the condition out, and so widen the filter. */
 const checked = <D>(filter: Filter<D>): Filter<D> => {
@@ -51,6 +54,7 @@ const repeated = async <T>(again: (error: unknown) => boolean, operation: () => 
       return await operation();
     } catch (error) {
       if (attempts === ATTEMPTS || !again(error)) throw error;
+      await sleep(Math.random() * PAUSE * attempts);
     }
   }
 };

@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
-import { systemClock } from "../src/domain/clock.ts";
-import { openStore } from "../src/storage/openStore.ts";
 import type { Store } from "../src/storage/store.ts";
+import { withStoreOf } from "../test/support/placed.ts";
 
 /** Where a benchmark keeps its state: a directory, or a database of its own. */
 export interface Place {
@@ -23,18 +22,11 @@ export const createPlace = (server: string | undefined): Place => {
   const url = server === undefined ? undefined : new URL(server);
   if (url) url.pathname = `/latchkey_bench_${randomBytes(6).toString("hex")}`;
   const mongodbUrl = url?.href;
+  const env = { DATA_DIR: dataDir, ...(mongodbUrl === undefined ? {} : { MONGODB_URL: mongodbUrl }) };
   return {
     engine: mongodbUrl === undefined ? "embedded" : "mongo",
-    env: { DATA_DIR: dataDir, ...(mongodbUrl === undefined ? {} : { MONGODB_URL: mongodbUrl }) },
-    withStore: async (use) => {
-      const store = await openStore({ mongodbUrl, dataDir, clock: systemClock, mode: "tool" });
-      try {
-        await store.prepare();
-        return await use(store);
-      } finally {
-        await store.close();
-      }
-    },
+    env,
+    withStore: (use) => withStoreOf(env, use),
     remove: async () => {
       rmSync(dataDir, { recursive: true });
       if (mongodbUrl === undefined) return;

@@ -1,5 +1,5 @@
 import { ServiceError } from "../domain/errors.ts";
-import type { FixedPart } from "../domain/fixedPart.ts";
+import type { Shown } from "../domain/fixedPart.ts";
 import type { Check } from "../ratelimit/limiter.ts";
 import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import type { VerificationEntry } from "./verificationEntry.ts";
@@ -13,14 +13,11 @@ export interface RequestedLimit {
 }
 
 /** One limit to check in a verification, with the stored facts that its result shows. */
-export interface LimitCheck extends Check {
+export interface LimitCheck extends Check, Shown {
   /** Empty for a limit that exists only in this call. */
   readonly id: string;
   readonly name: string;
   readonly autoApply: boolean;
-  /** What every result of it shows alike; made by the second. */
-  shown: FixedPart | undefined;
-  answered: boolean;
 }
 
 const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): ServiceError => {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { FixedPart } from "../domain/fixedPart.ts";
+import type { Shown } from "../domain/fixedPart.ts";
 import { compileIpAllowlist, type IpAllowlist } from "../domain/ipAllowlist.ts";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
 import type {
@@ -15,7 +15,7 @@ import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import { autoAppliedChecks, type LimitCheck } from "./ratelimitChecks.ts";
 
 /** Everything that verifying one key needs, flattened from the objects it is made of. */
-export interface VerificationEntry {
+export interface VerificationEntry extends Shown {
   readonly keyId: string;
   readonly apiId: string;
   readonly enabled: boolean;
@@ -42,9 +42,6 @@ export interface VerificationEntry {
   readonly limits: readonly EffectiveLimit[];
   /** Checked on every verification, by name. */
   readonly autoApplied: readonly LimitCheck[];
-  /** What every answer about the key shows alike; made by the second, for many keys are never asked about again. */
-  shown: FixedPart | undefined;
-  answered: boolean;
   /** The balance that this node saw last; undefined = unlimited. Only the store decides a spend. */
   balance: number | undefined;
   readonly refill: StoredRefill | undefined;

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { IdentitySchema } from "../../../gen/latchkey/v2/common_pb.ts";
 import { VerificationCode, type VerifiedRatelimitSchema, type VerifyKeyDataSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import { createFixedPart, withFixedPart } from "../../domain/fixedPart.ts";
+import { messageAbout } from "../../domain/fixedPart.ts";
 import type { CheckResult } from "../../ratelimit/limiter.ts";
 import type { LimitCheck } from "../../verification/ratelimitChecks.ts";
 import type { VerificationEntry } from "../../verification/verificationEntry.ts";
@@ -40,12 +40,7 @@ export const showChecks = (checks: readonly LimitCheck[], results: readonly Chec
   checks.map((check, i) => {
     const { passed, remaining, reset } = results[i] as CheckResult;
     const varying: ShownCheck = { exceeded: !passed, remaining: BigInt(remaining), reset: BigInt(reset) };
-    if (!check.answered) {
-      check.answered = true;
-      return Object.assign(fixedCheckFields(check), varying);
-    }
-    check.shown ??= createFixedPart(check, fixedCheckFields, CHECK_VARYING);
-    return withFixedPart(check.shown, varying);
+    return messageAbout(check, fixedCheckFields, CHECK_VARYING, varying);
   });
 
 /** What of an answer depends on the call. */
@@ -76,10 +71,5 @@ export const showVerification = (
     ...(balance === undefined ? {} : { credits: BigInt(balance) }),
     ...(ratelimits === undefined ? {} : { ratelimits }),
   };
-  if (!entry.answered) {
-    entry.answered = true;
-    return Object.assign(fixedFields(entry), varying);
-  }
-  entry.shown ??= createFixedPart(entry, fixedFields, VARYING);
-  return withFixedPart(entry.shown, varying);
+  return messageAbout(entry, fixedFields, VARYING, varying);
 };

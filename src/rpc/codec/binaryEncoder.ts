@@ -2,6 +2,7 @@ import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
 import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
+import { partingInHalves } from "./halves.ts";
 import { encodeStruct } from "./structEncoder.ts";
 
 type Init = Readonly<Record<string, unknown>>;
@@ -102,25 +103,11 @@ const fieldWriter = (field: DescField): WriteField => {
 
 const messageWriter = (desc: DescMessage): WriteField => {
   const fields = desc.fields.map((field) => ({ name: field.oneof?.localName ?? field.localName, write: fieldWriter(field) }));
-
-  interface Halves {
-    readonly fixed: typeof fields;
-    readonly varying: typeof fields;
-  }
-  const halves = new Map<readonly string[], Halves>();
-  const halvesFor = (names: readonly string[]): Halves => {
-    let found = halves.get(names);
-    if (found === undefined) {
-      const half = (isVarying: boolean) => fields.filter(({ name }) => names.includes(name) === isVarying);
-      found = { fixed: half(false), varying: half(true) };
-      halves.set(names, found);
-    }
-    return found;
-  };
+  const halvesOf = partingInHalves(fields);
 
   // Fields may come in any order, so what is fixed goes first, as it was written before.
   const writeWithFixed = (writer: BinaryWriter, part: FixedPart, init: Init): void => {
-    const { fixed, varying } = halvesFor(part.varying);
+    const { fixed, varying } = halvesOf(part.varying);
     if (part.binary === undefined) {
       const own = new BinaryWriter();
       const fields = part.fields();

@@ -1,4 +1,5 @@
 import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
+import { partingInHalves } from "./halves.ts";
 import type { BoxedListShape, EnumShape, FieldShape, ListShape, NullableShape, ObjectShape, Shape } from "./shape.ts";
 
 /** Writes a field's value as JSON text. */
@@ -77,26 +78,32 @@ const textOfUnset = ({ shape, explicit, alwaysPresent }: FieldShape): string | u
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** A field of a message as JSON text with its name, or undefined where it is absent. */
-type EncodeMember = (init: Init) => string | undefined;
+/** Writes a field of a message as JSON text with its name, or undefined where it is absent. */
+interface Member {
+  readonly name: string;
+  readonly encode: (init: Init) => string | undefined;
+}
 
-const encodeMember = (field: FieldShape): EncodeMember => {
+const encodeMember = (field: FieldShape): Member => {
   const { name, local, shape } = field;
   const encode = encoder(shape);
   const prefix = `${JSON.stringify(name)}:`;
   const unset = textOfUnset(field);
   const whenUnset = unset === undefined ? undefined : prefix + unset;
   const isList = shape.kind === "list";
-  return (init) => {
-    const value = init[local];
-    return value === undefined || (isList && isEmptyList(value)) ? whenUnset : prefix + encode(value);
+  return {
+    name: local,
+    encode: (init) => {
+      const value = init[local];
+      return value === undefined || (isList && isEmptyList(value)) ? whenUnset : prefix + encode(value);
+    },
   };
 };
 
 /** Adds members to `text`, which holds those before them. */
-const append = (text: string, members: readonly EncodeMember[], init: Init): string => {
+const append = (text: string, members: readonly Member[], init: Init): string => {
   let all = text;
-  for (const encode of members) {
+  for (const { encode } of members) {
     const member = encode(init);
     if (member !== undefined) all = all === "" ? member : `${all},${member}`;
   }
@@ -104,33 +111,18 @@ const append = (text: string, members: readonly EncodeMember[], init: Init): str
 };
 
 const encodeObject = ({ fields }: ObjectShape): Encode => {
-  const members = fields.map((field) => ({ local: field.local, encode: encodeMember(field) }));
-  const all = members.map(({ encode }) => encode);
-
-  interface Halves {
-    readonly fixed: readonly EncodeMember[];
-    readonly varying: readonly EncodeMember[];
-  }
-  const halves = new Map<readonly string[], Halves>();
-  const halvesFor = (names: readonly string[]): Halves => {
-    let found = halves.get(names);
-    if (found === undefined) {
-      const half = (isVarying: boolean) => members.filter(({ local }) => names.includes(local) === isVarying).map(({ encode }) => encode);
-      found = { fixed: half(false), varying: half(true) };
-      halves.set(names, found);
-    }
-    return found;
-  };
+  const members = fields.map(encodeMember);
+  const halvesOf = partingInHalves(members);
 
   const encodeWithFixed = (part: FixedPart, init: Init): string => {
-    const { fixed, varying } = halvesFor(part.varying);
+    const { fixed, varying } = halvesOf(part.varying);
     part.json ??= append("", fixed, part.fields());
     return `{${append(part.json, varying, init)}}`;
   };
 
   return (init) => {
     const part = fixedPartOf(init as Init);
-    return part === undefined ? `{${append("", all, init as Init)}}` : encodeWithFixed(part, init as Init);
+    return part === undefined ? `{${append("", members, init as Init)}}` : encodeWithFixed(part, init as Init);
   };
 };
 

@@ -1,6 +1,7 @@
-import type { DescMethod, DescMethodUnary, DescService, Registry } from "@bufbuild/protobuf";
+import type { DescMethodUnary, DescService, Registry } from "@bufbuild/protobuf";
 import { type BinaryEncode, binaryEncoder } from "../codec/binaryEncoder.ts";
 import { type Codec, compileCodec } from "../codec/compileCodec.ts";
+import { unaryMethods } from "../unaryMethods.ts";
 
 /** Everything that serving a procedure over RPC needs, worked out once. */
 export interface RpcRoute {
@@ -14,12 +15,9 @@ export interface RpcRoute {
 /** Routes of every unary procedure by its exact path, `/<package>.<Service>/<Procedure>`. */
 export type RpcRoutes = ReadonlyMap<string, RpcRoute>;
 
-const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary";
-
 export const compileRpcRoutes = (services: readonly DescService[]): RpcRoutes => {
-  const methods = services.flatMap((service) => service.methods).filter(isUnary);
   return new Map(
-    methods.map((method) => [
+    unaryMethods(services).map((method) => [
       `/${method.parent.typeName}/${method.name}`,
       { method, request: compileCodec(method.input), encodeResponse: binaryEncoder(method.output) },
     ]),

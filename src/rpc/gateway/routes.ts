@@ -1,7 +1,8 @@
-import { type DescMethod, type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
+import { type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
 import { no_store, problem_json, rate_limited_json } from "../../../gen/latchkey/v2/options_pb.ts";
 import { type Codec, compileCodec } from "../codec/compileCodec.ts";
 import { procedureName } from "../procedureName.ts";
+import { unaryMethods } from "../unaryMethods.ts";
 import type { ErrorMediaTypes } from "./mediaType.ts";
 
 /** Everything that serving a procedure on `/v2` needs, worked out once. */
@@ -12,8 +13,6 @@ export interface Route extends ErrorMediaTypes {
   /** Headers of every success, names and values in turns. */
   readonly successHeaders: readonly string[];
 }
-
-const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary";
 
 const compileRoute = (method: DescMethodUnary): Route => ({
   method,
@@ -26,6 +25,5 @@ const compileRoute = (method: DescMethodUnary): Route => ({
 
 /** Routes of every unary procedure by its exact path, `/v2/<namespace>.<procedure>`. */
 export const compileRoutes = (services: readonly DescService[]): ReadonlyMap<string, Route> => {
-  const methods = services.flatMap((service) => service.methods).filter(isUnary);
-  return new Map(methods.map((method) => [`/v2/${procedureName(method)}`, compileRoute(method)]));
+  return new Map(unaryMethods(services).map((method) => [`/v2/${procedureName(method)}`, compileRoute(method)]));
 };

@@ -80,10 +80,10 @@ export type ProcedureTable = ReadonlyMap<DescMethodUnary, AnyProcedure>;
 type Unary<S extends DescService> = { [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary ? K : never }[keyof S["method"]];
 /** Implementations of a service, by the local names of its methods. */
 type Implementations<S extends DescService> = {
-  readonly [K in Unary<S>]?: S["method"][K] extends DescMethodUnary<infer I, infer O> ? Procedure<I, O> : never;
+  readonly [K in Unary<S>]: S["method"][K] extends DescMethodUnary<infer I, infer O> ? Procedure<I, O> : never;
 };
 
-/** Every procedure that exists, under the method that it implements. Methods without one answer 501. */
+/** Every procedure that exists, under the method that it implements. */
 export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
   const table = new Map<DescMethodUnary, AnyProcedure>();
   const register = <S extends DescService>(service: S, implementations: Implementations<S>): void => {

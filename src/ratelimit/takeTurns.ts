@@ -1,7 +1,7 @@
 /**
  * Goes round and round over a live collection: each call yields at most `count` items, from where the last call stopped,
- * and ends at the end of the collection; the next one then begins anew. No iterator outlives its round: one that rests
- * keeps everything that has left a map since.
+ * and ends at the end of the collection; the next one then begins anew. An iterator that rests keeps what has left a map
+ * since, so each lives for one walk.
  */
 export const takeTurns = <T>(items: { readonly values: () => Iterator<T> }): ((count: number) => Generator<T, void>) => {
   let rest: Iterator<T> | undefined;

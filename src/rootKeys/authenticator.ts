@@ -6,7 +6,6 @@ import { ServiceError } from "../domain/errors.ts";
 import { hashKey } from "../domain/keySecret.ts";
 import { looksLikeRootKey } from "../domain/rootKeySecret.ts";
 import type { RootKeyDocument } from "../storage/documents.ts";
-import { hashTag } from "../storage/keys.ts";
 import type { RootKeysRepository } from "../storage/rootKeys.ts";
 
 const UNKNOWN_MAX_AGE_MS = 1_000;
@@ -84,8 +83,8 @@ export const createAuthenticator = ({ clock, invalidations, rootKeys, maxBytes, 
     load: async (hash) => {
       const sentAt = clock.monotonic();
       const document = await rootKeys.findByHash(hash);
-      if (document === null) return { value: null, dependsOn: [hashTag(hash)], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
-      return { value: known(document), dependsOn: [hashTag(hash), document._id], sentAt };
+      if (document === null) return { value: null, dependsOn: [hash], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
+      return { value: known(document), dependsOn: [hash, document._id], sentAt };
     },
   });
   const admit = (root: Known | null, now: number): Caller => {

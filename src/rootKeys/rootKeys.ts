@@ -10,7 +10,7 @@ import type { AuditEvent, RootKeyDocument } from "../storage/documents.ts";
 import type { Change } from "../storage/modify.ts";
 import type { RootKeysRepository } from "../storage/rootKeys.ts";
 
-/** Managing root keys (protocol §7); the command line and, later, the procedures of `rootKeys` use the same functions. */
+/** Managing root keys (protocol §7); the command line and the procedures of `rootKeys` use the same functions. */
 
 /**
  * Reads a permission list: each item once, spelled with the type `api`, sorted. 400 `invalid_input` names every item

@@ -2,7 +2,7 @@ import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobu
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import type { Caller } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
-import { appearances, invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
+import { appearances, invalidInput, type ServiceError, type Violation } from "../domain/errors.ts";
 import type { AnyProcedure, ProcedureTable } from "../procedures/registry.ts";
 import { toServiceError } from "../procedures/toServiceError.ts";
 import type { Authenticator } from "../rootKeys/authenticator.ts";
@@ -45,7 +45,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   interface Bound {
     readonly name: string;
     readonly record: ReturnType<typeof recorder>;
-    readonly procedure: AnyProcedure | undefined;
+    readonly procedure: AnyProcedure;
     /** An Idempotency-Key applies; elsewhere the header is ignored. */
     readonly keyed: boolean;
   }
@@ -54,7 +54,9 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     let found = bound.get(method);
     if (found === undefined) {
       const name = procedureName(method);
-      found = { name, record: recorder(name), procedure: procedures.get(method), keyed: getOption(method, changes) };
+      const procedure = procedures.get(method);
+      if (procedure === undefined) throw new Error(`${name} is served, but not registered`);
+      found = { name, record: recorder(name), procedure, keyed: getOption(method, changes) };
       bound.set(method, found);
     }
     return found;
@@ -70,7 +72,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   /** Maps the error, counts the call, and logs what the caller is not told. */
   const fail = (call: IncomingCall, thrown: unknown): ServiceError => {
     const error = toServiceError(thrown);
-    if (appearances[error.reason].status >= 500 && error.reason !== "not_implemented") {
+    if (appearances[error.reason].status >= 500) {
       const cause = error.cause ?? error;
       onFailure({ requestId: call.requestId, procedure: bind(call.method).name, reason: error.reason, error: cause });
     }
@@ -80,7 +82,6 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   const perform = (call: IncomingCall, caller: Caller, message: Message, violations: readonly Violation[]): object | Promise<object> => {
     const { name, procedure, keyed } = bind(call.method);
-    if (procedure === undefined) throw new ServiceError("not_implemented", `${name} is not implemented yet.`);
     const idempotencyKey = keyed ? call.idempotencyKey : undefined;
     const badKey = idempotencyKey === undefined ? undefined : checkIdempotencyKey(idempotencyKey);
     const all = badKey ? [...violations, badKey] : violations;

@@ -5,9 +5,6 @@ import { type Change, createModify, createRecordEvents, type Modify, type MoveEv
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
-/** Tag under which a look-up by secret is cached, also one that found nothing. */
-export const hashTag = (hash: string): string => hash;
-
 /** A change of a key's configuration. */
 export type KeyChange = Change<KeyDocument>;
 
@@ -71,7 +68,7 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
       const result = await keys.updateOne({ _id: key._id, ...notDeleted }, withEvents(update, events), options);
       return result.matchedCount === 1;
     } finally {
-      announce([key._id, ...(key.hash === undefined ? [] : [hashTag(key.hash)])]);
+      announce([key._id, ...(key.hash === undefined ? [] : [key.hash])]);
     }
   };
 
@@ -93,7 +90,7 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
       try {
         await keys.insertMany(documents, options);
       } finally {
-        announce(documents.flatMap(({ hash }) => (hash === undefined ? [] : hashTag(hash))));
+        announce(documents.flatMap(({ hash }) => (hash === undefined ? [] : hash)));
       }
     },
     markUsed: async (times) => {
@@ -103,7 +100,7 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
       try {
         await keys.insertOne(key, options);
       } finally {
-        if (key.hash !== undefined) announce([hashTag(key.hash)]);
+        if (key.hash !== undefined) announce([key.hash]);
       }
     },
     modify: createModify(keys, announce, moveEvents),

@@ -1,7 +1,6 @@
 import { notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type RootKeyDocument, WORKSPACE_ID } from "./documents.ts";
-import { hashTag } from "./keys.ts";
 import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
@@ -51,7 +50,7 @@ export const createRootKeysRepository = (
         const result = await rootKeys.updateOne({ _id, ...notDeleted }, withEvents<RootKeyDocument>(update, events), options);
         return result.matchedCount === 1;
       } finally {
-        announce([_id, ...(hash === undefined ? [] : [hashTag(hash)])]);
+        announce([_id, ...(hash === undefined ? [] : [hash])]);
       }
     },
     list: async (options) => {
@@ -75,7 +74,7 @@ export const createRootKeysRepository = (
       try {
         await rootKeys.insertOne(rootKey, options);
       } finally {
-        if (rootKey.hash !== undefined) announce([hashTag(rootKey.hash)]);
+        if (rootKey.hash !== undefined) announce([rootKey.hash]);
       }
     },
     findTakenHashes: async (hashes, options) => {

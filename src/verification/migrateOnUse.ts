@@ -7,7 +7,7 @@ import { createId } from "../domain/ids.ts";
 import type { OperationOptions } from "../storage/collection.ts";
 import type { KeyDocument, MigrationDocument } from "../storage/documents.ts";
 import { DuplicateKeyError } from "../storage/errors.ts";
-import { hashTag, type KeyChange, type KeysRepository } from "../storage/keys.ts";
+import type { KeyChange, KeysRepository } from "../storage/keys.ts";
 import type { MigrationsRepository } from "../storage/migrations.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 
@@ -90,7 +90,7 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
       const sentAt = clock.monotonic();
       const [foreignHash = "", ownHash = ""] = hashes.split(" ");
       const value = (await keys.findByHash(foreignHash)) ?? (await keys.findByHash(ownHash));
-      const dependsOn = [hashTag(foreignHash), hashTag(ownHash), ...(value === null ? [] : [value._id])];
+      const dependsOn = [foreignHash, ownHash, ...(value === null ? [] : [value._id])];
       return { value, dependsOn, sentAt, maxAge: BELIEVED_FOR_MS };
     },
   });
@@ -113,7 +113,7 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
       }
     }
     // Whoever took it over, perhaps another node: what is cached here is from before.
-    invalidations.invalidate([hashTag(ownHash)]);
+    invalidations.invalidate([ownHash]);
     return true;
   };
 };

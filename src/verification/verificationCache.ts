@@ -2,7 +2,7 @@ import { type Cached, createCache, MAX_AGE_MS } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { memorySize } from "../cache/memorySize.ts";
 import type { Clock } from "../domain/clock.ts";
-import { hashTag, type KeysRepository } from "../storage/keys.ts";
+import type { KeysRepository } from "../storage/keys.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 import { createSharedGrants } from "./sharedGrants.ts";
 import { buildVerificationEntry, type VerificationEntry } from "./verificationEntry.ts";
@@ -58,7 +58,7 @@ export const createVerificationCache = ({
       const key = await keys.findByHash(hash);
       // Until its first use with its migration, what is stored is another system's hash of it (verify §8).
       if (key === null || key.pendingMigrationId !== undefined)
-        return { value: null, dependsOn: [hashTag(hash)], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
+        return { value: null, dependsOn: [hash], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
 
       const [api, identity, roles] = await Promise.all([
         objects.api(key.apiId),
@@ -73,7 +73,7 @@ export const createVerificationCache = ({
       // Not one call of Math.min: a key may have more parts than a call may have arguments.
       const oldest = parts.reduce((earliest, part) => Math.min(earliest, part.expiresAt - MAX_AGE_MS), sentAt);
       // Exactly as long as needed: one is kept for every cached key.
-      const dependsOn = [hashTag(hash), key._id, ...parts.flatMap((part) => part.dependsOn)].slice();
+      const dependsOn = [hash, key._id, ...parts.flatMap((part) => part.dependsOn)].slice();
       if (api.value === null) return { value: null, dependsOn, sentAt: oldest };
       const entry = buildVerificationEntry(
         {

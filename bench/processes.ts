@@ -35,7 +35,9 @@ export const startServer = (args: readonly string[], env: Readonly<Record<string
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "exit");
-  process.on("exit", () => child.kill());
+  const kill = (): void => void child.kill();
+  process.on("exit", kill);
+  child.on("exit", () => process.off("exit", kill));
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (chunk: string) => {

@@ -145,7 +145,8 @@ export const filterToSql = (collection: CollectionName, filter: Fields, sort: So
     text += ` ORDER BY ${sorted.map((field) => operandOf(collection, field).sql + (sort[field] === -1 ? " DESC" : "")).join(",")}`;
   }
   if (limit !== undefined && limit > 0) {
-    text += " LIMIT ?";
+    // SQLite looks into a bare `LIMIT ?` for its plan, and so would compile the statement anew whenever it is used.
+    text += " LIMIT ?+0";
     parameters.push(limit);
   }
   return { text, parameters };

@@ -34,9 +34,10 @@ const indexSql = ({ collection, name, fields, unique, onlyWith }: IndexDeclarati
 /** Creates what is missing of one collection: its table, the columns of indexes that are new, and the indexes. */
 export const createMissing = (database: DatabaseSync, collection: CollectionName): void => {
   const wanted = columnsOf(collection);
-  // The text comes last: what stands before it is read without the pages that a long one overflows to.
-  const columns = ["id TEXT PRIMARY KEY", ...wanted.map(columnName), "doc TEXT NOT NULL"];
-  database.exec(`CREATE TABLE IF NOT EXISTS "${collection}" (${columns.join(", ")}) WITHOUT ROWID`);
+  // The text comes last: what stands before it is read without the pages that a long one overflows to. Rows stand in the
+  // order in which they came, so new ones share their pages, whatever their ids: each page that changes is written whole.
+  const columns = ["id TEXT NOT NULL PRIMARY KEY", ...wanted.map(columnName), "doc TEXT NOT NULL"];
+  database.exec(`CREATE TABLE IF NOT EXISTS "${collection}" (${columns.join(", ")})`);
   const present = new Set(
     database
       .prepare("SELECT name FROM pragma_table_info(?)")

@@ -6,7 +6,13 @@ import type { BatchReply, WriteOperation, WriterSettings } from "./messages.ts";
 
 const { file, patience } = workerData as WriterSettings;
 const database = new DatabaseSync(file, { timeout: patience });
-database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000; PRAGMA journal_size_limit=67108864");
+/** Pages that wait to be copied from the log into the file: one that changes again until then is copied once. */
+const CHECKPOINT_PAGES = 8_000;
+/** Bytes that the log keeps on disk; twice as many as it holds between two checkpoints. */
+const LOG_BYTES = 64 * 1024 ** 2;
+
+database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
+database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
 const execute = writeExecutor(database);
 
 const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {

@@ -41,7 +41,10 @@ test("a page of a list is read in the order of an index, without sorting", () =>
     ["keys.identity", plan("keys", { workspaceId, identityId: "i", ...after }, page.sort, page.limit)],
     ["keys.identity", plan("keys", { workspaceId, apiId: "a", identityId: "i", ...after }, page.sort, page.limit)],
     ["INDEX sqlite_autoindex_keys_1 (id>?)", plan("keys", { workspaceId, ...after }, page.sort, page.limit)],
-    ["INDEX sqlite_autoindex_identities_1 (id>?)", plan("identities", { workspaceId, deletedAt: { $exists: false }, ...after }, page.sort, page.limit)],
+    [
+      "INDEX sqlite_autoindex_identities_1 (id>?)",
+      plan("identities", { workspaceId, deletedAt: { $exists: false }, ...after }, page.sort, page.limit),
+    ],
     ["INDEX sqlite_autoindex_changes_1 (id>?)", plan("changes", after, page.sort, page.limit)],
   ] as const;
   for (const [expected, chosen] of pages) {

@@ -23,6 +23,7 @@ const { values } = parseArgs({ options: { counters: { type: "string", default: "
 const total = Math.min(10_000_000, Math.max(1_000, Math.trunc(Number(values.counters)) || 1_000_000));
 
 const store: CountersRepository = {
+  readsAreCheap: false,
   read: async () => null,
   charge: async (_, seq, atMost, amount) => ({ seq, current: Math.min(atMost, 0) + amount, previous: 0 }),
   open: async (_, seq, __, amount) => ({ seq, current: amount, previous: 0 }),

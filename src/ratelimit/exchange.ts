@@ -120,10 +120,11 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
       // What is already known saves a read; only what the store itself said just now can be a refusal.
       await settle(counter, limit);
       const known = counter.stored && counter.seq === windowAt(clock.now(), duration);
-      // One that this node never saw is mostly new to all: it is opened as such, and read if it turns out not to be.
-      const unseen = counter.seq === UNSEEN;
-      let read: SharedCounter | null = known ? { ...counter } : unseen ? null : await counters.read(key);
-      let fresh = !known && !unseen;
+      // One that this node never saw is mostly new to all: where a read is a journey it is opened as such, and read if it
+      // turns out not to be.
+      const guessed = counter.seq === UNSEEN && !counters.readsAreCheap;
+      let read: SharedCounter | null = known ? { ...counter } : guessed ? null : await counters.read(key);
+      let fresh = !known && !guessed;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const { state, now } = asOf(clock, read, duration);
         if (counter.seq !== state.seq) await refund(counter);

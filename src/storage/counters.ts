@@ -10,6 +10,8 @@ export interface SharedCounter {
 }
 
 export interface CountersRepository {
+  /** A read costs next to nothing beside a write: what may be there is looked at before it is written. */
+  readonly readsAreCheap: boolean;
   readonly read: (key: string) => Promise<SharedCounter | null>;
   /** Adds `amount` to window `seq` if its count is at most `atMost`. Null: the counter is in another window, or over. */
   readonly charge: (key: string, seq: number, atMost: number, amount: number) => Promise<SharedCounter | null>;
@@ -28,6 +30,7 @@ export interface CountersRepository {
 export const createCountersRepository = (store: Store): CountersRepository => {
   const counters = store.collection("counters");
   return {
+    readsAreCheap: store.engine === "embedded",
     read: (key) => counters.findOne({ _id: key }),
     charge: (key, seq, atMost, amount) =>
       counters.findOneAndUpdate({ _id: key, seq, current: { $lte: atMost } }, { $inc: { current: amount } }, { returnDocument: "after" }),

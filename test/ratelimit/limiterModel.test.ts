@@ -28,7 +28,7 @@ const cycle = <T>(values: readonly T[], otherwise: T): (() => T) => {
 };
 const latencies = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 40 });
 
-describe("one node", () => {
+describe.each([false, true])("one node, on a store whose reads are cheap: %s", (readsAreCheap) => {
   const check = fc.record({
     key: fc.constantFrom("a", "b", "c"),
     limit: fc.constantFrom(3, 10, 10, 60),
@@ -43,7 +43,7 @@ describe("one node", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 60 }), latencies, async (calls, delays) => {
         vi.setSystemTime(START);
-        const counters = simulatedCounters({ latency: cycle(delays, 0) });
+        const counters = simulatedCounters({ readsAreCheap, latency: cycle(delays, 0) });
         const limiter = limiterOn(counters);
         const ordered = calls.toSorted((a, b) => a.at - b.at);
         const running = ordered.map(async ({ at, checks }): Promise<Decision> => {
@@ -97,7 +97,7 @@ describe("one node", () => {
     await fc.assert(
       fc.asyncProperty(batches, async (calls) => {
         vi.setSystemTime(START);
-        const limiter = limiterOn(simulatedCounters({ latency: () => 0 }));
+        const limiter = limiterOn(simulatedCounters({ readsAreCheap, latency: () => 0 }));
         const used = new Map<string, number>();
         for (const entries of calls) {
           const decision = await limiter.check(
@@ -115,7 +115,7 @@ describe("one node", () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.array(fc.nat({ max: 30 }), { minLength: 1 }), latencies, async (calls, times, delays) => {
         vi.setSystemTime(START);
-        const limiter = limiterOn(simulatedCounters({ latency: cycle(delays, 0) }));
+        const limiter = limiterOn(simulatedCounters({ readsAreCheap, latency: cycle(delays, 0) }));
         // Peeks are judged at any moment of their call, and so not in the order of arrival.
         const spending = calls.map((entries) => entries.filter(({ cost }) => cost > 0)).filter(({ length }) => length > 0);
         const ordered = spending.map((entries, i) => ({ entries, at: times[i % times.length] ?? 0 })).sort((a, b) => a.at - b.at);
@@ -143,7 +143,7 @@ describe("one node", () => {
         latencies,
         async (limit, times, delays) => {
           vi.setSystemTime(START);
-          const limiter = limiterOn(simulatedCounters({ latency: cycle(delays, 0) }));
+          const limiter = limiterOn(simulatedCounters({ readsAreCheap, latency: cycle(delays, 0) }));
           const running = times.map(async (at) => {
             await elapse(at);
             return limiter.check([{ key: "a", limit, duration: MONTH, cost: 1 }], Date.now());

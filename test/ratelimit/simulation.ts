@@ -17,6 +17,8 @@ export interface SimulationOptions {
   readonly fate?: () => Fate;
   /** Lets that many milliseconds pass; by timers unless told. */
   readonly travel?: (milliseconds: number) => Promise<void>;
+  /** As on the embedded store; else as on a server. */
+  readonly readsAreCheap?: boolean;
 }
 
 const byTimer = async (milliseconds: number): Promise<void> => {
@@ -27,7 +29,12 @@ const byTimer = async (milliseconds: number): Promise<void> => {
  * The counters of a store that answers after random delays, so that operations overtake each other. Under fake timers
  * a test can let any time pass in it.
  */
-export const simulatedCounters = ({ latency, fate = () => "works", travel = byTimer }: SimulationOptions): SimulatedCounters => {
+export const simulatedCounters = ({
+  latency,
+  fate = () => "works",
+  travel = byTimer,
+  readsAreCheap = false,
+}: SimulationOptions): SimulatedCounters => {
   const counters = new Map<string, SharedCounter>();
   let operations = 0;
 
@@ -43,6 +50,7 @@ export const simulatedCounters = ({ latency, fate = () => "works", travel = byTi
   };
 
   return {
+    readsAreCheap,
     peek: (key) => counters.get(key),
     operations: () => operations,
     read: (key) => operate(() => counters.get(key) ?? null),

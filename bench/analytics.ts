@@ -11,7 +11,7 @@ import { parseArgs, promisify } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
 import { loadEvents } from "./analyticsEvents.ts";
 import { applyLoad, type LoadResult } from "./load.ts";
-import { isPinned } from "./processes.ts";
+import { cpuSecondsOf, isPinned } from "./processes.ts";
 import { type Served, serve } from "./targets.ts";
 
 const CONNECTIONS = 32;
@@ -44,13 +44,6 @@ const queries = {
     "SELECT key_space_id, quantile(0.95)(latency) AS p95 FROM key_verifications_v1 GROUP BY key_space_id ORDER BY key_space_id",
   "ten busiest keys of the last week, raw events":
     "SELECT key_id, count(*) AS n FROM key_verifications_v1 WHERE time >= now() - INTERVAL 7 DAY GROUP BY key_id ORDER BY n DESC LIMIT 10",
-};
-
-/** CPU time used so far by a process, in seconds. */
-const cpuOf = (pid: number): number => {
-  const [, rest = ""] = /\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
-  const fields = rest.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 };
 
 const engineOf = ({ server }: Served): number | undefined => {
@@ -135,7 +128,7 @@ interface Cost {
  */
 const measureCost = async ({ served, load }: Verifier): Promise<Cost> => {
   const engine = engineOf(served);
-  const before = { server: served.server.cpuSeconds(), engine: engine === undefined ? 0 : cpuOf(engine) };
+  const before = { server: served.server.cpuSeconds(), engine: engine === undefined ? 0 : cpuSecondsOf(engine) };
   if (engine !== undefined) process.kill(engine, "SIGSTOP");
   const { requests, perSecond, p99 } = await load(LOAD_SECONDS);
   if (engine !== undefined) {
@@ -147,7 +140,7 @@ const measureCost = async ({ served, load }: Verifier): Promise<Cost> => {
     perSecond,
     p99,
     server: each(served.server.cpuSeconds() - before.server),
-    engine: engine === undefined ? 0 : each(cpuOf(engine) - before.engine),
+    engine: engine === undefined ? 0 : each(cpuSecondsOf(engine) - before.engine),
   };
 };
 

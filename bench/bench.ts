@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- --seconds N] [--rounds N] [--keys N] [--json]`: how fast verification, rate limits and the rest are
- * on this machine, beside bare servers that do nothing. Asserts nothing. Every round loads each target once, after one
- * round that warms up, so that a noisy minute hits all of them; the table shows each target's median round. With MONGODB_URL rate limits are measured
+ * on this machine, beside bare servers that do nothing. Asserts nothing. Every round loads each target once, so that a
+ * noisy minute hits all of them; the table shows each target's median round. With MONGODB_URL rate limits are measured
  * on that server, too, in a database of their own.
  */
 import { cpus } from "node:os";
@@ -25,7 +25,8 @@ import {
 const CONNECTIONS = 32;
 const HTTP2_CONNECTIONS = 4;
 const STREAMS = 8;
-const WARM_UP_SECONDS = 1;
+/** What other targets called differently is compiled anew; for HTTP/2 that takes some ten thousand calls. */
+const WARM_UP_SECONDS = 3;
 const REST_MS = 500;
 const LONGEST_REST_MS = 15_000;
 /** Share of a core that servers may use and count as idle. */
@@ -128,13 +129,11 @@ const quiet = async (): Promise<void> => {
 };
 
 const measured = new Map<Target, Measurement[]>(targets.map((target) => [target, []]));
-// The first round does not count: in it the servers are compiled, which for HTTP/2 takes some ten thousand calls.
-for (let round = 0; round <= rounds; round++) {
+for (let round = 1; round <= rounds; round++) {
   for (const target of targets) {
     await quiet();
-    say(`${round === 0 ? "warm-up" : `round ${round} of ${rounds}`}: ${target.description}`);
-    const measurement = await measure(target);
-    if (round > 0) measured.get(target)?.push(measurement);
+    say(`round ${round} of ${rounds}: ${target.description}`);
+    measured.get(target)?.push(await measure(target));
   }
 }
 

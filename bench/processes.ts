@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -24,8 +24,20 @@ export interface ServerProcess {
   readonly waitFor: (pattern: RegExp) => Promise<RegExpExecArray>;
   /** CPU time used so far by all threads, in seconds. */
   readonly cpuSeconds: () => number;
+  /** The same for each kind of thread, by its name; those that have ended are left out. */
+  readonly threadSeconds: () => ReadonlyMap<string, number>;
   readonly stop: () => Promise<void>;
 }
+
+const readStat = (file: string): { readonly name: string; readonly seconds: number } => {
+  // The second field, in parentheses, may hold blanks; user and system ticks of 10 ms are fields 14 and 15.
+  const [, name = "", rest = ""] = /\((.*)\) (.*)/s.exec(readFileSync(file, "utf8")) ?? [];
+  const fields = rest.split(" ");
+  return { name, seconds: (Number(fields[11]) + Number(fields[12])) / 100 };
+};
+
+/** CPU time that a process has used so far, by all of its threads, in seconds. */
+export const cpuSecondsOf = (pid: number): number => readStat(`/proc/${pid}/stat`).seconds;
 
 /** Starts a Node program on the server's core, in the root of the checkout. */
 export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess => {
@@ -58,11 +70,11 @@ export const startServer = (args: readonly string[], env: Readonly<Record<string
         look();
         exited.then(() => reject(new Error(`${args.join(" ")} ended:\n${output}`)), reject);
       }),
-    cpuSeconds: () => {
-      // The second field, in parentheses, may hold blanks; user and system ticks of 10 ms are fields 14 and 15.
-      const [, rest = ""] = /\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
-      const fields = rest.split(" ");
-      return (Number(fields[11]) + Number(fields[12])) / 100;
+    cpuSeconds: () => cpuSecondsOf(pid),
+    threadSeconds: () => {
+      const threads = readdirSync(`/proc/${pid}/task`).map((task) => readStat(`/proc/${pid}/task/${task}/stat`));
+      const byName = Map.groupBy(threads, ({ name }) => name);
+      return new Map(Array.from(byName, ([name, all]) => [name, all.reduce((sum, { seconds }) => sum + seconds, 0)]));
     },
     stop: async () => {
       child.kill("SIGTERM");

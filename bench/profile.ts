@@ -1,18 +1,77 @@
 /**
- * `npm run bench:profile [-- --target verify|limit|grpc-verify] [--seconds N]`: loads the service under Node's CPU
- * profiler, prints where the time went, and leaves a `.cpuprofile` for a browser's developer tools.
+ * `npm run bench:profile [-- --target NAME] [--seconds N] [--keys N]`: where the time of one target of `npm run bench` goes.
+ * Prints what each kind of thread uses for a call, then, from a second run under Node's CPU profiler, the functions of the
+ * main thread, and leaves a `.cpuprofile` for a browser's developer tools.
+ *
+ * Targets: verify, limit-embedded, limits-embedded, denied-embedded, create, grpc-verify; on a store of `--keys` keys
+ * (100,000 unless given): credits-one, credits-many, uniform.
  */
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
-import { applyLoad } from "./load.ts";
-import { serviceTargets, startBenchService } from "./targets.ts";
+import { applyLoad, type LoadResult } from "./load.ts";
+import { populatedTargets, serviceTargets, startBenchService, startPopulatedService, type Target } from "./targets.ts";
 
 const ROWS = 30;
+const WARM_UP_SECONDS = 3;
+/** Threads that use less for a call, in microseconds, are left out. */
+const LEAST = 0.1;
 
-const { values } = parseArgs({ options: { target: { type: "string", default: "verify" }, seconds: { type: "string", default: "10" } } });
+const { values } = parseArgs({
+  options: {
+    target: { type: "string", default: "verify" },
+    seconds: { type: "string", default: "10" },
+    keys: { type: "string", default: "100000" },
+  },
+});
+const seconds = Math.min(60, Math.max(1, Number(values.seconds) || 10));
+const keys = Math.min(10_000_000, Math.max(10_000, Math.trunc(Number(values.keys)) || 100_000));
+const isPopulated = ["credits-one", "credits-many", "uniform"].includes(values.target);
+
+interface Started {
+  readonly target: Target;
+  readonly stop: () => Promise<void>;
+}
+
+const start = async (nodeFlags: readonly string[]): Promise<Started> => {
+  const begin = async () => {
+    if (!isPopulated) {
+      const service = await startBenchService(nodeFlags);
+      return { targets: serviceTargets(service), stop: service.stop };
+    }
+    const service = await startPopulatedService(keys, nodeFlags);
+    return { targets: populatedTargets(service, keys), stop: service.stop };
+  };
+  const { targets, stop } = await begin();
+  const target = targets.find(({ name }) => name === values.target);
+  if (target !== undefined) return { target, stop };
+  await stop();
+  throw new Error(`there is no target ${values.target}, but ${targets.map(({ name }) => name).join(", ")}`);
+};
+
+const load = ({ call }: Target, duration: number): Promise<LoadResult> =>
+  applyLoad({
+    ...call,
+    ...(call.protocol === "http1" ? { connections: 32, streams: 1 } : { connections: 4, streams: 8 }),
+    seconds: duration,
+  });
+
+const measureThreads = async (): Promise<void> => {
+  const { target, stop } = await start([]);
+  await load(target, WARM_UP_SECONDS);
+  const before = target.server.threadSeconds();
+  const { requests, perSecond } = await load(target, seconds);
+  const used = [...target.server.threadSeconds()].map(([name, after]) => ({
+    name,
+    each: ((after - (before.get(name) ?? 0)) / requests) * 1e6,
+  }));
+  await stop();
+  const rows = used.filter(({ each }) => each >= LEAST).sort((a, b) => b.each - a.each);
+  console.log(`${target.description}: ${Math.round(perSecond)} requests/s\n`);
+  console.log(formatTable([["thread", "CPU µs/call"], ...rows.map(({ name, each }) => [name, each.toFixed(1)])]).join("\n"));
+};
 
 interface Profile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: { functionName: string; url: string; lineNumber: number } }[];
@@ -20,15 +79,11 @@ interface Profile {
 }
 
 const directory = mkdtempSync(join(tmpdir(), "latchkey-profile-"));
-const service = await startBenchService(["--cpu-prof", `--cpu-prof-dir=${directory}`]);
-const target = serviceTargets(service).find(({ name }) => name === values.target);
-if (target === undefined) {
-  await service.stop();
-  throw new Error(`there is no target ${values.target}`);
-}
-const shape = target.call.protocol === "http1" ? { connections: 32, streams: 1 } : { connections: 4, streams: 8 };
-const result = await applyLoad({ ...target.call, ...shape, seconds: Math.min(60, Math.max(1, Number(values.seconds) || 10)) });
-await service.stop();
+await measureThreads();
+const { target, stop } = await start(["--cpu-prof", `--cpu-prof-dir=${directory}`]);
+await load(target, WARM_UP_SECONDS);
+const result = await load(target, seconds);
+await stop();
 
 // Worker threads write profiles of their own; the largest is that of the main thread.
 const profiles = readdirSync(directory).map((name) => ({ name, text: readFileSync(join(directory, name), "utf8") }));
@@ -48,10 +103,10 @@ const busy = profile.samples.length - (byFunction.get("(idle)\0") ?? 0);
 byFunction.delete("(idle)\0");
 const top = [...byFunction].sort(([, a], [, b]) => b - a).slice(0, ROWS);
 console.log(
-  formatTable([
+  `\n${formatTable([
     ["self %", "function", "where"],
     ...top.map(([name, count]) => [((count / busy) * 100).toFixed(1), ...name.split("\0")]),
-  ]).join("\n"),
+  ]).join("\n")}`,
 );
 
 const kept = resolve(`${values.target}.cpuprofile`);

@@ -221,14 +221,17 @@ export const populatedTargets = (served: Served, keys: number): Target[] => {
 };
 
 /** A large store, and a service on it. */
-export const startPopulatedService = async (keys: number): Promise<Served & { readonly stop: () => Promise<void> }> => {
+export const startPopulatedService = async (
+  keys: number,
+  nodeFlags: readonly string[] = [],
+): Promise<Served & { readonly stop: () => Promise<void> }> => {
   const place = createPlace(undefined);
   const { rootKey } = await place.withStore(async (store) => {
     const population = await populate(store, { keys, roles: 0, permissions: 2, prefix: "other" });
     await populate(store, { keys: CREDIT_KEYS, roles: 0, permissions: 0, remaining: PLENTY });
     return population;
   });
-  const served = await serve({ ...place.env, CACHE_MB: String(Math.max(16, Math.ceil(keys / 10 / 300))) }, { rootKey });
+  const served = await serve({ ...place.env, CACHE_MB: String(Math.max(16, Math.ceil(keys / 10 / 300))) }, { rootKey, nodeFlags });
   return {
     ...served,
     stop: async () => {

@@ -18,7 +18,7 @@ const OVERDRAFT = 0.01;
 
 export interface Loaded<V> {
   readonly value: V;
-  /** What makes the value void when it changes: ids of documents, and the hash of what was looked up by a secret. */
+  /** What makes the value void when it changes: ids of documents, and the hash of the secret that was looked up. */
   readonly dependsOn: readonly string[];
   /** Monotonic time at which the oldest read behind the value was sent. */
   readonly sentAt: number;

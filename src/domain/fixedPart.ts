@@ -57,26 +57,26 @@ export const withFixedPart = <M extends object>(part: FixedPart, varying: M): M 
   return message;
 };
 
-/** What many answers show: how often it was, and its part. */
-export interface Shown {
+/** What answers are about: whether there was one, and the part that the others share. */
+export interface Answered {
   answered: boolean;
   /** Made by the second answer, for much is never asked about again. */
-  shown: FixedPart | undefined;
+  fixedPart: FixedPart | undefined;
 }
 
 /** A message about `source`; what of it is fixed is kept with `source` from the second one on. */
-export const messageAbout = <S extends Shown, M extends object>(
+export const messageAbout = <S extends Answered, M extends object>(
   source: S,
   show: (source: S) => M,
-  names: readonly (keyof M & string)[],
+  varyingNames: readonly (keyof M & string)[],
   varying: M,
 ): M => {
   if (!source.answered) {
     source.answered = true;
     return Object.assign(show(source), varying);
   }
-  source.shown ??= createFixedPart(source, show, names);
-  return withFixedPart(source.shown, varying);
+  source.fixedPart ??= createFixedPart(source, show, varyingNames);
+  return withFixedPart(source.fixedPart, varying);
 };
 
 /** The fixed part of a message, if it has one. */

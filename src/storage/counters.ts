@@ -10,7 +10,7 @@ export interface SharedCounter {
 }
 
 export interface CountersRepository {
-  /** A read costs next to nothing beside a write: what may be there is looked at before it is written. */
+  /** As the store says: what may be there is looked at before it is written. */
   readonly readsAreCheap: boolean;
   readonly read: (key: string) => Promise<SharedCounter | null>;
   /** Adds `amount` to window `seq` if its count is at most `atMost`. Null: the counter is in another window, or over. */
@@ -30,7 +30,7 @@ export interface CountersRepository {
 export const createCountersRepository = (store: Store): CountersRepository => {
   const counters = store.collection("counters");
   return {
-    readsAreCheap: store.engine === "embedded",
+    readsAreCheap: store.readsAreCheap,
     read: (key) => counters.findOne({ _id: key }),
     charge: (key, seq, atMost, amount) =>
       counters.findOneAndUpdate({ _id: key, seq, current: { $lte: atMost } }, { $inc: { current: amount } }, { returnDocument: "after" }),

@@ -115,6 +115,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   return {
     engine: store.engine,
+    readsAreCheap: store.readsAreCheap,
     collection: <N extends CollectionName>(name: N) => guardCollection<Documents[N]>(store.collection(name)),
     prepare: (signal) => store.prepare(signal),
     ping: (signal) => guarded("read", signal, () => store.ping(signal)),

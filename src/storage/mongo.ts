@@ -95,6 +95,7 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
 
   return {
     engine: "mongo",
+    readsAreCheap: false,
     collection,
     prepare: async (signal) => {
       await claimSchemaVersion(collection("system"), signal);

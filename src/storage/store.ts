@@ -5,6 +5,8 @@ import type { CollectionName, Documents } from "./documents.ts";
 export interface Store {
   /** For logs and metrics. */
   readonly engine: "mongo" | "embedded";
+  /** A read costs next to nothing beside a write: it is no journey to a server. */
+  readonly readsAreCheap: boolean;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;

@@ -52,6 +52,7 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
 
   return {
     engine: store.engine,
+    readsAreCheap: store.readsAreCheap,
     collection: meterCollection,
     prepare: (signal) => measure("system", "prepare", () => store.prepare(signal)),
     ping: (signal) => measure("system", "ping", () => store.ping(signal)),

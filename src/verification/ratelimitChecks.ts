@@ -1,5 +1,5 @@
 import { ServiceError } from "../domain/errors.ts";
-import type { Shown } from "../domain/fixedPart.ts";
+import type { Answered } from "../domain/fixedPart.ts";
 import type { Check } from "../ratelimit/limiter.ts";
 import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import type { VerificationEntry } from "./verificationEntry.ts";
@@ -13,7 +13,7 @@ export interface RequestedLimit {
 }
 
 /** One limit to check in a verification, with the stored facts that its result shows. */
-export interface LimitCheck extends Check, Shown {
+export interface LimitCheck extends Check, Answered {
   /** Empty for a limit that exists only in this call. */
   readonly id: string;
   readonly name: string;
@@ -38,7 +38,7 @@ const requestedCheck = (entry: VerificationEntry, { name, cost, limit, duration 
       limit,
       duration,
       cost,
-      shown: undefined,
+      fixedPart: undefined,
       answered: false,
     };
   }
@@ -49,7 +49,7 @@ const requestedCheck = (entry: VerificationEntry, { name, cost, limit, duration 
   const key = ofIdentity
     ? limitCounterKey("identity", entry.identity?.id ?? "", usedDuration, name)
     : limitCounterKey("key", entry.keyId, usedDuration, name);
-  return { id, name, autoApply, key, limit: limit ?? stored.limit, duration: usedDuration, cost, shown: undefined, answered: false };
+  return { id, name, autoApply, key, limit: limit ?? stored.limit, duration: usedDuration, cost, fixedPart: undefined, answered: false };
 };
 
 const byName = (a: LimitCheck, b: LimitCheck): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Shown } from "../domain/fixedPart.ts";
+import type { Answered } from "../domain/fixedPart.ts";
 import { compileIpAllowlist, type IpAllowlist } from "../domain/ipAllowlist.ts";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
 import type {
@@ -15,7 +15,7 @@ import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import { autoAppliedChecks, type LimitCheck } from "./ratelimitChecks.ts";
 
 /** Everything that verifying one key needs, flattened from the objects it is made of. */
-export interface VerificationEntry extends Shown {
+export interface VerificationEntry extends Answered {
   readonly keyId: string;
   readonly apiId: string;
   readonly enabled: boolean;
@@ -80,7 +80,7 @@ const effectiveLimit = (
   limit,
   duration,
   cost: 1,
-  shown: undefined,
+  fixedPart: undefined,
   answered: false,
   ofIdentity: scope === "identity",
 });
@@ -114,7 +114,7 @@ export const buildVerificationEntry = (
         : { id: identity._id, externalId: identity.externalId, meta: readMeta(identity.meta), ratelimits: shared },
     limits,
     autoApplied: autoApplied.length === 0 ? NO_LIMITS : autoApplied,
-    shown: undefined,
+    fixedPart: undefined,
     answered: false,
     balance: key.remaining,
     refill: key.refill,

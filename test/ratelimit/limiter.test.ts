@@ -233,6 +233,10 @@ describe.each(engines)("on $name", (engine) => {
         written.push("roll");
         return counters.roll(...args);
       },
+      charge: (...args) => {
+        written.push("charge");
+        return counters.charge(...args);
+      },
     };
     expect(await one(node(clock, "allow", watched), clock, key, 10)).toMatchObject({ passed: true, remaining: 9 });
     expect(written).toEqual(counters.readsAreCheap ? ["roll"] : ["open", "roll"]);

@@ -169,6 +169,7 @@ describe("several nodes", () => {
     alsoNarrow: fc.boolean(),
   });
   const world = fc.record({
+    readsAreCheap: fc.boolean(),
     limit: fc.constantFrom(1, 5, 20, 21, 40, 200),
     calls: fc.array(call, { minLength: 20, maxLength: 250 }),
     delays: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 40 }),
@@ -179,9 +180,9 @@ describe("several nodes", () => {
     }),
   });
 
-  const run = async ({ limit, calls, delays, skews, fates }: typeof world extends fc.Arbitrary<infer W> ? W : never) => {
+  const run = async ({ readsAreCheap, limit, calls, delays, skews, fates }: typeof world extends fc.Arbitrary<infer W> ? W : never) => {
     vi.setSystemTime(START);
-    const counters = simulatedCounters({ latency: cycle(delays, 0), fate: cycle(fates, "works") });
+    const counters = simulatedCounters({ readsAreCheap, latency: cycle(delays, 0), fate: cycle(fates, "works") });
     const nodes = skews.map((skew) => limiterOn(counters, { now: () => Date.now() + skew, monotonic: () => performance.now() }));
     for (const node of nodes) node.start();
     const ahead = Math.max(...skews);

@@ -134,7 +134,7 @@ const conjunction = (collection: CollectionName, filter: Fields, sorted: readonl
 };
 
 /**
- * `WHERE … [ORDER BY …] [LIMIT ?]` for a filter of the port, judged as MongoDB would. Throws a `TypeError` for what
+ * `WHERE … [ORDER BY …] [LIMIT …]` for a filter of the port, judged as MongoDB would. Throws a `TypeError` for what
  * the port does not know, and for a comparison with undefined, which must not widen a filter.
  */
 export const filterToSql = (collection: CollectionName, filter: Fields, sort: Sort = {}, limit?: number): Sql => {

@@ -75,6 +75,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
 
   return {
     engine: "embedded",
+    readsAreCheap: true,
     collection,
     prepare: async (signal) => {
       signal?.throwIfAborted();

@@ -35,7 +35,8 @@ const indexSql = ({ collection, name, fields, unique, onlyWith }: IndexDeclarati
 export const createMissing = (database: DatabaseSync, collection: CollectionName): void => {
   const wanted = columnsOf(collection);
   // The text comes last: what stands before it is read without the pages that a long one overflows to. Rows stand in the
-  // order in which they came, so new ones share their pages, whatever their ids: each page that changes is written whole.
+  // order in which they came, so new ones share their pages, whatever their ids: each page that changes is written
+  // whole. (Tables of a file from before that are in the order of their ids, and stay so.)
   const columns = ["id TEXT NOT NULL PRIMARY KEY", ...wanted.map(columnName), "doc TEXT NOT NULL"];
   database.exec(`CREATE TABLE IF NOT EXISTS "${collection}" (${columns.join(", ")})`);
   const present = new Set(

@@ -6,9 +6,12 @@ import type { BatchReply, WriteOperation, WriterSettings } from "./messages.ts";
 
 const { file, patience } = workerData as WriterSettings;
 const database = new DatabaseSync(file, { timeout: patience });
-/** Pages that wait to be copied from the log into the file: one that changes again until then is copied once. */
-const CHECKPOINT_PAGES = 8_000;
-/** Bytes that the log keeps on disk; twice as many as it holds between two checkpoints. */
+/**
+ * Pages that wait to be copied from the log into the file: one that changes again until then is copied once. The commit
+ * that comes to so many copies them, so there must not be more than a slow disk writes within an operation's time.
+ */
+const CHECKPOINT_PAGES = 2_000;
+/** Bytes that the log keeps on disk. */
 const LOG_BYTES = 64 * 1024 ** 2;
 
 database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");

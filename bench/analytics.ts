@@ -131,10 +131,8 @@ const measureCost = async ({ served, load }: Verifier): Promise<Cost> => {
   const before = { server: served.server.cpuSeconds(), engine: engine === undefined ? 0 : cpuSecondsOf(engine) };
   if (engine !== undefined) process.kill(engine, "SIGSTOP");
   const { requests, perSecond, p99 } = await load(LOAD_SECONDS);
-  if (engine !== undefined) {
-    process.kill(engine, "SIGCONT");
-    await sleep(CATCH_UP_MS);
-  }
+  if (engine !== undefined) process.kill(engine, "SIGCONT");
+  await sleep(CATCH_UP_MS);
   const each = (used: number): number => (used / requests) * 1e6;
   return {
     perSecond,

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
 import { applyLoad, callOnce, clientOf, type LoadResult } from "./load.ts";
-import { isInstalled, isPinned } from "./processes.ts";
+import { isInstalled, isPinned, type ServerProcess } from "./processes.ts";
 import {
   limitTargets,
   populatedTargets,
@@ -31,7 +31,7 @@ const REST_MS = 500;
 const LONGEST_REST_MS = 15_000;
 /** Share of a core that servers may use and count as idle. */
 const IDLE = 0.1;
-/** The targets whose latency is measured at half of their maximum rate; the first shows what the machine adds by itself. */
+/** The targets whose latency is measured at half of their maximum rate; the first, at the rate of the second, shows what the machine adds by itself. */
 const STEADY = ["http-echo", "verify", "limit-embedded"];
 
 const { values } = parseArgs({
@@ -57,6 +57,24 @@ interface Measurement extends LoadResult {
 const shapeOf = ({ call }: Target) =>
   call.protocol === "http1" ? { connections: CONNECTIONS, streams: 1 } : { connections: HTTP2_CONNECTIONS, streams: STREAMS };
 
+const say = (text: string): void => console.error(text);
+
+const servers: ServerProcess[] = [];
+
+/**
+ * Waits until the servers have done what the load before left behind, such as moving events into the audit log: they
+ * share a core, and it would count for the next target.
+ */
+const quiet = async (): Promise<void> => {
+  const used = (): number => servers.reduce((sum, { cpuSeconds }) => sum + cpuSeconds(), 0);
+  for (let waited = 0; waited < LONGEST_REST_MS; waited += REST_MS) {
+    const before = used();
+    await sleep(REST_MS);
+    if (used() - before <= (REST_MS / 1_000) * IDLE) return;
+  }
+  say("the servers are still busy with what came before");
+};
+
 const measure = async (target: Target): Promise<Measurement> => {
   const { call, server, counterOperations } = target;
   const shape = shapeOf(target);
@@ -64,6 +82,8 @@ const measure = async (target: Target): Promise<Measurement> => {
   const operationsBefore = await counterOperations?.();
   const before = server.cpuSeconds();
   const result = await applyLoad({ ...call, ...shape, seconds });
+  // What a call leaves to be done later is part of its cost.
+  await quiet();
   const cpu = ((server.cpuSeconds() - before) / result.requests) * 1e6;
   const operationsAfter = await counterOperations?.();
   const operations =
@@ -78,8 +98,6 @@ const medianBy = <T>(items: readonly T[], value: (item: T) => number): T => {
   if (middle === undefined) throw new Error("nothing was measured");
   return middle;
 };
-
-const say = (text: string): void => console.error(text);
 
 say(`preparing a store of ${keys.toLocaleString("en")} keys`);
 const service = await startBenchService();
@@ -112,26 +130,11 @@ for (const { call } of targets) {
   await callOnce({ ...call, body: first });
 }
 
-const servers = [...new Set(targets.map(({ server }) => server))];
-
-/**
- * Waits until the servers have done what the load before left behind, such as moving events into the audit log: they
- * share a core, and it would count for the next target.
- */
-const quiet = async (): Promise<void> => {
-  const used = (): number => servers.reduce((sum, { cpuSeconds }) => sum + cpuSeconds(), 0);
-  for (let waited = 0; waited < LONGEST_REST_MS; waited += REST_MS) {
-    const before = used();
-    await sleep(REST_MS);
-    if (used() - before <= (REST_MS / 1_000) * IDLE) return;
-  }
-  say("the servers are still busy with what came before");
-};
+servers.push(...new Set(targets.map(({ server }) => server)));
 
 const measured = new Map<Target, Measurement[]>(targets.map((target) => [target, []]));
 for (let round = 1; round <= rounds; round++) {
   for (const target of targets) {
-    await quiet();
     say(`round ${round} of ${rounds}: ${target.description}`);
     measured.get(target)?.push(await measure(target));
   }
@@ -149,6 +152,7 @@ const results = targets.map((target) => {
     yardstick,
     goal,
     ...medianBy(own, ({ perSecond }) => perSecond),
+    errors: own.reduce((sum, { errors }) => sum + errors, 0),
     ratio: medianBy(ratios, (ratio) => ratio),
   };
 });
@@ -161,11 +165,12 @@ servers.splice(0, servers.length, service.server, ...echoes.map(({ server }) => 
 const steady: { description: string; rate: number; p50: number; p99: number; longest: number; errors: number }[] = [];
 if (isInstalled("h2load")) {
   for (const target of targets.filter(({ name }) => STEADY.includes(name))) {
-    const rate = Math.round((results.find(({ name }) => name === target.name)?.perSecond ?? 0) / 2);
-    await quiet();
+    const rate = Math.round(
+      (results.find(({ name }) => name === (target.name === "http-echo" ? "verify" : target.name))?.perSecond ?? 0) / 2,
+    );
     say(`at half of its maximum rate: ${target.description}`);
-    const { p50, p99, longest, errors } = await applyLoad({ ...target.call, ...shapeOf(target), seconds, rate });
-    steady.push({ description: target.description, rate, p50, p99, longest, errors });
+    const { perSecond, p50, p99, longest, errors } = await applyLoad({ ...target.call, ...shapeOf(target), seconds, rate });
+    steady.push({ description: target.description, rate: Math.round(perSecond), p50, p99, longest, errors });
   }
 }
 await Promise.all([service.stop(), ...echoes.map(({ server }) => server.stop())]);

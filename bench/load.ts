@@ -13,7 +13,7 @@ export interface LoadRequest {
   readonly body: string;
   /** Only of HTTP/1.1: in each request `digits` stands for a random number below `below`, as many digits long. */
   readonly vary?: { readonly digits: string; readonly below: number };
-  /** Calls per second, sent whatever the server does; as fast as it answers when left out. Needs h2load. */
+  /** Calls per second, as long as a connection is free for them; as fast as the server answers when left out. Needs h2load. */
   readonly rate?: number;
   readonly seconds: number;
   readonly connections: number;

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:profile [-- --target NAME] [--seconds N] [--keys N]`: where the time of one target of `npm run bench` goes.
  * Prints what each kind of thread uses for a call, then, from a second run under Node's CPU profiler, the functions of the
- * main thread, and leaves a `.cpuprofile` for a browser's developer tools.
+ * main thread from start to end, and leaves a `.cpuprofile` for a browser's developer tools.
  *
  * Targets: verify, limit-embedded, limits-embedded, denied-embedded, create, grpc-verify; on a store of `--keys` keys
  * (100,000 unless given): credits-one, credits-many, uniform.

@@ -48,12 +48,19 @@ const startNode = async (engine: Engine, store: Store): Promise<Node> => {
     dead = true;
     throw new StoreUnavailableError("the process died", { outcomeUnknown: true });
   };
+  // One after the other: of several at once those on their way would still arrive after the death.
+  let writing: Promise<unknown> = Promise.resolve();
   const mortal = interceptStore(store, async (operation, { collection, name }) => {
-    const counts = !notOfCalls.includes(name) && !background.includes(collection);
-    if (dead || (counts && left === 0)) die();
-    const result = await operation();
-    if (counts && --left === 0) die();
-    return result;
+    if (dead) die();
+    if (notOfCalls.includes(name) || background.includes(collection)) return operation();
+    const written = writing.then(async () => {
+      if (dead || left === 0) die();
+      const result = await operation();
+      if (--left === 0) die();
+      return result;
+    });
+    writing = written.catch(() => undefined);
+    return written;
   });
   const api = await startApi(engine, { store: { ...oneByOne(mortal), close: async () => undefined } });
   return {

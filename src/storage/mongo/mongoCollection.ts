@@ -143,8 +143,12 @@ export const mongoCollection = <D extends Identified>(
         }),
     }),
     insertOne: (document, { signal } = {}) => insertOne(document, signal),
-    insertMany: (documents, { signal } = {}) =>
-      attempt("write", signal, async () => documents.length > 0 && native.insertMany(documents, bounded)),
+    insertMany: (documents, { signal } = {}) => {
+      const [first] = documents;
+      // In its turn and again if the server undid it; of several some may have been inserted.
+      if (first !== undefined && documents.length === 1) return insertOne(first, signal);
+      return attempt("write", signal, async () => documents.length > 0 && native.insertMany(documents, bounded));
+    },
     updateOne: (filter, update, { upsert, signal } = {}) => {
       const modify = () => oneByOne(update.$set ?? {}, () => attemptOne(signal, () => native.updateOne(checked(filter), update, bounded)));
       if (!upsert) return modify();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { expectError } from "../support/api.ts";
 import { everywhere } from "../support/everywhere.ts";
+import { repeatedWhileAway } from "../support/repeated.ts";
 import { eventsBy, everythingIn } from "../support/written.ts";
 
 const NOT_FOUND = "unkey/data/permission_not_found";
@@ -207,8 +208,10 @@ everywhere(
         made.flatMap(({ id }, i) => {
           const slug = i % 2 ? wanted : wanted.toLowerCase();
           return [
-            run.call("permissions.updatePermission", { permission: id, slug }, undefined, nodes[i % 2]),
-            run.call("permissions.createPermission", { name: "new", slug: slug.toUpperCase() }, undefined, nodes[i % 2]),
+            repeatedWhileAway(() => run.call("permissions.updatePermission", { permission: id, slug }, undefined, nodes[i % 2])),
+            repeatedWhileAway(() =>
+              run.call("permissions.createPermission", { name: "new", slug: slug.toUpperCase() }, undefined, nodes[i % 2]),
+            ),
           ];
         }),
       );

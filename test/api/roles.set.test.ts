@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Api, expectError } from "../support/api.ts";
 import { everywhere } from "../support/everywhere.ts";
+import { repeatedWhileAway } from "../support/repeated.ts";
 import { eventsBy, everythingIn } from "../support/written.ts";
 
 const FORBIDDEN = "unkey/authorization/insufficient_permissions";
@@ -167,7 +168,9 @@ everywhere(
         const nodes = [run.api, await run.other()];
         const answers = await Promise.all(
           roles.map((role, i) =>
-            run.call("permissions.updateRole", { role, name: i % 3 ? wanted : wanted.toUpperCase() }, undefined, nodes[i % 2]),
+            repeatedWhileAway(() =>
+              run.call("permissions.updateRole", { role, name: i % 3 ? wanted : wanted.toUpperCase() }, undefined, nodes[i % 2]),
+            ),
           ),
         );
         const lost = answers.filter(({ status }) => status !== 200);

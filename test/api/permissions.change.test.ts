@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { expectError } from "../support/api.ts";
 import { everywhere } from "../support/everywhere.ts";
-import { repeatedWhileAway } from "../support/repeated.ts";
 import { eventsBy, everythingIn } from "../support/written.ts";
 
 const NOT_FOUND = "unkey/data/permission_not_found";
@@ -208,10 +207,8 @@ everywhere(
         made.flatMap(({ id }, i) => {
           const slug = i % 2 ? wanted : wanted.toLowerCase();
           return [
-            repeatedWhileAway(() => run.call("permissions.updatePermission", { permission: id, slug }, undefined, nodes[i % 2])),
-            repeatedWhileAway(() =>
-              run.call("permissions.createPermission", { name: "new", slug: slug.toUpperCase() }, undefined, nodes[i % 2]),
-            ),
+            run.call("permissions.updatePermission", { permission: id, slug }, undefined, nodes[i % 2]),
+            run.call("permissions.createPermission", { name: "new", slug: slug.toUpperCase() }, undefined, nodes[i % 2]),
           ];
         }),
       );

@@ -168,7 +168,7 @@ everywhere(
         const nodes = [run.api, await run.other()];
         const answers = await Promise.all(
           roles.map((role, i) =>
-            repeatedWhileAway(() =>
+            repeatedWhileAway(run.api.store, () =>
               run.call("permissions.updateRole", { role, name: i % 3 ? wanted : wanted.toUpperCase() }, undefined, nodes[i % 2]),
             ),
           ),

@@ -15,6 +15,7 @@ import {
   populatedTargets,
   type Served,
   serviceTargets,
+  shapes,
   startBenchService,
   startEcho,
   startOnMongo,
@@ -22,9 +23,6 @@ import {
   type Target,
 } from "./targets.ts";
 
-const CONNECTIONS = 32;
-const HTTP2_CONNECTIONS = 4;
-const STREAMS = 8;
 /** What other targets called differently is compiled anew; for HTTP/2 that takes some ten thousand calls. */
 const WARM_UP_SECONDS = 3;
 const REST_MS = 500;
@@ -54,12 +52,9 @@ interface Measurement extends LoadResult {
   readonly counterOperations: number | undefined;
 }
 
-const shapeOf = ({ call }: Target) =>
-  call.protocol === "http1" ? { connections: CONNECTIONS, streams: 1 } : { connections: HTTP2_CONNECTIONS, streams: STREAMS };
-
 const say = (text: string): void => console.error(text);
 
-const servers: ServerProcess[] = [];
+let servers: readonly ServerProcess[] = [];
 
 /**
  * Waits until the servers have done what the load before left behind, such as moving events into the audit log: they
@@ -77,7 +72,7 @@ const quiet = async (): Promise<void> => {
 
 const measure = async (target: Target): Promise<Measurement> => {
   const { call, server, counterOperations } = target;
-  const shape = shapeOf(target);
+  const shape = shapes[call.protocol];
   await applyLoad({ ...call, ...shape, seconds: WARM_UP_SECONDS });
   const operationsBefore = await counterOperations?.();
   const before = server.cpuSeconds();
@@ -130,7 +125,7 @@ for (const { call } of targets) {
   await callOnce({ ...call, body: first });
 }
 
-servers.push(...new Set(targets.map(({ server }) => server)));
+servers = [...new Set(targets.map(({ server }) => server))];
 
 const measured = new Map<Target, Measurement[]>(targets.map((target) => [target, []]));
 for (let round = 1; round <= rounds; round++) {
@@ -159,7 +154,7 @@ const results = targets.map((target) => {
 
 // Services that tidy up after their load would take the core of those that are measured now.
 await Promise.all([populated.stop(), onMongo?.stop()]);
-servers.splice(0, servers.length, service.server, ...echoes.map(({ server }) => server));
+servers = [service.server, ...echoes.map(({ server }) => server)];
 
 /** How long calls take while the server has time left. */
 const steady: { description: string; rate: number; p50: number; p99: number; longest: number; errors: number }[] = [];
@@ -169,7 +164,7 @@ if (isInstalled("h2load")) {
       (results.find(({ name }) => name === (target.name === "http-echo" ? "verify" : target.name))?.perSecond ?? 0) / 2,
     );
     say(`at half of its maximum rate: ${target.description}`);
-    const { perSecond, p50, p99, longest, errors } = await applyLoad({ ...target.call, ...shapeOf(target), seconds, rate });
+    const { perSecond, p50, p99, longest, errors } = await applyLoad({ ...target.call, ...shapes[target.call.protocol], seconds, rate });
     steady.push({ description: target.description, rate: Math.round(perSecond), p50, p99, longest, errors });
   }
 }
@@ -215,7 +210,7 @@ if (values.json) {
   }
   console.log(
     `\n${machine.cpu}, Node ${machine.node}; server ${isPinned ? "on one core, client on another" : "and client not pinned to cores"}; ` +
-      `clients: ${machine.clients.http1} (${CONNECTIONS} connections), ${machine.clients.http2} (${HTTP2_CONNECTIONS} × ${STREAMS} streams); ` +
+      `clients: ${machine.clients.http1} (${shapes.http1.connections} connections), ${machine.clients.http2} (${shapes.http2.connections} × ${shapes.http2.streams} streams); ` +
       `median of ${rounds} × ${seconds} s`,
   );
 }

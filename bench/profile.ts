@@ -12,7 +12,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
 import { applyLoad, type LoadResult } from "./load.ts";
-import { populatedTargets, serviceTargets, startBenchService, startPopulatedService, type Target } from "./targets.ts";
+import { populatedTargets, serviceTargets, shapes, startBenchService, startPopulatedService, type Target } from "./targets.ts";
 
 const ROWS = 30;
 const WARM_UP_SECONDS = 3;
@@ -54,7 +54,7 @@ const start = async (nodeFlags: readonly string[]): Promise<Started> => {
 const load = ({ call }: Target, duration: number): Promise<LoadResult> =>
   applyLoad({
     ...call,
-    ...(call.protocol === "http1" ? { connections: 32, streams: 1 } : { connections: 4, streams: 8 }),
+    ...shapes[call.protocol],
     seconds: duration,
   });
 

@@ -13,6 +13,12 @@ import { createPlace } from "./place.ts";
 import { keyOf, populate } from "./population.ts";
 import { type ServerProcess, startServer } from "./processes.ts";
 
+/** How many calls are in work at the same time. */
+export const shapes: Readonly<Record<LoadRequest["protocol"], Pick<LoadRequest, "connections" | "streams">>> = {
+  http1: { connections: 32, streams: 1 },
+  http2: { connections: 4, streams: 8 },
+};
+
 export interface Target {
   readonly name: string;
   readonly description: string;

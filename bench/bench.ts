@@ -21,10 +21,9 @@ import {
   startOnMongo,
   startPopulatedService,
   type Target,
+  warmUp,
 } from "./targets.ts";
 
-/** What other targets called differently is compiled anew; for HTTP/2 that takes some ten thousand calls. */
-const WARM_UP_SECONDS = 3;
 const REST_MS = 500;
 const LONGEST_REST_MS = 15_000;
 /** Share of a core that servers may use and count as idle. */
@@ -73,7 +72,7 @@ const quiet = async (): Promise<void> => {
 const measure = async (target: Target): Promise<Measurement> => {
   const { call, server, counterOperations } = target;
   const shape = shapes[call.protocol];
-  await applyLoad({ ...call, ...shape, seconds: WARM_UP_SECONDS });
+  await warmUp(target);
   const operationsBefore = await counterOperations?.();
   const before = server.cpuSeconds();
   const result = await applyLoad({ ...call, ...shape, seconds });

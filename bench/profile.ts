@@ -12,10 +12,9 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
 import { applyLoad, type LoadResult } from "./load.ts";
-import { populatedTargets, serviceTargets, shapes, startBenchService, startPopulatedService, type Target } from "./targets.ts";
+import { populatedTargets, serviceTargets, shapes, startBenchService, startPopulatedService, type Target, warmUp } from "./targets.ts";
 
 const ROWS = 30;
-const WARM_UP_SECONDS = 3;
 /** Threads that use less for a call, in microseconds, are left out. */
 const LEAST = 0.1;
 
@@ -60,7 +59,7 @@ const load = ({ call }: Target, duration: number): Promise<LoadResult> =>
 
 const measureThreads = async (): Promise<void> => {
   const { target, stop } = await start([]);
-  await load(target, WARM_UP_SECONDS);
+  await warmUp(target);
   const before = target.server.threadSeconds();
   const { requests, perSecond } = await load(target, seconds);
   const used = [...target.server.threadSeconds()].map(([name, after]) => ({
@@ -81,7 +80,7 @@ interface Profile {
 const directory = mkdtempSync(join(tmpdir(), "latchkey-profile-"));
 await measureThreads();
 const { target, stop } = await start(["--cpu-prof", `--cpu-prof-dir=${directory}`]);
-await load(target, WARM_UP_SECONDS);
+await warmUp(target);
 const result = await load(target, seconds);
 await stop();
 

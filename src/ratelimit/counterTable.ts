@@ -27,18 +27,24 @@ export interface CounterTable {
   readonly size: () => number;
 }
 
-/** @param isBusy calls wait for this counter */
-export const createCounterTable = (isBusy: (counter: Counter) => boolean): CounterTable => {
+export interface CounterTableOptions {
+  /** Calls wait for this counter. */
+  readonly isBusy: (counter: Counter) => boolean;
+  /** What the store said of a counter is worth keeping: false where asking again costs less. */
+  readonly keepsWhatIsKnown: boolean;
+}
+
+export const createCounterTable = ({ isBusy, keepsWhatIsKnown }: CounterTableOptions): CounterTable => {
   const active = new Map<string, Counter>();
   /** Those that were opened a moment ago, most of which are closed at once. */
   let arrivals = new Map<string, Counter>();
   let renewAfter = LEAST_ARRIVALS;
-  const parked = createParkedCounters();
+  const parked = keepsWhatIsKnown ? createParkedCounters() : undefined;
   const nextActive = takeTurns(active);
 
   const restore = (key: string, duration: number): Counter => {
     const counter = createCounter(key, duration);
-    const known = parked.take(key);
+    const known = parked?.take(key);
     if (known === undefined) return counter;
     // The exchange in which it was learned was a charge, as far as the pace of charging matters.
     return Object.assign(counter, known, { chargedAt: known.learnedAt });
@@ -53,7 +59,7 @@ export const createCounterTable = (isBusy: (counter: Counter) => boolean): Count
   };
 
   const park = (counter: Counter, monotonic: number): void => {
-    parked.put(counter.key, counter, monotonic + Math.min(FORGET_IDLE_MS, 2 * counter.duration));
+    parked?.put(counter.key, counter, monotonic + Math.min(FORGET_IDLE_MS, 2 * counter.duration));
   };
 
   const holdsNothing = (counter: Counter): boolean => counter.held === 0 && counter.reserved === 0 && !isBusy(counter);
@@ -89,8 +95,8 @@ export const createCounterTable = (isBusy: (counter: Counter) => boolean): Count
         active.delete(counter.key);
         park(counter, counter.usedAt);
       }
-      parked.forget(count, monotonic);
+      parked?.forget(count, monotonic);
     },
-    size: () => active.size + arrivals.size + parked.size(),
+    size: () => active.size + arrivals.size + (parked?.size() ?? 0),
   };
 };

@@ -73,16 +73,12 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     await counters.refund(key, seq, held);
   };
 
-  /**
-   * Gives back what the held budget would falsify: what is left of a window that is over weighs on the next one, and
-   * what a higher limit allowed takes room from a lower one.
-   */
-  const settle = async (counter: Counter, limit = Number.POSITIVE_INFINITY): Promise<void> => {
-    const windowOver = counter.seq < windowAt(clock.now(), counter.duration);
-    if (counter.held > 0 && (windowOver || counter.heldLimit > limit)) await refund(counter);
-  };
+  const isOfEarlierWindow = (counter: Counter): boolean => counter.seq < windowAt(clock.now(), counter.duration);
 
-  /** Writes `amount` on top of what was read, unless the counter has changed meanwhile or has no room for it. */
+  /**
+   * Writes `amount` on top of what was read, unless the counter has changed meanwhile or has no room for it.
+   * @param left what is given back of the held budget where the counter moves to another window
+   */
   const write = async (
     counter: Counter,
     read: SharedCounter | null,
@@ -90,6 +86,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     limit: number,
     amount: number,
     now: number,
+    left: number,
   ): Promise<"written" | "changed" | "refused"> => {
     const { key, duration } = counter;
     const charged = { ...state, current: state.current + amount };
@@ -103,7 +100,18 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
       if (after === null) return "refused";
       adopt(counter, after, true);
       return "written";
-    } else if (!(await counters.roll(key, read, charged, expiry(state.seq, duration)))) {
+    }
+    // Before it is known whether it was given back: with an unknown outcome it is lost, never given twice.
+    counter.held -= left;
+    let isRolled = false;
+    try {
+      isRolled = await counters.roll(key, read, charged, expiry(state.seq, duration));
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError && error.outcomeUnknown)) counter.held += left;
+      throw error;
+    }
+    if (!isRolled) {
+      counter.held += left;
       return "changed";
     }
     adopt(counter, charged, true);
@@ -117,17 +125,29 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
   return {
     charge: async (counter, limit, cost, target) => {
       const { key, duration } = counter;
+      // What a higher limit allowed takes room from a lower one.
+      if (counter.heldLimit > limit && !isOfEarlierWindow(counter)) await refund(counter);
       // What is already known saves a read; only what the store itself said just now can be a refusal.
-      await settle(counter, limit);
       const known = counter.stored && counter.seq === windowAt(clock.now(), duration);
       // One that this node never saw is mostly new to all: where a read is a journey it is opened as such, and read if it
       // turns out not to be.
-      const guessed = counter.seq === UNSEEN && !counters.readsAreCheap;
+      const guessed = counter.seq === UNSEEN && counters.isShared;
       let read: SharedCounter | null = known ? { ...counter } : guessed ? null : await counters.read(key);
       let fresh = !known && !guessed;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        const { state, now } = asOf(clock, read, duration);
-        if (counter.seq !== state.seq) await refund(counter);
+        const { state: asRead, now } = asOf(clock, read, duration);
+        // What is left of a window that is over must not weigh on the next one: it goes back with the write that begins
+        // that or, where another node has begun it, by itself.
+        const isLeft = counter.held > 0 && counter.seq !== asRead.seq;
+        const goesAlong = isLeft && read !== null && read.seq === counter.seq && read.seq < asRead.seq;
+        if (isLeft && !goesAlong) {
+          await refund(counter);
+          read = await counters.read(key);
+          fresh = true;
+          continue;
+        }
+        const left = goesAlong ? counter.held : 0;
+        const state = left === 0 ? asRead : { ...asRead, previous: Math.max(0, asRead.previous - left) };
         const room = limit - state.current - weightedPrevious(state.previous, now, duration);
         // Also when nothing is missing: what is held was charged under another limit, and is judged under this one.
         const held = counter.seq === state.seq ? counter.held : 0;
@@ -135,10 +155,10 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
         if (room >= needed) {
           const wanted = Math.max(needed, Math.min(target - held, room));
           let amount = wanted;
-          let outcome = await write(counter, read, state, limit, wanted, now);
+          let outcome = await write(counter, read, state, limit, wanted, now, left);
           if (outcome === "refused" && wanted > needed) {
             amount = needed;
-            outcome = await write(counter, read, state, limit, needed, now);
+            outcome = await write(counter, read, state, limit, needed, now, left);
           }
           if (outcome === "written") {
             counter.held += amount;
@@ -152,6 +172,9 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
             counter.current = Math.max(counter.current, limit - weightedPrevious(state.previous, now, duration) - needed + 1);
             return false;
           }
+        } else if (left > 0) {
+          // Nothing is written, so it has to go back by itself before anyone is judged by the counts without it.
+          await refund(counter);
         } else if (fresh && (await setBack(counter, read, state))) {
           adopt(counter, state, read !== null && read.seq >= state.seq);
           return false;
@@ -163,7 +186,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     },
 
     refresh: async (counter) => {
-      await settle(counter);
+      if (isOfEarlierWindow(counter)) await refund(counter);
       const read = await counters.read(counter.key);
       const { state, now } = asOf(clock, read, counter.duration);
       adopt(counter, state, read?.seq === state.seq);

@@ -68,6 +68,8 @@ export interface JudgeOptions {
   readonly clock: Clock;
   readonly exchange: Exchange;
   readonly storeDown: StoreDownPolicy;
+  /** The chunk of a counter that is asked rarely, as of now. */
+  readonly leastChunk: (counter: Counter) => number;
   /** Hears of every counter that may hold budget now. */
   readonly onHeld: (counter: Counter) => void;
 }
@@ -77,7 +79,7 @@ export interface JudgeOptions {
  * denied only when no earlier call may still give back what it reserved: those wait for still earlier ones at most, so
  * all of them end, and calls in parallel pass exactly as they would one after the other (verify §11).
  */
-export const createJudge = ({ clock, exchange, storeDown, onHeld }: JudgeOptions): Judge => {
+export const createJudge = ({ clock, exchange, storeDown, leastChunk, onHeld }: JudgeOptions): Judge => {
   const conclusions = new Map<Counter, PromiseWithResolvers<void>>();
 
   const reservedByOthers = ({ counter, call }: Claim): number => {
@@ -124,7 +126,8 @@ export const createJudge = ({ clock, exchange, storeDown, onHeld }: JudgeOptions
     const now = clock.monotonic();
     const lasted = now - counter.chargedAt;
     counter.chargedAt = now;
-    counter.chunk = lasted < 200 ? counter.chunk * 2 : lasted > 1_000 ? Math.max(1, Math.floor(counter.chunk / 2)) : counter.chunk;
+    const follow = lasted < 200 ? counter.chunk * 2 : lasted > 1_000 ? Math.floor(counter.chunk / 2) : counter.chunk;
+    counter.chunk = Math.max(leastChunk(counter), follow);
     const share = Math.max(1, Math.floor((limit - usedAt(counter, clock.now())) / CHUNK_SHARE));
     counter.chunk = Math.min(counter.chunk, share);
     return Math.max(need, counter.chunk);

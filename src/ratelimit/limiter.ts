@@ -16,6 +16,17 @@ const LOOK_AT_PER_SWEEP = 20_000;
 const REFUNDS_PER_SWEEP = 1_000;
 const REFUNDS_AT_ONCE = 100;
 
+/**
+ * Where no other node can want it, budget is charged ahead for counters that are asked rarely, and held until its window
+ * has lost all weight; by so many counters, some 350 bytes each, and by no more.
+ */
+const CHUNK_ALONE = 8;
+const MOST_HOLDERS_ALONE = 131_072;
+const LONGEST_KEY_HELD = 256;
+/** From so many on, those give back that were idle. */
+const MANY_HOLDERS_ALONE = (MOST_HOLDERS_ALONE / 8) * 7;
+const REFUNDS_AT_ONCE_ALONE = 10_000;
+
 /** One limit to check: `limit` tokens per `duration` ms on the counter `key`, of which this call wants `cost`. */
 export interface Check {
   readonly key: string;
@@ -76,8 +87,15 @@ const costOn = (counter: Counter, claims: readonly Claim[]): number => {
 export const createLimiter = ({ clock, counters: repository, storeDown, onDecision }: LimiterOptions): Limiter => {
   const exchange = createExchange(repository, clock);
   const holders = new Set<Counter>();
-  const judge = createJudge({ clock, exchange, storeDown, onHeld: (counter) => holders.add(counter) });
-  const table = createCounterTable(judge.isBusy);
+  const { isShared } = repository;
+  const judge = createJudge({
+    clock,
+    exchange,
+    storeDown,
+    leastChunk: ({ key }) => (isShared || holders.size >= MOST_HOLDERS_ALONE || key.length > LONGEST_KEY_HELD ? 1 : CHUNK_ALONE),
+    onHeld: (counter) => holders.add(counter),
+  });
+  const table = createCounterTable({ isBusy: judge.isBusy, keepsWhatIsKnown: isShared });
   let timer: NodeJS.Timeout | undefined;
 
   /** Spends what the claim reserved, or gives it back. */
@@ -134,11 +152,10 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       for (const claim of claims) if (claim.grant) settle(claim, claim.grant, false);
       throw failed.reason;
     }
-    const decision = conclude(
-      claims,
-      answers.map((answer) => (answer as PromiseFulfilledResult<Grant>).value),
-    );
-    for (const { counter } of claims) table.close(counter, clock.monotonic());
+    const grants = answers.map((answer) => (answer as PromiseFulfilledResult<Grant>).value);
+    const decision = conclude(claims, grants);
+    // One that has refused is likely to be asked again at once, and may refuse from memory then.
+    for (const [i, { counter }] of claims.entries()) if (grants[i]?.granted) table.close(counter, clock.monotonic());
     return decision;
   };
 
@@ -148,7 +165,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
   };
 
   const refundAll = async (idle: Iterable<Counter>): Promise<void> => {
-    for (const batch of chunks([...idle], REFUNDS_AT_ONCE)) await Promise.all(batch.map(refund));
+    for (const batch of chunks([...idle], isShared ? REFUNDS_AT_ONCE : REFUNDS_AT_ONCE_ALONE)) await Promise.all(batch.map(refund));
   };
 
   const nextHolders = takeTurns(holders);
@@ -158,10 +175,12 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     const now = clock.now();
     table.tidy(LOOK_AT_PER_SWEEP, now, monotonic);
     const idle: Counter[] = [];
+    const isWanted = isShared || holders.size >= MANY_HOLDERS_ALONE;
     for (const counter of nextHolders(LOOK_AT_PER_SWEEP)) {
-      const windowOver = windowAt(now, counter.duration) > counter.seq;
+      const windowsAgo = windowAt(now, counter.duration) - counter.seq;
+      if (!isShared && windowsAgo > 1 && !judge.isBusy(counter)) counter.held = 0;
       if (counter.held === 0) holders.delete(counter);
-      else if (windowOver || monotonic - counter.movedAt >= REFUND_IDLE_MS) idle.push(counter);
+      else if (isWanted && (windowsAgo > 0 || monotonic - counter.movedAt >= REFUND_IDLE_MS)) idle.push(counter);
       if (idle.length === REFUNDS_PER_SWEEP) break;
     }
     await refundAll(idle);

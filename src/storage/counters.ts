@@ -10,9 +10,13 @@ export interface SharedCounter {
 }
 
 export interface CountersRepository {
-  /** As the store says: what may be there is looked at before it is written. */
-  readonly readsAreCheap: boolean;
-  readonly read: (key: string) => Promise<SharedCounter | null>;
+  /**
+   * Other nodes charge the same counters: what this one holds of their budget the others cannot spend, and a read is a
+   * journey to the server that they share. Else a read costs next to nothing beside a write.
+   */
+  readonly isShared: boolean;
+  /** At once where the counter is in memory. */
+  readonly read: (key: string) => SharedCounter | null | Promise<SharedCounter | null>;
   /** Adds `amount` to window `seq` if its count is at most `atMost`. Null: the counter is in another window, or over. */
   readonly charge: (key: string, seq: number, atMost: number, amount: number) => Promise<SharedCounter | null>;
   /**
@@ -26,11 +30,34 @@ export interface CountersRepository {
   readonly refund: (key: string, seq: number, amount: number) => Promise<void>;
 }
 
+/** Runs around an operation on counters. */
+type Around = <T>(kind: "read" | "write", name: keyof Omit<CountersRepository, "isShared">, operation: () => Promise<T>) => Promise<T>;
+
+/** The same counters, with something around every operation that takes time. @param beforeRead may throw */
+export const aroundCounters = (inner: CountersRepository, around: Around, beforeRead?: () => void): CountersRepository => ({
+  isShared: inner.isShared,
+  read: (key) => {
+    beforeRead?.();
+    try {
+      const read = inner.read(key);
+      return read instanceof Promise ? around("read", "read", () => read) : read;
+    } catch (error) {
+      return around("read", "read", () => Promise.reject(error));
+    }
+  },
+  charge: (key, seq, atMost, amount) => around("write", "charge", () => inner.charge(key, seq, atMost, amount)),
+  open: (key, seq, atMost, amount, expireAt) => around("write", "open", () => inner.open(key, seq, atMost, amount, expireAt)),
+  roll: (key, from, to, expireAt) => around("write", "roll", () => inner.roll(key, from, to, expireAt)),
+  refund: (key, seq, amount) => around("write", "refund", () => inner.refund(key, seq, amount)),
+});
+
 /** Counters of rate limits (DESIGN §4). Every operation is one conditional write. */
-export const createCountersRepository = (store: Store): CountersRepository => {
+export const createCountersRepository = (store: Store): CountersRepository => store.counters ?? inCollection(store);
+
+const inCollection = (store: Store): CountersRepository => {
   const counters = store.collection("counters");
   return {
-    readsAreCheap: store.readsAreCheap,
+    isShared: true,
     read: (key) => counters.findOne({ _id: key }),
     charge: (key, seq, atMost, amount) =>
       counters.findOneAndUpdate({ _id: key, seq, current: { $lte: atMost } }, { $inc: { current: amount } }, { returnDocument: "after" }),

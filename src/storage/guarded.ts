@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Collection, Identified } from "./collection.ts";
+import { aroundCounters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import type { Store } from "./store.ts";
@@ -87,9 +88,13 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     return doubting;
   };
 
+  const refuseWhileAway = (): void => {
+    if (awaySince !== undefined) throw new StoreUnavailableError("the store is away");
+  };
+
   const guarded = async <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> => {
     signal?.throwIfAborted();
-    if (awaySince !== undefined) throw new StoreUnavailableError("the store is away");
+    refuseWhileAway();
     try {
       return await inTime(operation(), operationTimeout, kind === "write");
     } catch (error) {
@@ -115,8 +120,10 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   return {
     engine: store.engine,
-    readsAreCheap: store.readsAreCheap,
     collection: <N extends CollectionName>(name: N) => guardCollection<Documents[N]>(store.collection(name)),
+    ...(store.counters && {
+      counters: aroundCounters(store.counters, (kind, _name, operation) => guarded(kind, undefined, operation), refuseWhileAway),
+    }),
     prepare: (signal) => store.prepare(signal),
     ping: (signal) => guarded("read", signal, () => store.ping(signal)),
     close: () => {

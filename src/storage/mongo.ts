@@ -95,7 +95,6 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
 
   return {
     engine: "mongo",
-    readsAreCheap: false,
     collection,
     prepare: async (signal) => {
       await claimSchemaVersion(collection("system"), signal);

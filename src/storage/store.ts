@@ -1,13 +1,14 @@
 import type { Collection } from "./collection.ts";
+import type { CountersRepository } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 
 /** A storage engine: `mongo` or `embedded`. */
 export interface Store {
   /** For logs and metrics. */
   readonly engine: "mongo" | "embedded";
-  /** A read costs next to nothing beside a write: it is no journey to a server. */
-  readonly readsAreCheap: boolean;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
+  /** Where the engine keeps the counters of rate limits in a way of its own; else they are a collection as everything is. */
+  readonly counters?: CountersRepository;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;
   /** Resolves when the store answers; rejects with `StoreUnavailableError`. */

@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Collection } from "../storage/collection.ts";
+import { aroundCounters } from "../storage/counters.ts";
 import type { CollectionName, Documents } from "../storage/documents.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../storage/errors.ts";
 import type { Store } from "../storage/store.ts";
@@ -52,8 +53,10 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
 
   return {
     engine: store.engine,
-    readsAreCheap: store.readsAreCheap,
     collection: meterCollection,
+    ...(store.counters && {
+      counters: aroundCounters(store.counters, (_kind, name, operation) => measure("counters", name, operation)),
+    }),
     prepare: (signal) => measure("system", "prepare", () => store.prepare(signal)),
     ping: (signal) => measure("system", "ping", () => store.ping(signal)),
     close: () => store.close(),

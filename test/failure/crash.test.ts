@@ -129,4 +129,17 @@ describe("the service after kill -9, on the embedded store", () => {
     expect(passed[1]).toBeLessThanOrEqual(600);
     expect(passed[1]).toBeGreaterThanOrEqual(570);
   });
+
+  test("[design §4] limits survive a stop exactly: all that was held is given back", async () => {
+    const bodies = Array.from({ length: 40 }, (_, i) => ({ namespace: "stop", identifier: `user ${i}`, limit: 1_000, duration: MONTH }));
+    await running(async (call, service) => {
+      for (const [i, body] of bodies.entries()) for (let spent = 0; spent <= i; spent++) await dataOf(call, "ratelimit.limit", body);
+      expect(await service.stop()).toBe(0);
+    });
+    await running(async (call) => {
+      for (const [i, body] of bodies.entries()) {
+        expect(await dataOf(call, "ratelimit.limit", { ...body, cost: 0 })).toMatchObject({ remaining: 1_000 - i - 1 });
+      }
+    });
+  });
 });

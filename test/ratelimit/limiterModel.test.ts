@@ -28,7 +28,9 @@ const cycle = <T>(values: readonly T[], otherwise: T): (() => T) => {
 };
 const latencies = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 40 });
 
-describe.each([false, true])("one node, on a store whose reads are cheap: %s", (readsAreCheap) => {
+const SECOND = 1_000;
+
+describe.each([{ isShared: true }, { isShared: false }])("one node, counters are shared: $isShared", (store) => {
   const check = fc.record({
     key: fc.constantFrom("a", "b", "c"),
     limit: fc.constantFrom(3, 10, 10, 60),
@@ -43,7 +45,7 @@ describe.each([false, true])("one node, on a store whose reads are cheap: %s", (
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 60 }), latencies, async (calls, delays) => {
         vi.setSystemTime(START);
-        const counters = simulatedCounters({ readsAreCheap, latency: cycle(delays, 0) });
+        const counters = simulatedCounters({ ...store, latency: cycle(delays, 0) });
         const limiter = limiterOn(counters);
         const ordered = calls.toSorted((a, b) => a.at - b.at);
         const running = ordered.map(async ({ at, checks }): Promise<Decision> => {
@@ -97,7 +99,7 @@ describe.each([false, true])("one node, on a store whose reads are cheap: %s", (
     await fc.assert(
       fc.asyncProperty(batches, async (calls) => {
         vi.setSystemTime(START);
-        const limiter = limiterOn(simulatedCounters({ readsAreCheap, latency: () => 0 }));
+        const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
         const used = new Map<string, number>();
         for (const entries of calls) {
           const decision = await limiter.check(
@@ -111,11 +113,80 @@ describe.each([false, true])("one node, on a store whose reads are cheap: %s", (
     );
   });
 
+  const step = fc.record({
+    wait: fc.constantFrom(0, 0, 0, 1, 150, 400, 1_100, 2_300),
+    sweeps: fc.boolean(),
+    key: fc.constantFrom("a", "b"),
+    limit: fc.constantFrom(3, 25, 60, 400, 400),
+    cost: fc.constantFrom(0, 1, 1, 1, 2, 30),
+  });
+
+  test("[ratelimit §3] over many windows each call passes and has left what the formula says, whatever is held between", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
+        vi.setSystemTime(START);
+        const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
+        const counts = new Map<string, number>();
+        for (const { wait, sweeps, key, limit, cost } of steps) {
+          await vi.advanceTimersByTimeAsync(wait);
+          if (sweeps) await limiter.sweep();
+          const now = Date.now();
+          const seq = Math.floor(now / SECOND);
+          const count = (window: number): number => counts.get(`${key} ${window}`) ?? 0;
+          const used = count(seq) + Math.trunc((count(seq - 1) * (SECOND - (now % SECOND))) / SECOND);
+          const passed = used + cost <= limit;
+          if (passed) counts.set(`${key} ${seq}`, count(seq) + cost);
+          const decision = await limiter.check([{ key, limit, duration: SECOND, cost }], now);
+          expect(decision).toMatchObject({ passed, results: [{ passed, remaining: passed ? Math.max(0, limit - used - cost) : 0 }] });
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("[design §4] what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
+    vi.setSystemTime(START);
+    let fate: Fate = "works";
+    const counters = simulatedCounters({ ...store, latency: () => 0, fate: () => fate });
+    const losingRolls: CountersRepository = {
+      ...counters,
+      roll: async (...args) => {
+        fate = "answer lost";
+        return counters.roll(...args).finally(() => {
+          fate = "works";
+        });
+      },
+    };
+    const check = async (limiter: Limiter) => {
+      const decision = limiter.check([{ key: "a", limit: 1_000, duration: SECOND, cost: 1 }], Date.now());
+      await vi.advanceTimersByTimeAsync(1);
+      return decision;
+    };
+    const limiter = limiterOn(losingRolls);
+    let passed = 0;
+    for (let i = 0; i < 122; i++) if ((await check(limiter)).passed) passed++;
+    expect(passed).toBe(122);
+    await vi.advanceTimersByTimeAsync(SECOND - (Date.now() % SECOND));
+    await check(limiter);
+    await check(limiter);
+    expect(counters.peek("a")?.previous).toBeGreaterThanOrEqual(122);
+  });
+
+  test("[ratelimit §3] after a denial at the beginning of a window the next call is judged without what was held in the last one", async () => {
+    vi.setSystemTime(START);
+    const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
+    for (let i = 0; i < 90; i++) await limiter.check([{ key: "a", limit: 400, duration: SECOND, cost: 1 }], Date.now());
+    vi.setSystemTime(START + SECOND);
+    const [denied, passing] = [311, 310].map((cost) => limiter.check([{ key: "a", limit: 400, duration: SECOND, cost }], Date.now()));
+    expect(await denied).toMatchObject({ passed: false });
+    expect(await passing).toMatchObject({ passed: true, results: [{ remaining: 0 }] });
+  });
+
   test("[ratelimit §7] calls in parallel that ask a counter several times pass exactly as one after the other, and none waits for itself", async () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.array(fc.nat({ max: 30 }), { minLength: 1 }), latencies, async (calls, times, delays) => {
         vi.setSystemTime(START);
-        const limiter = limiterOn(simulatedCounters({ readsAreCheap, latency: cycle(delays, 0) }));
+        const limiter = limiterOn(simulatedCounters({ ...store, latency: cycle(delays, 0) }));
         // Peeks are judged at any moment of their call, and so not in the order of arrival.
         const spending = calls.map((entries) => entries.filter(({ cost }) => cost > 0)).filter(({ length }) => length > 0);
         const ordered = spending.map((entries, i) => ({ entries, at: times[i % times.length] ?? 0 })).sort((a, b) => a.at - b.at);
@@ -143,7 +214,7 @@ describe.each([false, true])("one node, on a store whose reads are cheap: %s", (
         latencies,
         async (limit, times, delays) => {
           vi.setSystemTime(START);
-          const limiter = limiterOn(simulatedCounters({ readsAreCheap, latency: cycle(delays, 0) }));
+          const limiter = limiterOn(simulatedCounters({ ...store, latency: cycle(delays, 0) }));
           const running = times.map(async (at) => {
             await elapse(at);
             return limiter.check([{ key: "a", limit, duration: MONTH, cost: 1 }], Date.now());
@@ -169,7 +240,6 @@ describe("several nodes", () => {
     alsoNarrow: fc.boolean(),
   });
   const world = fc.record({
-    readsAreCheap: fc.boolean(),
     limit: fc.constantFrom(1, 5, 20, 21, 40, 200),
     calls: fc.array(call, { minLength: 20, maxLength: 250 }),
     delays: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 40 }),
@@ -180,9 +250,9 @@ describe("several nodes", () => {
     }),
   });
 
-  const run = async ({ readsAreCheap, limit, calls, delays, skews, fates }: typeof world extends fc.Arbitrary<infer W> ? W : never) => {
+  const run = async ({ limit, calls, delays, skews, fates }: typeof world extends fc.Arbitrary<infer W> ? W : never) => {
     vi.setSystemTime(START);
-    const counters = simulatedCounters({ readsAreCheap, latency: cycle(delays, 0), fate: cycle(fates, "works") });
+    const counters = simulatedCounters({ latency: cycle(delays, 0), fate: cycle(fates, "works") });
     const nodes = skews.map((skew) => limiterOn(counters, { now: () => Date.now() + skew, monotonic: () => performance.now() }));
     for (const node of nodes) node.start();
     const ahead = Math.max(...skews);

@@ -18,7 +18,8 @@ export interface SimulationOptions {
   /** Lets that many milliseconds pass; by timers unless told. */
   readonly travel?: (milliseconds: number) => Promise<void>;
   /** As on the embedded store; else as on a server. */
-  readonly readsAreCheap?: boolean;
+  /** Unless told, as there were other nodes. */
+  readonly isShared?: boolean;
 }
 
 const byTimer = async (milliseconds: number): Promise<void> => {
@@ -33,7 +34,7 @@ export const simulatedCounters = ({
   latency,
   fate = () => "works",
   travel = byTimer,
-  readsAreCheap = false,
+  isShared = true,
 }: SimulationOptions): SimulatedCounters => {
   const counters = new Map<string, SharedCounter>();
   let operations = 0;
@@ -50,7 +51,7 @@ export const simulatedCounters = ({
   };
 
   return {
-    readsAreCheap,
+    isShared,
     peek: (key) => counters.get(key),
     operations: () => operations,
     read: (key) => operate(() => counters.get(key) ?? null),

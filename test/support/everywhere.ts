@@ -17,6 +17,7 @@ const chosen = (edges: readonly Edge["name"][]): readonly Edge["name"][] => {
 
 /** What tests of one edge and engine work with. `api` and `other` exist while tests run, not while they are defined. */
 export interface Run {
+  readonly engine: Engine["name"];
   readonly edge: Edge["name"];
   readonly api: Api;
   /** A second node on the same store, started when it is first asked for. */
@@ -46,7 +47,7 @@ const started = (api: Api | undefined): Api => {
   return api;
 };
 
-const createRun = (edge: Edge["name"], nodes: Nodes, startSecond: () => Promise<Api>): Run => {
+const createRun = (engine: Engine["name"], edge: Edge["name"], nodes: Nodes, startSecond: () => Promise<Api>): Run => {
   let counter = 0;
   const unique: Run["unique"] = (stem) => `${stem}-${edge}-${++counter}`;
   const call: Run["call"] = (procedure, body, rootKey, node = started(nodes.first)) => {
@@ -57,6 +58,7 @@ const createRun = (edge: Edge["name"], nodes: Nodes, startSecond: () => Promise<
   const data: Run["data"] = async (...args) => dataOf(await call(...args));
   const createApi: Run["createApi"] = async () => (await data("apis.createApi", { name: unique("api") })).apiId as string;
   return {
+    engine,
     edge,
     get api() {
       return started(nodes.first);
@@ -99,7 +101,7 @@ const onEngine = (engine: Engine, edges: readonly Edge["name"][], define: (run: 
     if (!startSecond) throw new Error("the service runs only while tests do");
     return startSecond();
   };
-  for (const edge of edges) describe(`over ${edge}`, () => define(createRun(edge, nodes, second)));
+  for (const edge of edges) describe(`over ${edge}`, () => define(createRun(engine.name, edge, nodes, second)));
 };
 
 /** Defines a suite on every engine and over every edge, or those given: one service for each engine and file. */

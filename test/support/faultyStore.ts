@@ -1,3 +1,4 @@
+import { aroundCounters } from "../../src/storage/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import type { Store } from "../../src/storage/store.ts";
 
@@ -25,6 +26,16 @@ export const faultyStore = (store: Store): FaultyStore => {
 
   return {
     ...store,
+    ...(store.counters && {
+      counters: aroundCounters(
+        store.counters,
+        (kind, _name, operation) => disturbed(operation, kind === "read"),
+        () => {
+          calls++;
+          if (mode === "fails") throw new StoreUnavailableError("the store was told to fail", { outcomeUnknown: true });
+        },
+      ),
+    }),
     collection: (name) => {
       const inner = store.collection(name);
       return {

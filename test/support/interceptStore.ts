@@ -1,3 +1,4 @@
+import { aroundCounters } from "../../src/storage/counters.ts";
 import type { CollectionName } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
 
@@ -10,6 +11,9 @@ export type Intercept = <T>(
 /** The same store, with a test in between. */
 export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   ...store,
+  ...(store.counters && {
+    counters: aroundCounters(store.counters, (_kind, name, operation) => intercept(operation, { collection: "counters", name })),
+  }),
   collection: (collection) => {
     const inner = store.collection(collection);
     const around = <T>(name: string, operation: () => Promise<T>): Promise<T> => intercept(operation, { collection, name });

@@ -8,7 +8,6 @@ import { meterStore } from "../../src/telemetry/meterStore.ts";
 /** A store of which only `ping` and `findOne` answer, each as `behave` says. */
 const scripted = (behave: () => Promise<void>): Store => ({
   engine: "embedded",
-  readsAreCheap: true,
   collection: <N extends CollectionName>() =>
     ({
       findOne: async () => {

@@ -3,16 +3,14 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Fields } from "../applyUpdate.ts";
 import type { BulkOperation, Collection, Filter, Identified, Update, UpdateOptions } from "../collection.ts";
 import type { CollectionName } from "../documents.ts";
-import { StoreUnavailableError } from "../errors.ts";
 import { columnValues } from "./columns.ts";
 import { textDecoder, toText } from "./documentText.ts";
 import { filterToSql, type Sort } from "./filterToSql.ts";
 import type { WriteOperation } from "./messages.ts";
 import { createSlicedFind, type Read } from "./slicedFind.ts";
-import { isUnavailability } from "./sqliteErrors.ts";
 import type { WriteQueue } from "./writeQueue.ts";
 
-/** Runs one query and returns the texts of what it found. */
+/** Runs one query and returns the texts of what it found. Throws `StoreUnavailableError` when the file cannot be read. */
 export type ReadTexts = (sql: string, parameters: readonly SQLInputValue[]) => readonly string[];
 
 /** So that a large one shares the writer with others. */
@@ -32,11 +30,7 @@ export const embeddedCollection = <D extends Identified>(
     signal?.throwIfAborted();
     const where = filterToSql(collection, filter, sort, limit);
     const offset = skip === undefined ? "" : ` OFFSET ${skip}`;
-    try {
-      return readTexts(`SELECT ${column} AS doc FROM "${collection}"${where.text}${offset}`, where.parameters);
-    } catch (error) {
-      throw isUnavailability(error) ? new StoreUnavailableError("the embedded store cannot be read", { cause: error }) : error;
-    }
+    return readTexts(`SELECT ${column} AS doc FROM "${collection}"${where.text}${offset}`, where.parameters);
   };
 
   const find = createSlicedFind(clock, read);

@@ -78,6 +78,20 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
     return { ...nothing, deleted: Number(changes) };
   };
 
+  const put = ({ collection, documents }: Of<"put">): WriteResult => {
+    const columns = columnsOf(collection);
+    const changes = ["doc", ...columns].map((field) => `"${field}"=excluded."${field}"`).join(", ");
+    const replacement = statement(
+      `INSERT INTO ${target(collection)} VALUES (?, ?${", ?".repeat(columns.length)}) ON CONFLICT (id) DO UPDATE SET ${changes}`,
+    );
+    const removal = statement(`DELETE FROM "${collection}" WHERE id=?`);
+    for (const [id, text] of documents) {
+      if (text === null) removal.run(id);
+      else replacement.run(id, text, ...columnValues(collection, JSON.parse(text) as Fields));
+    }
+    return nothing;
+  };
+
   const bulk = (operations: readonly WriteOperation[]): WriteResult => {
     for (const operation of operations) {
       const result = execute(operation);
@@ -95,6 +109,8 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
         return update(operation);
       case "delete":
         return remove(operation);
+      case "put":
+        return put(operation);
       case "bulk":
         return bulk(operation.operations);
       case "define":

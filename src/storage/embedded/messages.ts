@@ -2,7 +2,7 @@ import type { Fields } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
 import type { ColumnValue } from "./columns.ts";
 
-/** What the main thread asks of the writer. Each touches one document at a time, all or nothing. */
+/** What the main thread asks of the writer. Each touches one document at a time, all or nothing; `put`, `bulk`: one after the other. */
 export type WriteOperation =
   | {
       readonly kind: "insert";
@@ -20,6 +20,12 @@ export type WriteOperation =
       readonly returns?: "before" | "after";
     }
   | { readonly kind: "delete"; readonly collection: CollectionName; readonly filter: Fields; readonly limit: number }
+  /** Makes documents what these texts say, whatever they are now; null removes one. */
+  | {
+      readonly kind: "put";
+      readonly collection: CollectionName;
+      readonly documents: readonly (readonly [id: string, text: string | null])[];
+    }
   /** In order; the first that fails ends it, and those before it stay. */
   | { readonly kind: "bulk"; readonly operations: readonly WriteOperation[] }
   /** Creates what is missing of these collections. */

@@ -8,10 +8,12 @@ import { StoreUnavailableError } from "../errors.ts";
 import type { StoreLog } from "../log.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
 import type { Store } from "../store.ts";
-import { expiryField } from "./documentText.ts";
+import { expiryField, textDecoder } from "./documentText.ts";
 import { embeddedCollection, type ReadTexts } from "./embeddedCollection.ts";
+import { createJournaledCounters } from "./journaledCounters.ts";
 import { collectionNames } from "./schema.ts";
 import { takeServerLock } from "./serverLock.ts";
+import { isUnavailability } from "./sqliteErrors.ts";
 import { statementCache } from "./statements.ts";
 import { createWriteQueue } from "./writeQueue.ts";
 
@@ -29,6 +31,8 @@ export interface EmbeddedStoreOptions {
 /** A server's writers are short; a tool may have to wait for a server under load. Milliseconds. */
 const patience = { server: 2000, tool: 5000 } as const;
 
+const decodeCounter = textDecoder<Documents["counters"]>("counters");
+
 /** `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
 const createPrivately = (file: string): void => {
   try {
@@ -39,8 +43,8 @@ const createPrivately = (file: string): void => {
 };
 
 /**
- * The store in one SQLite file. Nothing is opened before `prepare`, which rejects when another server uses the
- * directory and with `SchemaTooNewError`. What was acknowledged survives the end of the process and of the machine.
+ * The store in a SQLite file, with the counters of rate limits in a journal beside it. Nothing is opened before
+ * `prepare`, which rejects when another server uses the directory and with `SchemaTooNewError`. What was acknowledged survives the end of the process and of the machine.
  */
 export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval = 30_000 }: EmbeddedStoreOptions): Store => {
   const file = join(directory, "latchkey.sqlite");
@@ -52,12 +56,28 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
 
   const readTexts: ReadTexts = (sql, parameters) => {
     if (statement === undefined) throw new StoreUnavailableError("the embedded store is not open");
-    return statement(sql)
-      .all(...parameters)
-      .map(({ doc }) => doc as string);
+    try {
+      return statement(sql)
+        .all(...parameters)
+        .map(({ doc }) => doc as string);
+    } catch (error) {
+      throw isUnavailability(error) ? new StoreUnavailableError("the embedded store cannot be read", { cause: error }) : error;
+    }
   };
 
   const collection = <N extends CollectionName>(name: N) => embeddedCollection<Documents[N]>(name, clock, readTexts, queue);
+
+  const counters = createJournaledCounters({
+    directory,
+    clock,
+    find: (key) => {
+      const [text] = readTexts("SELECT doc FROM counters WHERE id=?", [key]);
+      return text === undefined ? undefined : decodeCounter(text);
+    },
+    tableIsEmpty: () => readTexts("SELECT id AS doc FROM counters LIMIT 1", []).length === 0,
+    write: queue.write,
+    log,
+  });
 
   const openReader = (): void => {
     reader ??= new DatabaseSync(file, { readOnly: true, timeout: 1000 });
@@ -75,8 +95,8 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
 
   return {
     engine: "embedded",
-    readsAreCheap: true,
     collection,
+    ...(mode === "server" && { counters }),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -91,6 +111,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       await claimSchemaVersion(collection("system"), signal);
       await queue.write({ kind: "define", collections: collectionNames }, signal);
       if (mode === "server") {
+        await counters.recover();
         sweeping ??= setInterval(() => {
           sweep().catch((error: unknown) => log?.warn({ err: error }, "expired documents could not be removed"));
         }, sweepInterval).unref();
@@ -99,9 +120,11 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     ping: async (signal) => {
       readTexts("SELECT 1 AS doc", []);
       await queue.write({ kind: "touch" }, signal);
+      if (mode === "server") await counters.ping();
     },
     close: async () => {
       clearInterval(sweeping);
+      await counters.close();
       // The writer must be the last to close: then SQLite folds the log into the file and removes it.
       statement = undefined;
       reader?.close();

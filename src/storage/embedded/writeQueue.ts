@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
 import type { StoreLog } from "../log.ts";
 import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
+import { whenGathered } from "./whenGathered.ts";
 
 /** Bounds how long a transaction runs, and how much memory its message takes. */
 const BATCH = 1000;
@@ -46,7 +47,8 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog): Writ
     const members = running ?? [];
     running = undefined;
     members.forEach(conclude);
-    pump();
+    if (waiting.length > 0) schedule();
+    else pump();
   };
 
   const start = (): Worker => {
@@ -82,6 +84,17 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog): Writ
     }
   };
 
+  const schedule = (): void => {
+    scheduled = true;
+    whenGathered(
+      () => waiting.length,
+      () => {
+        scheduled = false;
+        pump();
+      },
+    );
+  };
+
   const pump = (): void => {
     if (running !== undefined) return;
     const members: Waiting[] = [];
@@ -104,12 +117,7 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog): Writ
       new Promise((resolve, reject) => {
         if (closed) return reject(new StoreUnavailableError("the embedded store is closed"));
         waiting.push({ operation, signal, resolve, reject });
-        if (scheduled || running !== undefined) return;
-        scheduled = true;
-        setImmediate(() => {
-          scheduled = false;
-          pump();
-        });
+        if (!scheduled && running === undefined) schedule();
       }),
     close: async () => {
       closed = true;

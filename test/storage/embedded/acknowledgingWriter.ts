@@ -1,6 +1,7 @@
 /** A process that writes to the embedded store in the directory of its argument, without end, and prints what was acknowledged. */
 import { writeSync } from "node:fs";
 import { systemClock } from "../../../src/domain/clock.ts";
+import { createCountersRepository } from "../../../src/storage/counters.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { sampleKey } from "../contract/samples.ts";
 
@@ -11,12 +12,18 @@ const keys = store.collection("keys");
 const total = `${prefix}_total`;
 await keys.insertOne(sampleKey({ _id: total, hash: total, remaining: 0, revision: 0 }));
 
+const counters = createCountersRepository(store);
+const expireAt = new Date(8_000_000_000_000);
+await counters.open(total, 1, Number.MAX_SAFE_INTEGER, 0, expireAt);
+
 /** Both numbers move together, so a document in which they differ was written by half. */
 const writeOne = async (id: string): Promise<void> => {
   await keys.insertOne(sampleKey({ _id: id, hash: id, meta: "x".repeat(2000) }));
   writeSync(1, `inserted ${id}\n`);
   const after = await keys.findOneAndUpdate({ _id: total }, { $inc: { remaining: 1, revision: 1 } }, { returnDocument: "after" });
   writeSync(1, `counted ${after?.revision}\n`);
+  const charged = await counters.charge(total, 1, Number.MAX_SAFE_INTEGER, 1);
+  writeSync(1, `charged ${charged?.current}\n`);
 };
 
 await Promise.all(

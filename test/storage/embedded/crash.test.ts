@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
+import { createCountersRepository } from "../../../src/storage/counters.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/store.ts";
 
@@ -52,7 +53,11 @@ describe("the embedded store after kill -9", () => {
         for (const id of inserted.slice(0, 50))
           expect(await keys.findOne({ workspaceId: "ws_default", hash: id })).toMatchObject({ _id: id });
 
-        const counted = lines.flatMap((line) => (line.startsWith("counted ") ? [Number(line.slice("counted ".length))] : []));
+        const numbers = (word: string): number[] =>
+          lines.flatMap((line) => (line.startsWith(`${word} `) ? [Number(line.slice(word.length + 1))] : []));
+        const counted = numbers("counted");
+        const counter = await createCountersRepository(store).read(`${prefix}_total`);
+        expect(counter?.current ?? 0).toBeGreaterThanOrEqual(Math.max(0, ...numbers("charged")));
         const total = await keys.findOne({ _id: `${prefix}_total` });
         expect(total?.revision).toBeGreaterThanOrEqual(Math.max(0, ...counted));
         expect(total?.remaining).toBe(total?.revision);

@@ -37,13 +37,13 @@ describe("the embedded store's file", () => {
     for (const file of await readdir(directory)) expect((await stat(join(directory, file))).mode & 0o777).toBe(0o600);
   });
 
-  test("is one file once the store is closed, and opens again with all documents", async () => {
+  test("is one file, and the journal of counters, once the store is closed, and opens again with all documents", async () => {
     const first = open();
     await first.prepare();
     const key = sampleKey();
     await first.collection("keys").insertOne(key);
     await first.close();
-    expect((await readdir(directory)).sort()).toEqual(["latchkey.lock", "latchkey.sqlite"]);
+    expect((await readdir(directory)).sort()).toEqual(["counters-a.log", "counters-b.log", "latchkey.lock", "latchkey.sqlite"]);
     const second = open();
     await second.prepare();
     expect(await second.collection("keys").findOne({ _id: key._id })).toEqual(key);
@@ -162,7 +162,8 @@ describe("the embedded store's file", () => {
       await queue.write({ kind: "define", collections: ["keys"] });
       const ids = Array.from({ length: 5000 }, () => unique("key"));
       const writes = Promise.allSettled(ids.map((id) => queue.write(insert(id))));
-      await new Promise(setImmediate);
+      // Until the first of them are on their way.
+      for (let turns = 0; turns < 4; turns++) await new Promise(setImmediate);
       await (await created).terminate();
       const outcomes = await writes;
       expect(outcomes.some(({ status }) => status === "rejected")).toBe(true);

@@ -1,0 +1,300 @@
+import { join } from "node:path";
+import type { Clock } from "../../domain/clock.ts";
+import type { CountersRepository, SharedCounter } from "../counters.ts";
+import { type CounterDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../documents.ts";
+import { StoreUnavailableError } from "../errors.ts";
+import type { StoreLog } from "../log.ts";
+import { type AppendLog, openAppendLog } from "./appendLog.ts";
+import { type CounterState, entryOf, replayEntries } from "./counterEntries.ts";
+import { toText } from "./documentText.ts";
+import { createJournal, type Journal } from "./journal.ts";
+import type { WriteQueue } from "./writeQueue.ts";
+
+/** Where the disk cannot keep up, changes wait when there are so many times as many as are kept. */
+const FULL = 2;
+/** The journal is begun anew when it is so many times as long as what it has to tell. */
+const JOURNAL_GROWTH = 4;
+const LONGEST_JOURNAL = 64 * 1024 ** 2;
+/** Counters that are dealt with at once: whoever changes one waits behind them. */
+const CHUNK = 250;
+/** After what could not be moved, until it is tried again. */
+const RETRY_AFTER_MS = 5_000;
+
+/** The counters of rate limits on the embedded store. */
+export interface JournaledCounters extends CountersRepository {
+  /** Opens the journal and moves what an earlier process left in it into the table. Before everything else. */
+  readonly recover: () => Promise<void>;
+  /** Rejects unless the journal can be written to. */
+  readonly ping: () => Promise<void>;
+  /** Resolves when nothing is on its way to the disk, and forgets what is in memory. */
+  readonly close: () => Promise<void>;
+}
+
+export interface JournaledCountersOptions {
+  readonly directory: string;
+  readonly clock: Clock;
+  /** The counter in the table. */
+  readonly find: (key: string) => Pick<CounterDocument, "seq" | "current" | "previous" | "expireAt"> | undefined;
+  readonly tableIsEmpty: () => boolean;
+  readonly write: WriteQueue["write"];
+  readonly log?: StoreLog | undefined;
+  /**
+   * Counters that are kept in memory, some 250 bytes each, those with a long key counted several times; when there are
+   * more, they go into the table. 131,072 unless told.
+   */
+  readonly mostCounters?: number;
+  /** Characters of the journal before it is begun anew; 16 Mi unless told. */
+  readonly leastJournal?: number;
+  readonly openLog?: (file: string) => AppendLog;
+}
+
+interface Counter extends CounterState {
+  /** An older state of it may be in the table. */
+  inTable: boolean;
+  /** The last record of the journal that is about it. */
+  record: number;
+}
+
+const textOf = (key: string, { seq, current, previous, expireAt }: CounterState): string =>
+  toText({ _id: key, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, seq, current, previous, expireAt });
+
+/** How many counters one counts for by the length of its key. */
+const weightOf = (key: string): number => 1 + (key.length >>> 7);
+
+const shown = ({ seq, current, previous }: CounterState): SharedCounter => ({ seq, current, previous });
+
+/**
+ * Counters change with almost every check of an identifier that is seen rarely, so they are spared the pages and
+ * indexes of a table: those that were changed lately are in memory, and each change is appended to a journal, one record
+ * for all changes that wait. A change resolves when it is on disk, and with it all that it was made of.
+ *
+ * When the journal has become long it is begun anew with what is in memory and has not expired. When that is too much,
+ * it goes into the table, where a counter is looked up that is not in memory.
+ */
+export const createJournaledCounters = ({
+  directory,
+  clock,
+  find,
+  tableIsEmpty,
+  write,
+  log,
+  mostCounters = 131_072,
+  leastJournal = 16 * 1024 ** 2,
+  openLog = openAppendLog,
+}: JournaledCountersOptions): JournaledCounters => {
+  const counters = new Map<string, Counter>();
+  let weight = 0;
+  let logs: readonly [AppendLog, AppendLog] | undefined;
+  let journal: Journal | undefined;
+  let isClosing = false;
+  /** Clears the journal before this one, once everything in memory is in this one or in the table. */
+  let clearPrevious: (() => Promise<void>) | undefined;
+  let longest = leastJournal;
+  let nothingInTable = false;
+  let tidying: Promise<void> | undefined;
+  /** Settles with every step of it. */
+  let moved = Promise.withResolvers<void>();
+  /** When what could not be moved may be tried again, monotonic ms; undefined when the last attempt succeeded. */
+  let retryAt: number | undefined;
+
+  const opened = (): Journal => {
+    if (journal === undefined || isClosing) throw new StoreUnavailableError("the embedded store is not open");
+    return journal;
+  };
+
+  const put = (key: string, counter: Counter): void => {
+    if (!counters.has(key)) weight += weightOf(key);
+    counters.set(key, counter);
+  };
+  const drop = (key: string): void => {
+    if (counters.delete(key)) weight -= weightOf(key);
+  };
+
+  const lookUp = (key: string): Counter | undefined => {
+    opened();
+    const known = counters.get(key);
+    if (known !== undefined || nothingInTable) return known;
+    const found = find(key);
+    return found && { ...found, expireAt: found.expireAt.getTime(), inTable: true, record: 0 };
+  };
+
+  const append = (to: Journal, key: string, counter: Counter, undo: () => void): Promise<void> => {
+    const appended = to.append(entryOf(key, counter), undo);
+    counter.record = to.lastRecord();
+    return appended;
+  };
+
+  const create = (key: string, state: CounterState): Promise<void> => {
+    const counter: Counter = { ...state, inTable: false, record: 0 };
+    put(key, counter);
+    const created = append(opened(), key, counter, () => drop(key));
+    keepWithinBounds();
+    return created;
+  };
+
+  /** Makes the counter what the state says; undone when that cannot be written. */
+  const change = (key: string, counter: Counter, { seq, current, previous, expireAt }: CounterState): Promise<void> => {
+    const before: CounterState = { seq: counter.seq, current: counter.current, previous: counter.previous, expireAt: counter.expireAt };
+    put(key, counter);
+    counter.seq = seq;
+    counter.current = current;
+    counter.previous = previous;
+    counter.expireAt = expireAt;
+    const changed = append(opened(), key, counter, () => Object.assign(counter, before));
+    keepWithinBounds();
+    return changed;
+  };
+
+  /**
+   * Everything that is in memory now into the journal or, if so asked and no change of it is on its way to the disk, into
+   * the table and out of memory. Without a journal there is no such change.
+   */
+  const moveOn = async (to: Journal | undefined, intoTable: boolean): Promise<void> => {
+    const now = clock.now();
+    let leaving: { readonly key: string; readonly counter: Counter; readonly record: number; readonly text: string | null }[] = [];
+    let staying: Promise<void>[] = [];
+    const leave = (key: string, counter: Counter, text: string | null): void => {
+      counter.inTable = true;
+      leaving.push({ key, counter, record: counter.record, text });
+    };
+    const settle = async (): Promise<void> => {
+      const documents = leaving.map(({ key, text }) => [key, text] as const);
+      if (documents.length > 0) nothingInTable = false;
+      await Promise.all([...staying, ...(documents.length > 0 ? [write({ kind: "put", collection: "counters", documents })] : [])]);
+      for (const { key, counter, record, text } of leaving) {
+        if (text === null) counter.inTable = false;
+        // One that has changed meanwhile is in the journal that is written now.
+        if (counter.record === record) drop(key);
+      }
+      leaving = [];
+      staying = [];
+      moved.resolve();
+      moved = Promise.withResolvers();
+    };
+    // Those that come meanwhile are in the journal that is written now.
+    let rest = counters.size;
+    for (const [key, counter] of counters) {
+      if (rest-- === 0) break;
+      const mayLeave = to?.isSettled(counter.record) ?? true;
+      if (mayLeave && counter.expireAt <= now) {
+        if (counter.inTable) leave(key, counter, null);
+        else drop(key);
+      } else if (mayLeave && intoTable) leave(key, counter, textOf(key, counter));
+      else if (to !== undefined) staying.push(append(to, key, counter, () => undefined));
+      if (leaving.length + staying.length >= CHUNK) await settle();
+    }
+    await settle();
+  };
+
+  const tidy = async (): Promise<void> => {
+    const to = opened();
+    const intoTable = weight >= mostCounters;
+    clearPrevious ??= await to.turn();
+    await moveOn(to, intoTable);
+    await clearPrevious();
+    clearPrevious = undefined;
+    longest = Math.max(leastJournal, Math.min(LONGEST_JOURNAL, JOURNAL_GROWTH * to.size()));
+    nothingInTable = tableIsEmpty();
+  };
+
+  const keepWithinBounds = (): void => {
+    if (tidying !== undefined || isClosing || (weight < mostCounters && opened().size() < longest)) return;
+    if (retryAt !== undefined && clock.monotonic() < retryAt) return;
+    tidying = tidy()
+      .then(
+        () => {
+          retryAt = undefined;
+        },
+        (error: unknown) => {
+          if (retryAt === undefined) log?.warn({ err: error }, "rate limit counters could not be moved out of the journal");
+          retryAt = clock.monotonic() + RETRY_AFTER_MS;
+        },
+      )
+      .finally(() => {
+        tidying = undefined;
+        moved.resolve();
+        moved = Promise.withResolvers();
+      });
+  };
+
+  const isFull = (): boolean => weight >= FULL * mostCounters;
+
+  /** Where so many wait to be moved that memory would run out, changes wait, too. */
+  const room = async (): Promise<void> => {
+    while (isFull()) {
+      keepWithinBounds();
+      if (tidying === undefined) throw new StoreUnavailableError("the embedded store cannot write down more rate limit counters");
+      await moved.promise;
+    }
+  };
+
+  const add = async (key: string, counter: Counter, amount: number): Promise<SharedCounter> => {
+    const { seq, previous, expireAt } = counter;
+    const current = counter.current + amount;
+    await change(key, counter, { seq, current, previous, expireAt });
+    return { seq, current, previous };
+  };
+
+  return {
+    isShared: false,
+    read: (key) => {
+      const counter = lookUp(key.toWellFormed());
+      return counter === undefined ? null : shown(counter);
+    },
+    charge: async (key, seq, atMost, amount) => {
+      if (isFull()) await room();
+      const id = key.toWellFormed();
+      const counter = lookUp(id);
+      if (counter === undefined || counter.seq !== seq || counter.current > atMost) return null;
+      return add(id, counter, amount);
+    },
+    open: async (key, seq, atMost, amount, expireAt) => {
+      if (isFull()) await room();
+      const id = key.toWellFormed();
+      const counter = lookUp(id);
+      if (counter === undefined) {
+        await create(id, { seq, current: amount, previous: 0, expireAt: expireAt.getTime() });
+        return { seq, current: amount, previous: 0 };
+      }
+      if (counter.seq !== seq || counter.previous !== 0 || counter.current > atMost) return null;
+      return add(id, counter, amount);
+    },
+    roll: async (key, from, { seq, current, previous }, expireAt) => {
+      if (isFull()) await room();
+      const id = key.toWellFormed();
+      const counter = lookUp(id);
+      if (counter === undefined || counter.seq !== from.seq || counter.current !== from.current) return false;
+      await change(id, counter, { seq, current, previous, expireAt: expireAt.getTime() });
+      return true;
+    },
+    refund: async (key, seq, amount) => {
+      const id = key.toWellFormed();
+      const counter = lookUp(id);
+      if (counter === undefined) return;
+      const { current, previous, expireAt } = counter;
+      if (counter.seq === seq) await change(id, counter, { seq, current: current - amount, previous, expireAt });
+      else if (counter.seq === seq + 1) await change(id, counter, { seq: counter.seq, current, previous: previous - amount, expireAt });
+    },
+    recover: async () => {
+      if (journal !== undefined) return;
+      logs ??= [openLog(join(directory, "counters-a.log")), openLog(join(directory, "counters-b.log"))];
+      const { inOrder, lastNumber } = replayEntries(logs, (key, state) => put(key, { ...state, inTable: true, record: 0 }), log);
+      await moveOn(undefined, true);
+      // The older one first: by itself it would be taken for newer than the table.
+      for (const each of inOrder) await each.clear();
+      nothingInTable = tableIsEmpty();
+      journal = createJournal(logs, Math.max(lastNumber, clock.now()));
+    },
+    ping: async () => opened().append("null", () => undefined),
+    close: async () => {
+      isClosing = true;
+      while (tidying !== undefined) await tidying;
+      await journal?.settled();
+      journal = undefined;
+      counters.clear();
+      weight = 0;
+      await Promise.all(logs?.map((opened) => opened.close()) ?? []);
+      logs = undefined;
+    },
+  };
+};

@@ -2,6 +2,7 @@ import { type Db, type IndexDescription, MongoClient, type MongoClientOptions } 
 import type { CollectionName, Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { type IndexDeclaration, indexes } from "./indexes.ts";
+import { createKeyedMutex } from "./keyedMutex.ts";
 import type { StoreLog } from "./log.ts";
 import { mongoCollection } from "./mongo/mongoCollection.ts";
 import { toStoreError } from "./mongo/mongoErrors.ts";
@@ -82,7 +83,9 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
     });
 
   const traits = { sortsInMemory: false };
-  const collection = <N extends CollectionName>(name: N) => mongoCollection<Documents[N]>(name, database.collection(name), run, traits);
+  const turns = createKeyedMutex();
+  const collection = <N extends CollectionName>(name: N) =>
+    mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits);
 
   const prepareIndexes = async (): Promise<void> => {
     const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });

@@ -5,7 +5,7 @@ import type { Collection, Filter, FindOptions, Identified, OperationOptions, Upd
 import type { CollectionName } from "../documents.ts";
 import { DuplicateKeyError } from "../errors.ts";
 import { indexes } from "../indexes.ts";
-import { createKeyedMutex } from "../keyedMutex.ts";
+import type { KeyedMutex } from "../keyedMutex.ts";
 import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
 
 /** What the server gives one operation, in milliseconds. */
@@ -63,18 +63,19 @@ const repeated = async <T>(again: (error: unknown) => boolean, operation: () => 
  * The driver's collection, with every operation bounded in time and its errors mapped. The signal only keeps an
  * operation from starting: the driver would close the connection of one that runs.
  * @param run surrounds every operation.
+ * @param turns in which this node's writes of one unique value wait for each other; one for the whole store, which may be asked for a collection many times.
  * @param traits known once the store is prepared.
  */
 export const mongoCollection = <D extends Identified>(
   name: CollectionName,
   driver: DriverCollection,
   run: <T>(operation: () => Promise<T>) => Promise<T>,
+  turns: KeyedMutex,
   traits: ServerTraits,
 ): Collection<D> => {
   const native = driver as unknown as Collection<D>;
   const unique = indexes.find((index) => index.collection === name && index.unique);
   const uniqueFields = unique?.fields.filter((field) => field !== "workspaceId") ?? [];
-  const mutex = createKeyedMutex();
 
   const attempt = <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> =>
     run(async () => {
@@ -96,11 +97,14 @@ export const mongoCollection = <D extends Identified>(
    */
   const oneByOne = <T>(fields: Fields, operation: () => Promise<T>): Promise<T> => {
     const values = uniqueFields.map((field) => fields[field]);
-    return values.length === 0 || values.includes(undefined) ? operation() : mutex.run(JSON.stringify(values), operation);
+    return values.length === 0 || values.includes(undefined) ? operation() : turns.run(JSON.stringify([name, ...values]), operation);
   };
 
   const insertOne = (document: D, signal: AbortSignal | undefined) =>
     oneByOne(document as Fields, () => attemptOne(signal, () => native.insertOne(document, bounded)));
+
+  const modified = <T>(update: Update<D>, signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> =>
+    oneByOne(update.$set ?? {}, () => attemptOne(signal, operation));
 
   /**
    * Updates, else inserts, until one of them succeeds: of concurrent upserts with one filter one inserts, and the
@@ -115,8 +119,8 @@ export const mongoCollection = <D extends Identified>(
     repeated(
       (error) => error instanceof DuplicateKeyError,
       async () => {
-        const modified = await modify();
-        if (modified !== undefined) return modified;
+        const found = await modify();
+        if (found !== undefined) return found;
         const document = applyUpdate(fieldsOfFilter(filter), update as Fields, true) as unknown as D;
         if (typeof document._id !== "string") throw new TypeError("an upsert needs an _id");
         await insertOne(document, undefined);
@@ -150,7 +154,7 @@ export const mongoCollection = <D extends Identified>(
       return attempt("write", signal, async () => documents.length > 0 && native.insertMany(documents, bounded));
     },
     updateOne: (filter, update, { upsert, signal } = {}) => {
-      const modify = () => oneByOne(update.$set ?? {}, () => attemptOne(signal, () => native.updateOne(checked(filter), update, bounded)));
+      const modify = () => modified(update, signal, () => native.updateOne(checked(filter), update, bounded));
       if (!upsert) return modify();
       return upserted(
         filter,
@@ -163,7 +167,7 @@ export const mongoCollection = <D extends Identified>(
       );
     },
     findOneAndUpdate: (filter, update, { upsert, returnDocument, signal }) => {
-      const modify = () => attemptOne(signal, () => native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded }));
+      const modify = () => modified(update, signal, () => native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded }));
       if (!upsert) return modify();
       return upserted<D | null>(
         filter,

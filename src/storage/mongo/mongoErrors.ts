@@ -79,7 +79,10 @@ const isUnavailability = (error: MongoError): boolean =>
 
 export const isTooSlow = (error: unknown): boolean => error instanceof MongoError && tooSlowCodes.has(error.code);
 
-export const isTransient = (error: unknown): boolean => error instanceof MongoError && transientCodes.has(error.code);
+/** A `findAndModify` of FerretDB tells of a deadlock by its message alone. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof MongoError &&
+  (transientCodes.has(error.code) || (error.code === INTERNAL_ERROR && error.message.includes("deadlock detected")));
 
 /**
  * The name of the index that refused a write, or undefined for any other error. The message may hold stored values,

@@ -4,6 +4,8 @@ import type { Store } from "../../../src/storage/store.ts";
 import { atOnce, sampleCounter, sampleKey, sampleNamespace, unique } from "./samples.ts";
 
 const CALLERS = 24;
+/** How often a race is run that writers lose to each other by chance. */
+const ROUNDS = 5;
 
 /** What holds when many do the same at once, from two processes' stores on one database. */
 export const testRaces = (open: () => readonly [Store, Store]): void => {
@@ -73,20 +75,42 @@ export const testRaces = (open: () => readonly [Store, Store]): void => {
     });
 
     test("concurrent upserts by a unique field make one document, and all get it", async () => {
-      const { _id: _, hash, workspaceId, ...fields } = sampleKey();
-      const outcomes = await atOnce(CALLERS, (caller) =>
-        storeOf(caller)
-          .collection("keys")
-          .findOneAndUpdate(
-            { workspaceId, hash: hash as string },
-            { $setOnInsert: { ...fields, _id: unique("key") } },
-            { upsert: true, returnDocument: "after" },
-          ),
-      );
-      const ids = new Set(succeeded(outcomes).map((document) => document?._id));
-      expect(succeeded(outcomes)).toHaveLength(CALLERS);
-      expect(ids.size).toBe(1);
+      for (let round = 0; round < ROUNDS; round++) {
+        const { _id: _, hash, workspaceId, ...fields } = sampleKey();
+        const outcomes = await atOnce(CALLERS, (caller) =>
+          storeOf(caller)
+            .collection("keys")
+            .findOneAndUpdate(
+              { workspaceId, hash: hash as string },
+              { $setOnInsert: { ...fields, _id: unique("key") } },
+              { upsert: true, returnDocument: "after" },
+            ),
+        );
+        const ids = new Set(succeeded(outcomes).map((document) => document?._id));
+        expect(succeeded(outcomes)).toHaveLength(CALLERS);
+        expect(ids.size).toBe(1);
+      }
     });
+
+    test.each(["updateOne", "findOneAndUpdate"] as const)(
+      "of concurrent %s to one unique value exactly one wins, the others are duplicates",
+      async (operation) => {
+        for (let round = 0; round < ROUNDS; round++) {
+          const keys = Array.from({ length: CALLERS }, () => sampleKey());
+          await storeOf(0).collection("keys").insertMany(keys);
+          const hash = unique("hash");
+          const outcomes = await atOnce(CALLERS, (caller): Promise<unknown> => {
+            const collection = storeOf(caller).collection("keys");
+            const [filter, update] = [{ _id: keys[caller]?._id as string }, { $set: { hash } }];
+            return operation === "updateOne"
+              ? collection.updateOne(filter, update)
+              : collection.findOneAndUpdate(filter, update, { returnDocument: "after" });
+          });
+          expect(succeeded(outcomes)).toHaveLength(1);
+          for (const outcome of outcomes) if (outcome.status === "rejected") expect(outcome.reason).toBeInstanceOf(DuplicateKeyError);
+        }
+      },
+    );
 
     test("a read after an acknowledged write sees it, from the other process too", async () => {
       const _id = unique("counter");

@@ -70,6 +70,8 @@ export interface JudgeOptions {
   readonly storeDown: StoreDownPolicy;
   /** The chunk of a counter that is asked rarely, as of now. */
   readonly leastChunk: (counter: Counter) => number;
+  /** How long a chunk should last, in milliseconds: the next one is twice as large after less than `least`, half after more than `most`. */
+  readonly chunkLasts: { readonly least: number; readonly most: number };
   /** Hears of every counter that may hold budget now. */
   readonly onHeld: (counter: Counter) => void;
 }
@@ -79,7 +81,7 @@ export interface JudgeOptions {
  * denied only when no earlier call may still give back what it reserved: those wait for still earlier ones at most, so
  * all of them end, and calls in parallel pass exactly as they would one after the other (verify §11).
  */
-export const createJudge = ({ clock, exchange, storeDown, leastChunk, onHeld }: JudgeOptions): Judge => {
+export const createJudge = ({ clock, exchange, storeDown, leastChunk, chunkLasts, onHeld }: JudgeOptions): Judge => {
   const conclusions = new Map<Counter, PromiseWithResolvers<void>>();
 
   const reservedByOthers = ({ counter, call }: Claim): number => {
@@ -122,11 +124,10 @@ export const createJudge = ({ clock, exchange, storeDown, leastChunk, onHeld }: 
 
   const chunkFor = (counter: Counter, limit: number, need: number): number => {
     if (limit <= UNCHUNKED_LIMIT) return need;
-    // Twice the chunk when it lasted less than 200 ms, half of it when it lasted more than a second.
     const now = clock.monotonic();
     const lasted = now - counter.chargedAt;
     counter.chargedAt = now;
-    const follow = lasted < 200 ? counter.chunk * 2 : lasted > 1_000 ? Math.floor(counter.chunk / 2) : counter.chunk;
+    const follow = lasted < chunkLasts.least ? counter.chunk * 2 : lasted > chunkLasts.most ? Math.floor(counter.chunk / 2) : counter.chunk;
     counter.chunk = Math.max(leastChunk(counter), follow);
     const share = Math.max(1, Math.floor((limit - usedAt(counter, clock.now())) / CHUNK_SHARE));
     counter.chunk = Math.min(counter.chunk, share);

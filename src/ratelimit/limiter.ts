@@ -21,6 +21,8 @@ const REFUNDS_AT_ONCE = 100;
  * has lost all weight; by so many counters, some 350 bytes each, and by no more.
  */
 const CHUNK_ALONE = 8;
+/** A charge costs more than a call; what is charged ahead takes from nobody where there is nobody else. */
+const CHUNK_LASTS = { shared: { least: 200, most: 1_000 }, alone: { least: 2_000, most: 10_000 } } as const;
 const MOST_HOLDERS_ALONE = 131_072;
 const LONGEST_KEY_HELD = 256;
 /** From so many on, those give back that were idle. */
@@ -93,6 +95,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     exchange,
     storeDown,
     leastChunk: ({ key }) => (isShared || holders.size >= MOST_HOLDERS_ALONE || key.length > LONGEST_KEY_HELD ? 1 : CHUNK_ALONE),
+    chunkLasts: isShared ? CHUNK_LASTS.shared : CHUNK_LASTS.alone,
     onHeld: (counter) => holders.add(counter),
   });
   const table = createCounterTable({ isBusy: judge.isBusy, keepsWhatIsKnown: isShared });

@@ -7,6 +7,7 @@ import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
+import { simulatedCounters } from "./simulation.ts";
 
 const D = 10_000;
 
@@ -250,5 +251,40 @@ describe.each(engines)("on $name", (engine) => {
     expect(results.filter((result) => result?.passed).length).toBe(10);
     const denying = node(clock, "deny", away);
     expect(await one(denying, clock, key, 10)).toMatchObject({ passed: false, remaining: 0 });
+  });
+});
+
+describe("[design §4] a counter that is asked ten times a second for a minute", () => {
+  const CALLS = 600;
+  const ask = async (isShared: boolean, limit: number) => {
+    const clock = createTestClock(0);
+    const counters = simulatedCounters({ latency: () => 0, isShared });
+    const limiter = createLimiter({ clock, counters, storeDown: "deny" });
+    let passed = 0;
+    for (let call = 0; call < CALLS; call++) {
+      passed += Number((await limiter.check([{ key: "k", limit, duration: 600_000, cost: 1 }], clock.now())).passed);
+      clock.advance(100);
+    }
+    return { passed, operations: counters.operations(), ahead: (counters.peek("k")?.current ?? 0) - passed };
+  };
+
+  test("is charged some five times a second where nodes share it", async () => {
+    const { passed, operations, ahead } = await ask(true, 1_000_000);
+    expect(passed).toBe(CALLS);
+    expect(operations).toBeGreaterThan(CALLS / 4);
+    expect(ahead).toBeLessThanOrEqual(4);
+  });
+
+  test("is charged every few seconds where there is one node", async () => {
+    const { passed, operations, ahead } = await ask(false, 1_000_000);
+    expect(passed).toBe(CALLS);
+    expect(operations).toBeLessThan(30);
+    expect(ahead).toBeLessThanOrEqual(64);
+  });
+
+  test("is never charged more than a twentieth of what is left ahead, and admits its limit exactly", async () => {
+    const { passed, ahead } = await ask(false, 400);
+    expect(passed).toBe(400);
+    expect(ahead).toBe(0);
   });
 });

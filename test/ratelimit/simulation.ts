@@ -17,7 +17,6 @@ export interface SimulationOptions {
   readonly fate?: () => Fate;
   /** Lets that many milliseconds pass; by timers unless told. */
   readonly travel?: (milliseconds: number) => Promise<void>;
-  /** As on the embedded store; else as on a server. */
   /** Unless told, as there were other nodes. */
   readonly isShared?: boolean;
 }

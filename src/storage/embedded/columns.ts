@@ -6,10 +6,20 @@ import { toStored } from "./documentText.ts";
 /** What stands in a column: null for a field that the document does not have. */
 export type ColumnValue = string | number | null;
 
-/** Searched row by row: in a column the text of the document need not even be read, which may be a megabyte. */
-const searched = { identities: ["search"], permissions: ["search"], roles: ["search"] } as const satisfies Partial<
-  Record<CollectionName, readonly string[]>
->;
+/**
+ * Asked of rows that an index has found, or of row after row: in a column they cost neither the parsing of the document
+ * nor, where the text is long, its reading, which may be a megabyte.
+ */
+const asked = {
+  apis: ["deletedAt"],
+  keys: ["deletedAt", "remaining"],
+  identities: ["deletedAt", "search"],
+  permissions: ["deletedAt", "search"],
+  roles: ["deletedAt", "search"],
+  rootKeys: ["deletedAt"],
+  namespaces: ["deletedAt"],
+  overrides: ["deletedAt"],
+} as const satisfies Partial<Record<CollectionName, readonly string[]>>;
 
 const byCollection = new Map<string, readonly string[]>(
   Array.from(
@@ -17,7 +27,7 @@ const byCollection = new Map<string, readonly string[]>(
     ([collection, declared]) => {
       const fields = new Set<string>([
         ...declared.flatMap(({ fields, onlyWith }) => [...fields, ...(onlyWith === undefined ? [] : [onlyWith])]),
-        ...(Object.entries(searched).find(([name]) => name === collection)?.[1] ?? []),
+        ...(Object.entries(asked).find(([name]) => name === collection)?.[1] ?? []),
       ]);
       return [collection, [...fields].filter((field) => field !== "_id")];
     },
@@ -27,7 +37,7 @@ const byCollection = new Map<string, readonly string[]>(
 /**
  * Fields that declared indexes use stand in columns of their own beside the document's text, so that an update which
  * changes none of them leaves every index alone (six times the speed of indexes on expressions over the text). So do
- * those that are searched.
+ * those that most queries ask besides.
  */
 export const columnsOf = (collection: CollectionName): readonly string[] => byCollection.get(collection) ?? [];
 

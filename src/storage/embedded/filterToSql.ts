@@ -30,7 +30,7 @@ interface Operand {
 
 const fieldName = /^[A-Za-z]\w*$/;
 
-const operandOf = (collection: CollectionName, field: string): Operand => {
+const describe = (collection: CollectionName, field: string): Operand => {
   if (field === "_id") return { field, sql: "id", is: { string: "1", number: "0", boolean: "0" }, mixed: false };
   if (!fieldName.test(field)) throw new TypeError(`not a top-level field: ${field}`);
   if (columnsOf(collection).includes(field)) {
@@ -49,6 +49,16 @@ const operandOf = (collection: CollectionName, field: string): Operand => {
     is: { string: `${type}='text'`, number: `${type} IN ('integer','real')`, boolean: `${type} IN ('true','false')` },
     mixed: true,
   };
+};
+
+const operands = new Map<string, Operand>();
+
+/** Described once: who asks the port names fields, no client does. */
+const operandOf = (collection: CollectionName, field: string): Operand => {
+  const name = `${collection}.${field}`;
+  const known = operands.get(name) ?? describe(collection, field);
+  operands.set(name, known);
+  return known;
 };
 
 const ranges: Readonly<Record<string, string>> = { $gt: ">", $gte: ">=", $lt: "<", $lte: "<=" };
@@ -107,29 +117,44 @@ const isOperators = (condition: unknown): condition is Fields =>
 
 const conditions = (operand: Operand, wanted: unknown, parameters: Parameter[]): string[] =>
   isOperators(wanted)
-    ? Object.entries(wanted).map(([operator, value]) => compared(operand, operator, value, parameters))
+    ? Object.keys(wanted).map((operator) => compared(operand, operator, wanted[operator], parameters))
     : [equals(operand, wanted, parameters)];
+
+/** Fields that an index finds within a workspace, by collection. */
+const selectedWithin = new Map<CollectionName, ReadonlySet<string>>(
+  Array.from(
+    Map.groupBy(indexes, ({ collection }) => collection),
+    ([collection, declared]) => [
+      collection,
+      new Set(
+        declared.flatMap(({ fields: [first, second] }) =>
+          first === "workspaceId" && second !== undefined && second !== "_id" ? [second] : [],
+        ),
+      ),
+    ],
+  ),
+);
 
 /**
  * The workspace is the same in every document, so an index that can use nothing else is worse than none. SQLite does
  * not know that; a unary plus keeps it from trying.
  */
 const workspaceSelects = (collection: CollectionName, used: readonly string[]): boolean =>
-  indexes.some(
-    ({ collection: owner, fields: [first, second] }) =>
-      owner === collection && first === "workspaceId" && second !== undefined && second !== "_id" && used.includes(second),
-  );
+  used.some((field) => selectedWithin.get(collection)?.has(field));
 
 const conjunction = (collection: CollectionName, filter: Fields, sorted: readonly string[], parameters: Parameter[]): string => {
-  const used = [...Object.keys(filter), ...sorted];
-  const parts = Object.entries(filter).flatMap(([field, wanted]) => {
-    if (field !== "$or") {
-      const texts = conditions(operandOf(collection, field), wanted, parameters);
-      return field === "workspaceId" && !workspaceSelects(collection, used) ? texts.map((text) => `+${text}`) : texts;
+  const used = Object.keys(filter);
+  const parts: string[] = [];
+  for (const field of used) {
+    const wanted = filter[field];
+    if (field === "$or") {
+      if (!Array.isArray(wanted) || wanted.length === 0) throw new TypeError("$or needs at least one member");
+      parts.push(`(${wanted.map((member: Fields) => `(${conjunction(collection, member, sorted, parameters)})`).join(" OR ")})`);
+      continue;
     }
-    if (!Array.isArray(wanted) || wanted.length === 0) throw new TypeError("$or needs at least one member");
-    return [`(${wanted.map((member: Fields) => `(${conjunction(collection, member, sorted, parameters)})`).join(" OR ")})`];
-  });
+    const isVain = field === "workspaceId" && !workspaceSelects(collection, used) && !workspaceSelects(collection, sorted);
+    for (const text of conditions(operandOf(collection, field), wanted, parameters)) parts.push(isVain ? `+${text}` : text);
+  }
   return parts.length === 0 ? "1" : parts.join(" AND ");
 };
 

@@ -51,15 +51,25 @@ describe("the embedded store's file", () => {
 
   test("gets the columns of indexes that came later, with the values of the documents that were there", async () => {
     await mkdir(directory, { recursive: true });
-    const key = sampleKey();
+    const [key, deleted] = [sampleKey({ remaining: 5 }), sampleKey({ deletedAt: 1_750_000_000_000 })];
     const old = new DatabaseSync(join(directory, "latchkey.sqlite"));
     old.exec('CREATE TABLE "keys" (id TEXT PRIMARY KEY, doc TEXT NOT NULL, "workspaceId") WITHOUT ROWID');
-    old.prepare('INSERT INTO "keys" VALUES (?, ?, ?)').run(key._id, JSON.stringify(key), key.workspaceId);
+    for (const each of [key, deleted]) {
+      old.prepare('INSERT INTO "keys" VALUES (?, ?, ?)').run(each._id, JSON.stringify(each), each.workspaceId);
+    }
     old.close();
     const store = open();
     await store.prepare();
-    expect(await store.collection("keys").findOne({ workspaceId: key.workspaceId, hash: key.hash as string })).toEqual(key);
-    await expect(store.collection("keys").insertOne(sampleKey({ hash: key.hash as string }))).rejects.toThrow("hash");
+    const keys = store.collection("keys");
+    expect(await keys.findOne({ workspaceId: key.workspaceId, hash: key.hash as string })).toEqual(key);
+    await expect(keys.insertOne(sampleKey({ hash: key.hash as string }))).rejects.toThrow("hash");
+    expect(await keys.find({ deletedAt: { $exists: false } }).toArray()).toEqual([key]);
+    expect(
+      await keys.findOneAndUpdate({ _id: key._id, remaining: { $gte: 6 } }, { $inc: { remaining: -6 } }, { returnDocument: "after" }),
+    ).toBe(null);
+    expect(
+      await keys.findOneAndUpdate({ _id: key._id, remaining: { $gte: 5 } }, { $inc: { remaining: -5 } }, { returnDocument: "after" }),
+    ).toMatchObject({ remaining: 0 });
   });
 
   test("serves one server at a time; a second one says which directory is taken", async () => {

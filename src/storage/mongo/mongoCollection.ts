@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection as DriverCollection } from "mongodb";
+import { systemClock } from "../../domain/clock.ts";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
 import type { Collection, Filter, FindOptions, Identified, OperationOptions, Update } from "../collection.ts";
 import type { CollectionName } from "../documents.ts";
-import { DuplicateKeyError } from "../errors.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
 import { indexes } from "../indexes.ts";
 import type { KeyedMutex } from "../keyedMutex.ts";
 import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
@@ -97,7 +98,14 @@ export const mongoCollection = <D extends Identified>(
    */
   const oneByOne = <T>(fields: Fields, operation: () => Promise<T>): Promise<T> => {
     const values = uniqueFields.map((field) => fields[field]);
-    return values.length === 0 || values.includes(undefined) ? operation() : turns.run(JSON.stringify([name, ...values]), operation);
+    if (values.length === 0 || values.includes(undefined)) return operation();
+    const last = systemClock.monotonic() + OPERATION_TIME;
+    return turns.run(JSON.stringify([name, ...values]), () => {
+      // Its caller has been told that the store is away, or will be before this could end.
+      if (systemClock.monotonic() > last)
+        throw new StoreUnavailableError(`too many writes of one value of ${unique?.name}`, { tooSlow: true });
+      return operation();
+    });
   };
 
   const insertOne = (document: D, signal: AbortSignal | undefined) =>
@@ -113,6 +121,7 @@ export const mongoCollection = <D extends Identified>(
   const upserted = <T>(
     filter: Filter<D>,
     update: Update<D>,
+    signal: AbortSignal | undefined,
     modify: () => Promise<T | undefined>,
     inserted: (document: D) => T,
   ): Promise<T> =>
@@ -123,7 +132,7 @@ export const mongoCollection = <D extends Identified>(
         if (found !== undefined) return found;
         const document = applyUpdate(fieldsOfFilter(filter), update as Fields, true) as unknown as D;
         if (typeof document._id !== "string") throw new TypeError("an upsert needs an _id");
-        await insertOne(document, undefined);
+        await insertOne(document, signal);
         return inserted(document);
       },
     );
@@ -159,6 +168,7 @@ export const mongoCollection = <D extends Identified>(
       return upserted(
         filter,
         update,
+        signal,
         async () => {
           const result = await modify();
           return result.matchedCount === 0 ? undefined : result;
@@ -172,6 +182,7 @@ export const mongoCollection = <D extends Identified>(
       return upserted<D | null>(
         filter,
         update,
+        signal,
         async () => (await modify()) ?? undefined,
         (document) => (returnDocument === "after" ? document : null),
       );

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MongoServerError } from "mongodb";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { systemClock } from "../../src/domain/clock.ts";
+import type { Collection } from "../../src/storage/collection.ts";
+import type { KeyDocument } from "../../src/storage/documents.ts";
+import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { createKeyedMutex } from "../../src/storage/keyedMutex.ts";
+import { mongoCollection } from "../../src/storage/mongo/mongoCollection.ts";
+import { sampleKey } from "./contract/samples.ts";
+
+/** Collections over one driver of which every write is `write`, as a store makes them when it is asked twice. */
+const collectionsOver = (write: () => Promise<unknown>): readonly [Collection<KeyDocument>, Collection<KeyDocument>] => {
+  const driver = { insertOne: write, updateOne: write, findOneAndUpdate: write };
+  const turns = createKeyedMutex();
+  const open = () => mongoCollection<KeyDocument>("keys", driver as never, (operation) => operation(), turns, { sortsInMemory: false });
+  return [open(), open()];
+};
+
+/** An insert, an update and another update that give three keys these hashes, at the same time. */
+const writeAll = ([one, other]: ReturnType<typeof collectionsOver>, [first, second, third]: readonly [string, string, string]) =>
+  Promise.allSettled([
+    one.insertOne(sampleKey({ hash: first })),
+    other.updateOne({ _id: "key_a" }, { $set: { hash: second } }),
+    other.findOneAndUpdate({ _id: "key_b" }, { $set: { hash: third } }, { returnDocument: "after" }),
+  ]);
+
+describe("writes that give a document a unique value", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  test.each([
+    { hashes: ["same", "same", "same"], together: 1 },
+    { hashes: ["one", "two", "three"], together: 3 },
+  ] as const)("take turns when it is the same one, whichever collection object and operation: $hashes", async ({ hashes, together }) => {
+    let running = 0;
+    let most = 0;
+    const collections = collectionsOver(async () => {
+      running++;
+      most = Math.max(most, running);
+      await sleep(5);
+      running--;
+      return null;
+    });
+    const outcomes = await writeAll(collections, hashes);
+    expect(outcomes.every(({ status }) => status === "fulfilled")).toBe(true);
+    expect(most).toBe(together);
+  });
+
+  test("are refused, and never sent, when their turn comes after the time that an operation has", async () => {
+    let now = 1_000;
+    vi.spyOn(systemClock, "monotonic").mockImplementation(() => now);
+    let sent = 0;
+    const collections = collectionsOver(async () => {
+      sent++;
+      await sleep(5);
+      now += 2_501;
+      return null;
+    });
+    const [first, ...late] = await writeAll(collections, ["same", "same", "same"]);
+    expect(first.status).toBe("fulfilled");
+    for (const outcome of late) {
+      const { reason } = outcome as PromiseRejectedResult;
+      expect(reason).toBeInstanceOf(StoreUnavailableError);
+      expect(reason).toMatchObject({ outcomeUnknown: false });
+    }
+    expect(sent).toBe(1);
+  });
+});
+
+describe("a deadlock that FerretDB tells of by its message alone", () => {
+  const findAndModify = (message: string) => {
+    let sent = 0;
+    const [keys] = collectionsOver(async () => {
+      if (++sent === 1) throw new MongoServerError({ message, code: 1 });
+      return null;
+    });
+    const outcome = keys.findOneAndUpdate({ _id: "key_a" }, { $set: { hash: "wanted" } }, { returnDocument: "after" });
+    return outcome.then(
+      () => ({ sent, error: undefined }),
+      (error: unknown) => ({ sent, error }),
+    );
+  };
+
+  test("was undone, so the update is sent again", async () => {
+    expect(await findAndModify("deadlock detected")).toEqual({ sent: 2, error: undefined });
+  });
+
+  test("is told apart from other internal errors, which are not repeated", async () => {
+    const { sent, error } = await findAndModify("out of shared memory");
+    expect(sent).toBe(1);
+    expect(error).toBeInstanceOf(StoreUnavailableError);
+  });
+});

@@ -72,6 +72,9 @@ export const usedAt = (counter: Counter, now: number): number =>
 /** What a caller under `limit` has left at `now`, as of the last exchange. */
 export const remainingAt = (counter: Counter, limit: number, now: number): number => Math.max(0, limit - usedAt(counter, now));
 
+/** The most that may be held ahead of a counter that has `left` left: a node that dies takes it along (DESIGN §4). */
+export const mostAhead = (left: number): number => Math.max(1, Math.floor(left / 20));
+
 /** True when the held budget may serve a call of this limit in window `seq`. Cost 0 reads the store. */
 export const canTake = (counter: Counter, seq: number, limit: number, cost: number): boolean =>
   counter.seq === seq && cost <= counter.held && limit >= counter.heldLimit && cost > 0;

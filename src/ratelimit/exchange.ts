@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
 import type { CountersRepository, SharedCounter } from "../storage/counters.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
-import { type Counter, isKnown, learn, UNSEEN } from "./counter.ts";
+import { type Counter, isKnown, learn, mostAhead, UNSEEN } from "./counter.ts";
 
 /** Every failed attempt means that another node changed the counter; so many in a row mean that something is broken. */
 const ATTEMPTS = 50;
@@ -31,12 +31,12 @@ const asOf = (clock: Clock, shared: SharedCounter | null, duration: number): { r
 
 export interface Exchange {
   /**
-   * Charges budget to the shared counter, as one conditional write (DESIGN §4), so that `target` is held if there is
-   * room for it, else what there is room for, but at least `cost`. True: `cost` is held, and all that is held now
-   * stands under `limit`. False: the store has no room for `cost`; nothing was charged.
-   * Afterwards `counter` knows the shared state. Rejects with `StoreUnavailableError`.
+   * Charges budget to the shared counter, as one conditional write (DESIGN §4), so that `need` is held or, if that is
+   * more, `chunk`, which counts up to a twentieth of what is left; else what there is room for, but at least `cost`.
+   * True: `cost` is held, and all that is held now stands under `limit`. False: the store has no room for `cost`; nothing
+   * was charged. Afterwards `counter` knows the shared state. Rejects with `StoreUnavailableError`.
    */
-  readonly charge: (counter: Counter, limit: number, cost: number, target: number) => Promise<boolean>;
+  readonly charge: (counter: Counter, limit: number, cost: number, need: number, chunk: number) => Promise<boolean>;
   /** Reads the shared state into `counter` and returns the time at which it holds. */
   readonly refresh: (counter: Counter) => Promise<number>;
   /** Gives the held budget back, once: with an unknown outcome it is lost, never given twice. */
@@ -123,7 +123,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     read === null || read.seq <= state.seq || counters.roll(key, read, state, expiry(state.seq, duration));
 
   return {
-    charge: async (counter, limit, cost, target) => {
+    charge: async (counter, limit, cost, need, chunk) => {
       const { key, duration } = counter;
       // What a higher limit allowed takes room from a lower one.
       if (counter.heldLimit > limit && !isOfEarlierWindow(counter)) await refund(counter);
@@ -153,6 +153,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
         const held = counter.seq === state.seq ? counter.held : 0;
         const needed = Math.max(0, cost - held);
         if (room >= needed) {
+          const target = Math.max(need, Math.min(chunk, mostAhead(room + held)));
           const wanted = Math.max(needed, Math.min(target - held, room));
           let amount = wanted;
           let outcome = await write(counter, read, state, limit, wanted, now, left);

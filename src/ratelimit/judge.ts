@@ -1,12 +1,11 @@
 import type { Clock } from "../domain/clock.ts";
 import { windowAt } from "../domain/slidingWindow.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
-import { admitWithoutStore, type Counter, canTake, isDenied, isKnown, remainingAt, timeWithin, usedAt } from "./counter.ts";
+import { admitWithoutStore, type Counter, canTake, isDenied, isKnown, mostAhead, remainingAt, timeWithin, usedAt } from "./counter.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Limits up to this are charged one cost at a time, so that several nodes waste none of them. */
 const UNCHUNKED_LIMIT = 20;
-const CHUNK_SHARE = 20;
 
 /** Budget or knowledge held in memory, the store, or the policy for a store that is away. */
 export type DecisionSource = "memory" | "store" | "store_down";
@@ -122,16 +121,15 @@ export const createJudge = ({ clock, exchange, storeDown, leastChunk, chunkLasts
     return undefined;
   };
 
-  const chunkFor = (counter: Counter, limit: number, need: number): number => {
-    if (limit <= UNCHUNKED_LIMIT) return need;
+  /** Follows the rate at which the counter is asked. */
+  const chunkFor = (counter: Counter, limit: number): number => {
+    if (limit <= UNCHUNKED_LIMIT) return 0;
     const now = clock.monotonic();
     const lasted = now - counter.chargedAt;
     counter.chargedAt = now;
     const follow = lasted < chunkLasts.least ? counter.chunk * 2 : lasted > chunkLasts.most ? Math.floor(counter.chunk / 2) : counter.chunk;
-    counter.chunk = Math.max(leastChunk(counter), follow);
-    const share = Math.max(1, Math.floor((limit - usedAt(counter, clock.now())) / CHUNK_SHARE));
-    counter.chunk = Math.min(counter.chunk, share);
-    return Math.max(need, counter.chunk);
+    counter.chunk = Math.min(Math.max(leastChunk(counter), follow), mostAhead(remainingAt(counter, limit, clock.now())));
+    return counter.chunk;
   };
 
   /** What those who wait need, as far as they share the first one's limit. */
@@ -155,7 +153,7 @@ export const createJudge = ({ clock, exchange, storeDown, leastChunk, chunkLasts
     for (;;) {
       if (call.lost || cost === 0) return look(claim, await exchange.refresh(counter), "store");
       const mayReturn = reservedByOthers(claim) > 0;
-      const charged = await exchange.charge(counter, limit, cost, chunkFor(counter, limit, need(line, limit)));
+      const charged = await exchange.charge(counter, limit, cost, need(line, limit), chunkFor(counter, limit));
       const now = timeWithin(counter, clock.now());
       const grant = charged ? take(claim, now, "store") : undefined;
       if (counter.held > 0) onHeld(counter);

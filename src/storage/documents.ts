@@ -4,8 +4,8 @@ import type { Permission } from "../domain/authorization.ts";
 import type { HandOut } from "../domain/containment.ts";
 import type { AuditedCollection } from "./auditLog.ts";
 
-/** The newest document schema that this version writes and understands. */
-export const SCHEMA_VERSION = 1;
+/** The newest schema that this version writes and understands. 2: the embedded store has `deletedAt` and `remaining` in columns, too. */
+export const SCHEMA_VERSION = 2;
 
 /** One workspace today; part of every unique index so that more can come. */
 export const WORKSPACE_ID = "ws_default";

@@ -51,7 +51,7 @@ export const testStore = (engine: Engine): void => {
       const store = await engine.open();
       const system = store.collection("system");
       await system.updateOne({ _id: "schema" }, { $set: { schema: SCHEMA_VERSION - 1 } });
-      await (await engine.openBeside(store)).close();
+      await store.prepare();
       expect(await system.findOne({ _id: "schema" })).toMatchObject({ schema: SCHEMA_VERSION });
       await system.updateOne({ _id: "schema" }, { $set: { schema: SCHEMA_VERSION + 1 } });
       await expect(engine.openBeside(store)).rejects.toThrow(SchemaTooNewError);

@@ -7,8 +7,8 @@ import { toStored } from "./documentText.ts";
 export type ColumnValue = string | number | null;
 
 /**
- * Asked of rows that an index has found, or of row after row: in a column they cost neither the parsing of the document
- * nor, where the text is long, its reading, which may be a megabyte.
+ * Asked of rows that an index has found, or of row after row: in a column they do not cost the parsing of the document
+ * nor, where the column stands before it, the reading of a text that may be a megabyte.
  */
 const asked = {
   apis: ["deletedAt"],
@@ -45,7 +45,7 @@ const columnValue = (field: string, value: unknown): ColumnValue => {
   const stored = toStored(value);
   if (stored === undefined) return null;
   if (typeof stored === "string" || typeof stored === "number") return stored;
-  throw new TypeError(`${field} is indexed and can be text, a number or a Date only`);
+  throw new TypeError(`${field} stands in a column and can be text, a number or a Date only`);
 };
 
 /** The values of `columnsOf`, in its order. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import type { Filter } from "../collection.ts";
-import type { CollectionName, Documents } from "../documents.ts";
+import { type CollectionName, type Documents, SCHEMA_VERSION } from "../documents.ts";
 import { StoreUnavailableError } from "../errors.ts";
 import type { StoreLog } from "../log.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
@@ -12,7 +12,7 @@ import { expiryField, textDecoder } from "./documentText.ts";
 import { embeddedCollection, type ReadTexts } from "./embeddedCollection.ts";
 import { createJournaledCounters } from "./journaledCounters.ts";
 import { collectionNames } from "./schema.ts";
-import { takeServerLock } from "./serverLock.ts";
+import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
 import { isUnavailability } from "./sqliteErrors.ts";
 import { statementCache } from "./statements.ts";
 import { createWriteQueue } from "./writeQueue.ts";
@@ -44,10 +44,12 @@ const createPrivately = (file: string): void => {
 
 /**
  * The store in a SQLite file, with the counters of rate limits in a journal beside it. Nothing is opened before
- * `prepare`, which rejects when another server uses the directory and with `SchemaTooNewError`. What was acknowledged survives the end of the process and of the machine.
+ * `prepare`, which rejects when another server uses the directory, or a tool finds one of an older version there, and
+ * with `SchemaTooNewError`. What was acknowledged survives the end of the process and of the machine.
  */
 export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval = 30_000 }: EmbeddedStoreOptions): Store => {
   const file = join(directory, "latchkey.sqlite");
+  const lockFile = join(directory, "latchkey.lock");
   const queue = createWriteQueue({ file, patience: patience[mode] }, log);
   let releaseLock: (() => void) | undefined;
   let reader: DatabaseSync | undefined;
@@ -84,6 +86,13 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     statement ??= statementCache(reader);
   };
 
+  /** It would go on by the old schema, and not fill columns that this version makes. */
+  const refuseBesideOlderServer = async (signal: AbortSignal | undefined): Promise<void> => {
+    const system = await collection("system").findOne({ _id: "schema" }, { signal });
+    if (system === null || system.schema >= SCHEMA_VERSION || !isServerLockTaken(lockFile)) return;
+    throw new Error(`the service that uses the data directory ${directory} is of an older version: restart it with this one first`);
+  };
+
   const sweep = async (): Promise<void> => {
     for (const name of collectionNames) {
       const field = expiryField(name);
@@ -102,12 +111,12 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       createPrivately(file);
       if (mode === "server") {
-        const lockFile = join(directory, "latchkey.lock");
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
       }
       await queue.write({ kind: "define", collections: ["system"] }, signal);
       openReader();
+      if (mode === "tool") await refuseBesideOlderServer(signal);
       await claimSchemaVersion(collection("system"), signal);
       await queue.write({ kind: "define", collections: collectionNames }, signal);
       if (mode === "server") {

@@ -31,7 +31,10 @@ const indexSql = ({ collection, name, fields, unique, onlyWith }: IndexDeclarati
   return `CREATE ${unique ? "UNIQUE " : ""}INDEX IF NOT EXISTS "${collection}.${name}" ON "${collection}" (${fields.map(columnName).join(", ")})${where}`;
 };
 
-/** Creates what is missing of one collection: its table, the columns of indexes that are new, and the indexes. */
+/**
+ * Creates what is missing of one collection: its table, columns that are new, and the indexes. A version that does not know
+ * a column would not keep it in step with the document: whoever adds one raises `SCHEMA_VERSION`, too.
+ */
 export const createMissing = (database: DatabaseSync, collection: CollectionName): void => {
   const wanted = columnsOf(collection);
   // The text comes last: what stands before it is read without the pages that a long one overflows to. Rows stand in the
@@ -48,7 +51,8 @@ export const createMissing = (database: DatabaseSync, collection: CollectionName
   for (const field of wanted) {
     if (present.has(field)) continue;
     database.exec(`ALTER TABLE "${collection}" ADD COLUMN ${columnName(field)}`);
-    database.exec(`UPDATE "${collection}" SET ${columnName(field)}=json_extract(doc,'$.${field}')`);
+    const value = `json_extract(doc,'$.${field}')`;
+    database.exec(`UPDATE "${collection}" SET ${columnName(field)}=${value} WHERE ${value} IS NOT NULL`);
   }
   for (const index of indexes) if (index.collection === collection) database.exec(indexSql(index));
 };

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isUnavailability } from "./sqliteErrors.ts";
 
@@ -16,4 +17,19 @@ export const takeServerLock = (file: string, directory: string): (() => void) =>
     throw new Error(`another server uses the data directory ${directory}`, { cause: error });
   }
   return () => lock.close();
+};
+
+/** True when a server, of whatever version, holds the lock. */
+export const isServerLockTaken = (file: string): boolean => {
+  if (!existsSync(file)) return false;
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return false;
+  } catch (error) {
+    if (!isUnavailability(error)) throw error;
+    return true;
+  } finally {
+    lock.close();
+  }
 };

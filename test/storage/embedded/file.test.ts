@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
+import { SCHEMA_VERSION } from "../../../src/storage/documents.ts";
 import { columnValues } from "../../../src/storage/embedded/columns.ts";
 import { type EmbeddedStoreOptions, openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { createWriteQueue } from "../../../src/storage/embedded/writeQueue.ts";
@@ -49,7 +50,7 @@ describe("the embedded store's file", () => {
     expect(await second.collection("keys").findOne({ _id: key._id })).toEqual(key);
   });
 
-  test("gets the columns of indexes that came later, with the values of the documents that were there", async () => {
+  test("gets the columns that came later, with the values of the documents that were there", async () => {
     await mkdir(directory, { recursive: true });
     const [key, deleted] = [sampleKey({ remaining: 5 }), sampleKey({ deletedAt: 1_750_000_000_000 })];
     const old = new DatabaseSync(join(directory, "latchkey.sqlite"));
@@ -92,6 +93,19 @@ describe("the embedded store's file", () => {
     await beside.collection("namespaces").insertOne(namespace);
     expect(await server.collection("namespaces").findOne({ _id: namespace._id })).toEqual(namespace);
     expect(await before.collection("namespaces").findOne({ _id: namespace._id })).toEqual(namespace);
+  });
+
+  test("is not changed by a tool beside a server of an older version, which would not know what is new", async () => {
+    const server = open();
+    await server.prepare();
+    const system = server.collection("system");
+    await system.updateOne({ _id: "schema" }, { $set: { schema: SCHEMA_VERSION - 1 } });
+    await expect(open({ mode: "tool" }).prepare()).rejects.toThrow("is of an older version: restart it with this one first");
+    expect(await system.findOne({ _id: "schema" })).toMatchObject({ schema: SCHEMA_VERSION - 1 });
+    await server.close();
+    const tool = open({ mode: "tool" });
+    await tool.prepare();
+    expect(await tool.collection("system").findOne({ _id: "schema" })).toMatchObject({ schema: SCHEMA_VERSION });
   });
 
   test("is not open before it is prepared", async () => {

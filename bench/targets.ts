@@ -194,8 +194,8 @@ export const limitTargets = (served: Served, store: string): Target[] => {
         name: `limits-${store}`,
         description: `/v2 ratelimit.limit, ${store}: ${IDENTIFIERS.toLocaleString("en")} identifiers`,
         goal: 0.4,
-        // Most have been seen in their window then; one that is new to it costs a write to the disk.
-        warmUpCalls: 2 * IDENTIFIERS,
+        // Where that takes less than the longest warm-up, most have been seen in their window: one that is new to it costs a write to the disk.
+        warmUpCalls: 3 * IDENTIFIERS,
         counterOperations,
       },
       "ratelimit.limit",

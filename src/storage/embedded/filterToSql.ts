@@ -56,9 +56,11 @@ const operands = new Map<string, Operand>();
 /** Described once: who asks the port names fields, no client does. */
 const operandOf = (collection: CollectionName, field: string): Operand => {
   const name = `${collection}.${field}`;
-  const known = operands.get(name) ?? describe(collection, field);
-  operands.set(name, known);
-  return known;
+  const known = operands.get(name);
+  if (known !== undefined) return known;
+  const operand = describe(collection, field);
+  operands.set(name, operand);
+  return operand;
 };
 
 const ranges: Readonly<Record<string, string>> = { $gt: ">", $gte: ">=", $lt: "<", $lte: "<=" };

@@ -100,18 +100,16 @@ export const serve = async (
   };
 };
 
-/** A service on an embedded store with many keys. */
-export interface PopulatedService extends Served {
+/** A service on an embedded store of its own, which is removed with it. */
+export interface EmbeddedService extends Served {
   readonly dataDir: string;
   readonly stop: () => Promise<void>;
 }
 
-export interface BenchService extends Served {
-  readonly dataDir: string;
+export interface BenchService extends EmbeddedService {
   readonly apiId: string;
   /** A key with two permissions and one rate limit that applies by itself, without credits; verified once. */
   readonly key: string;
-  readonly stop: () => Promise<void>;
 }
 
 /** Starts the service on an empty embedded store. @param nodeFlags flags of Node, such as those of the profiler. */
@@ -243,7 +241,7 @@ export const serviceTargets = (service: BenchService): Target[] => {
 const CREDIT_KEYS = 1_000;
 
 /** The calls on a service with a large store, whose cache holds a tenth of its keys. */
-export const populatedTargets = (served: PopulatedService, keys: number): Target[] => {
+export const populatedTargets = (served: EmbeddedService, keys: number): Target[] => {
   const target = v2(served);
   const count = keys.toLocaleString("en");
   return [
@@ -269,7 +267,7 @@ export const populatedTargets = (served: PopulatedService, keys: number): Target
 };
 
 /** A large store, and a service on it. */
-export const startPopulatedService = async (keys: number, nodeFlags: readonly string[] = []): Promise<PopulatedService> => {
+export const startPopulatedService = async (keys: number, nodeFlags: readonly string[] = []): Promise<EmbeddedService> => {
   const place = createPlace(undefined);
   const { rootKey } = await place.withStore(async (store) => {
     const population = await populate(store, { keys, roles: 0, permissions: 2, prefix: "other" });

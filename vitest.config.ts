@@ -1,12 +1,21 @@
+import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+// Workers, their threads and the processes that tests start run the same modules: compiled once, and kept for the next run.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/announce.ts"],
+    reporters: ["default", "./test/support/dearestFiles.ts"],
     // Child processes, so that a test may crash, fill its heap or start a server without touching the others.
     pool: "forks",
-    maxWorkers: 2,
+    // One process runs one file after the other: modules are loaded once for each worker, by Node itself, as the service is.
+    isolate: false,
+    experimental: { viteModuleRunner: false },
+    // More than there are cores, since many tests wait for something.
+    maxWorkers: 3,
     // Machines that run this are slow and shared; a limit is there to end what hangs, it judges nothing.
     testTimeout: 60_000,
     hookTimeout: 60_000,

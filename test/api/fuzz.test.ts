@@ -8,10 +8,11 @@ import { services } from "../../src/service.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, type Objects, registerMigration } from "../support/bodies.ts";
 import { expectEnvelope, type HttpAnswer, type HttpRequest, request } from "../support/envelope.ts";
+import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 
 /** How long each property runs; set it to search for longer. */
-const milliseconds = Number(process.env.FUZZ_MS ?? 2_500);
+const milliseconds = Number(process.env.FUZZ_MS ?? sized(700, 10_000));
 const bounds = { interruptAfterTimeLimit: milliseconds, numRuns: 1_000_000, endOnFailure: true } as const;
 /** A single run may be slow where the machine is. */
 const timeout = milliseconds + 60_000;

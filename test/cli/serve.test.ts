@@ -92,14 +92,16 @@ test.each(["SIGTERM", "SIGINT"] as const)("%s ends the process with 0", async (s
 test("a second signal ends a stop that waits for a call at once, with 1", async () => {
   await using service = await startService();
   const rootKey = await service.rootKey();
-  // A request whose body never ends keeps the stop waiting.
+  // A request whose body never ends keeps the stop waiting; that it is asked to send one says that the service has its head.
   const { port } = new URL(service.url);
   const socket = connect(Number(port), "127.0.0.1");
   socket.on("error", () => undefined);
   socket.write(
-    `POST /v2/apis.createApi HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${rootKey}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+    `POST /v2/apis.createApi HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${rootKey}\r\ncontent-type: application/json\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n`,
   );
-  await once(socket, "connect");
+  const [asked] = await once(socket, "data");
+  expect(String(asked)).toMatch(/^HTTP\/1\.1 100 /);
+  socket.write("{");
   service.kill("SIGTERM");
   await expect.poll(() => service.output.stderr).toContain('"msg":"service stopping"');
   service.kill("SIGTERM");

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "../../src/storage/store.ts";
 import { type Api, startApi } from "../support/api.ts";
 import { interceptStore } from "../support/interceptStore.ts";
+import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 import { eventsIn } from "../support/written.ts";
@@ -69,7 +70,7 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
     }
   };
 
-  const numRuns = engine.name === "embedded" ? 60 : 25;
+  const numRuns = engine.name === "embedded" ? sized(20, 60) : sized(8, 25);
 
   test("[keys §9, verify §11] one call after the other, on two nodes, is what the contract says by hand", async () => {
     const planned = batches({ unlimited: false, parallel: 1, nodes: 2 });

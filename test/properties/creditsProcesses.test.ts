@@ -8,6 +8,7 @@ import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { v2Edge } from "../support/edges.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
+import { sized } from "../support/sized.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 import { eventsIn } from "../support/written.ts";
 import { carryOut, createKey, type Node, readCredits } from "./creditsClient.ts";
@@ -66,7 +67,7 @@ describe.skipIf(server === undefined)("two processes on mongo", { timeout: 300_0
     const possibilities = { unlimited: false, refills: monthlyRefills(quietDay) };
     const planned = batches({ ...possibilities, parallel: 6, nodes: 2, timeless: true });
     const ages = fc.constantFrom(0, 40 * DAY, 400 * DAY);
-    await fc.assert(fc.asyncProperty(startingCredits(possibilities), ages, planned, check), { numRuns: 25 });
+    await fc.assert(fc.asyncProperty(startingCredits(possibilities), ages, planned, check), { numRuns: sized(8, 25) });
   });
 
   test("[verify §11] of 200 verifications of a key with 60 credits, exactly 60 are VALID, with the balances 59 to 0, each once", async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import { type Check, createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
 import type { CountersRepository } from "../../src/storage/counters.ts";
+import { sized } from "../support/sized.ts";
 import { type Admission, countExcess } from "./admissions.ts";
 import { type Fate, simulatedCounters } from "./simulation.ts";
 
@@ -71,7 +72,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
         await stopping;
         for (const [key, count] of used) expect({ key, count: counters.peek(key)?.current }).toEqual({ key, count });
       }),
-      { numRuns: 500 },
+      { numRuns: sized(100, 500) },
     );
   });
 
@@ -109,7 +110,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
           expect(decision).toMatchObject(judge(used, entries));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: sized(100, 500) },
     );
   });
 
@@ -140,7 +141,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
           expect(decision).toMatchObject({ passed, results: [{ passed, remaining: passed ? Math.max(0, limit - used - cost) : 0 }] });
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: sized(200, 1_000) },
     );
   });
 
@@ -202,7 +203,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
         const used = new Map<string, number>();
         expect(decisions.map(({ passed }) => passed)).toEqual(ordered.map(({ entries }) => judge(used, entries).passed));
       }),
-      { numRuns: 500 },
+      { numRuns: sized(100, 500) },
     );
   });
 
@@ -226,7 +227,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
           expect(results.every(({ passed, remaining }) => passed || remaining === 0)).toBe(true);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: sized(40, 200) },
     );
   });
 });
@@ -283,7 +284,7 @@ describe("several nodes", () => {
         expect(excess).toBe(0);
         expect(decisions.every((decision) => decision !== undefined)).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: sized(60, 300) },
     );
   });
 
@@ -310,7 +311,7 @@ describe("several nodes", () => {
         expect(passes).toBeLessThanOrEqual(limit);
         expect(passes).toBeGreaterThanOrEqual(Math.floor(limit * 0.95));
       }),
-      { numRuns: 60 },
+      { numRuns: sized(20, 60) },
     );
   });
 });

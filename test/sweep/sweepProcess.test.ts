@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApisRepository } from "../../src/storage/apis.ts";
 import { createRolesRepository } from "../../src/storage/roles.ts";
+import type { Store } from "../../src/storage/store.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
 import { startServiceOn, withStoreOf } from "../support/placed.ts";
 import { places } from "../support/places.ts";
@@ -16,14 +17,14 @@ describe.each(places)("the sweep of a process on $name", ({ name, open, close })
   afterAll(() => close(env));
 
   /** Keys that are still to be removed, and keys that still hold the deleted role. */
-  const left = (): Promise<{ removed: number; pulled: number }> =>
-    withStoreOf(env, async (store) => {
-      const keys = await store.collection("keys").find({}).toArray();
-      return {
-        removed: keys.filter(({ apiId }) => apiId === "api_dead").length,
-        pulled: keys.filter(({ roleIds }) => roleIds.includes("role_dead")).length,
-      };
-    });
+  const leftIn = async (store: Store): Promise<{ removed: number; pulled: number }> => {
+    const keys = await store.collection("keys").find({}).toArray();
+    return {
+      removed: keys.filter(({ apiId }) => apiId === "api_dead").length,
+      pulled: keys.filter(({ roleIds }) => roleIds.includes("role_dead")).length,
+    };
+  };
+  const left = (): Promise<{ removed: number; pulled: number }> => withStoreOf(env, leftIn);
 
   test("[design §3] goes on after a kill -9 in the middle", async () => {
     await withStoreOf(env, async (store) => {
@@ -39,11 +40,13 @@ describe.each(places)("the sweep of a process on $name", ({ name, open, close })
     });
     const killWhen = async (isReached: (now: { removed: number; pulled: number }) => boolean): Promise<void> => {
       await using service = await startServiceOn(env);
-      await expect.poll(async () => isReached(await left()), { interval: 20 }).toBe(true);
-      service.kill("SIGKILL");
-      await service.exited;
-      // As if the dead one's lease had run out.
-      await withStoreOf(env, (store) => store.collection("leases").deleteOne({ _id: "sweep" }));
+      await withStoreOf(env, async (store) => {
+        await expect.poll(async () => isReached(await leftIn(store)), { interval: 20 }).toBe(true);
+        service.kill("SIGKILL");
+        await service.exited;
+        // As if the dead one's lease had run out.
+        await store.collection("leases").deleteOne({ _id: "sweep" });
+      });
     };
     await killWhen(({ removed }) => removed < KEYS / 2);
     expect((await left()).removed).toBeGreaterThan(0);
@@ -52,15 +55,12 @@ describe.each(places)("the sweep of a process on $name", ({ name, open, close })
       expect((await left()).pulled).toBeGreaterThan(0);
     }
     await using service = await startServiceOn(env);
-    await expect.poll(left).toEqual({ removed: 0, pulled: 0 });
-    await expect
-      .poll(() =>
-        withStoreOf(env, async (store) => [
-          ...(await store.collection("apis").find({}).toArray()),
-          ...(await store.collection("roles").find({}).toArray()),
-        ]),
-      )
-      .toMatchObject([{ _id: "api_alive" }]);
+    await withStoreOf(env, async (store) => {
+      await expect.poll(() => leftIn(store)).toEqual({ removed: 0, pulled: 0 });
+      await expect
+        .poll(async () => [...(await store.collection("apis").find({}).toArray()), ...(await store.collection("roles").find({}).toArray())])
+        .toMatchObject([{ _id: "api_alive" }]);
+    });
     expect(await withStoreOf(env, async (store) => (await store.collection("keys").find({}).toArray()).length)).toBe(KEYS / 2);
     expect(service.output.stderr).toContain('"msg":"sweep ended"');
     expect(await (await fetch(`${service.adminUrl}/metrics`)).text()).toContain('latchkey_sweep_due{collection="roles"} 0');

@@ -1,0 +1,5 @@
+/**
+ * How much of a matrix, a campaign or a random search is run: what shows a defect of every kind in seconds with
+ * `npm test`, all of it with `npm run test:deep`. The cases and what they assert are the same.
+ */
+export const sized = <T>(usual: T, deep: T): T => (process.env.LATCHKEY_TEST_SIZE === "deep" ? deep : usual);

@@ -1,14 +1,20 @@
 import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { CampaignsFirst } from "./test/support/campaignsFirst.ts";
+import { dearestFiles } from "./test/support/dearestFiles.ts";
 
 // Workers, their threads and the processes that tests start run the same modules: compiled once, and kept for the next run.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/compiled");
+
+/** Where all results go as JSON, for a program that adds them up. */
+const { LATCHKEY_TEST_REPORT: outputFile } = process.env;
+const json: [string, { outputFile: string }][] = outputFile === undefined ? [] : [["json", { outputFile }]];
 
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/announce.ts"],
-    reporters: ["default", "./test/support/dearestFiles.ts"],
+    reporters: ["default", dearestFiles, ...json],
     // Child processes, so that a test may crash, fill its heap or start a server without touching the others.
     pool: "forks",
     // One process runs one file after the other: modules are loaded once for each worker, by Node itself, as the service is.
@@ -16,6 +22,7 @@ const config: ViteUserConfig = defineConfig({
     experimental: { viteModuleRunner: false },
     // More than there are cores, since many tests wait for something.
     maxWorkers: 3,
+    sequence: { sequencer: CampaignsFirst },
     // Machines that run this are slow and shared; a limit is there to end what hangs, it judges nothing.
     testTimeout: 60_000,
     hookTimeout: 60_000,

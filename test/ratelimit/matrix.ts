@@ -1,6 +1,5 @@
 import { windowAt } from "../../src/domain/slidingWindow.ts";
 import { createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
-import { sized } from "../support/sized.ts";
 import { type Admission, countExcess, countPasses } from "./admissions.ts";
 import { simulatedCounters } from "./simulation.ts";
 import { createVirtualWorld } from "./virtualWorld.ts";
@@ -35,9 +34,10 @@ export interface Accuracy extends Combination {
   readonly storeOperations: number;
 }
 
-const LENGTHS = sized([3], [3, 5, 10]);
+/** For how many windows each load of the contract's matrix lasts. */
+export const LENGTHS: readonly number[] = [3, 5, 10];
 
-/** Every load of the contract's matrix; each stands for as many combinations as there are lengths. */
+/** Every load of the contract's matrix; each stands for three combinations. */
 export const loads: readonly Load[] = [1, 3, 5, 9].flatMap((nodes) =>
   (
     [

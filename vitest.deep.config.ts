@@ -1,0 +1,13 @@
+import { globSync, readFileSync } from "node:fs";
+import { mergeConfig, type ViteUserConfig } from "vitest/config";
+import usual from "./vitest.config.ts";
+
+process.env.LATCHKEY_TEST_SIZE = "deep";
+
+/** Only the files that have more than one size: the others have shown all they can with `npm test`. */
+const include = globSync("test/**/*.test.ts").filter((file) => readFileSync(file, "utf8").includes("support/sized.ts"));
+
+const config: ViteUserConfig = mergeConfig(usual, { test: { testTimeout: 300_000 } });
+config.test = { ...config.test, include };
+
+export default config;

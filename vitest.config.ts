@@ -10,9 +10,20 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
 const { LATCHKEY_TEST_REPORT: outputFile } = process.env;
 const json: [string, { outputFile: string }][] = outputFile === undefined ? [] : [["json", { outputFile }]];
 
+/** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
+const sameOnEveryEngine = [
+  "test/{domain,docs,proto,rpc,telemetry,storage/embedded}/**",
+  "test/{architecture,config,storage/embedded,storage/guarded}.test.ts",
+  "test/ratelimit/{limiterAccuracy,limiterEdges,limiterModel,matrix,parkedCounters}.test.ts",
+  "test/api/{testClock,testClock.process,callSignal,walk,fuzz,grpc.*,protocol.{address,authorization,body,errors,order,types}}.test.ts",
+  "test/analytics/{limits,engineProcess,recorder,resultRows,rows,schema}.test.ts",
+  "test/cli/{serve,tls,expiry}.test.ts",
+];
+
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : [],
     globalSetup: ["test/support/announce.ts"],
     reporters: ["default", dearestFiles, ...json],
     // Child processes, so that a test may crash, fill its heap or start a server without touching the others.

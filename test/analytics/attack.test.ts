@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { mapLimited } from "../../src/domain/mapLimited.ts";
 import { type Api, startApi } from "../support/api.ts";
-import { request } from "../support/envelope.ts";
+import { type HttpAnswer, request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
 import { type Attack, attacks, type Outcome } from "./attacks.ts";
 import { embedded, type Place, seed, ways } from "./places.ts";
@@ -41,6 +41,16 @@ describe.each(ways)("[analytics §2] on $name", (way) => {
     await place.close();
   });
 
+  const ask = async (sql: string, outcomes: Attack["outcomes"]): Promise<HttpAnswer> => {
+    const sent = () => request(api.url, "analytics.getVerifications", { rootKey: scoped, body: { query: sql } });
+    const answer = await sent();
+    // Where a machine has much else to do, a second is over before a harmless query is: that says nothing about the query.
+    const wasBusy = answer.body.error?.type.endsWith("/query_execution_timeout") && !outcomes.includes("exhausted");
+    return wasBusy
+      ? vi.waitUntil(async () => sent().then((next) => (next.status === 422 ? undefined : next)), { timeout: 50_000 })
+      : answer;
+  };
+
   test("there are at least 150 attacks", () => {
     expect(Object.values(attacks).flat().length).toBeGreaterThanOrEqual(150);
   });
@@ -53,7 +63,7 @@ describe.each(ways)("[analytics §2] on $name", (way) => {
     test("end as the contract says, and show nothing of others", async () => {
       const wrong: unknown[] = [];
       const check = async ({ sql, outcomes }: Attack): Promise<void> => {
-        const { status, body, text } = await request(api.url, "analytics.getVerifications", { rootKey: scoped, body: { query: sql } });
+        const { status, body, text } = await ask(sql, outcomes);
         const isRows = outcomes.some(
           (outcome) => typeof outcome === "object" && JSON.stringify(outcome.rows) === JSON.stringify(body.data),
         );

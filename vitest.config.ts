@@ -35,9 +35,9 @@ const config: ViteUserConfig = defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: CampaignsFirst },
     // Machines that run this are slow and shared; a limit is there to end what hangs, it judges nothing.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 90_000 } },
     retry: 0,
   },
 });

@@ -98,6 +98,11 @@ export type BulkOperation<D> =
 export interface Collection<D extends Identified> {
   findOne(filter: Filter<D>, options?: FindOptions<D>): Promise<D | null>;
   find(filter: Filter<D>, options?: FindOptions<D>): { toArray(): Promise<D[]> };
+  /**
+   * Finds the same documents, with nothing of them but their ids and these fields: the rest, which may be megabytes, is not
+   * read. The embedded store knows those that an index has, and `deletedAt`.
+   */
+  findFields<K extends keyof D & string>(fields: readonly K[], filter: Filter<D>, options?: FindOptions<D>): Promise<Pick<D, K | "_id">[]>;
   insertOne(document: D, options?: OperationOptions): Promise<unknown>;
   insertMany(documents: readonly D[], options?: OperationOptions): Promise<unknown>;
   updateOne(filter: Filter<D>, update: Update<D>, options?: UpdateOptions): Promise<UpdateResult>;

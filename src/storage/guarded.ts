@@ -109,6 +109,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   const guardCollection = <D extends Identified>(inner: Collection<D>): Collection<D> => ({
     findOne: (filter, options) => guarded("read", options?.signal, () => inner.findOne(filter, options)),
     find: (filter, options) => ({ toArray: () => guarded("read", options?.signal, () => inner.find(filter, options).toArray()) }),
+    findFields: (fields, filter, options) => guarded("read", options?.signal, () => inner.findFields(fields, filter, options)),
     insertOne: (document, options) => guarded("write", options?.signal, () => inner.insertOne(document, options)),
     insertMany: (documents, options) => guarded("write", options?.signal, () => inner.insertMany(documents, options)),
     updateOne: (filter, update, options) => guarded("write", options?.signal, () => inner.updateOne(filter, update, options)),

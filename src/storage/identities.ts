@@ -19,8 +19,11 @@ export interface IdentitiesRepository {
   readonly findByExternalId: (externalId: string, options?: OperationOptions) => Promise<IdentityDocument | null>;
   /** Those of the ids whose identity is not deleted, in no order. */
   readonly findMany: (ids: readonly string[], options?: OperationOptions) => Promise<IdentityDocument[]>;
-  /** Those that live, in no order. */
-  readonly findManyByExternalId: (externalIds: readonly string[], options?: OperationOptions) => Promise<IdentityDocument[]>;
+  /** The ids of those that live, in no order. */
+  readonly findIdsByExternalId: (
+    externalIds: readonly string[],
+    options?: OperationOptions,
+  ) => Promise<readonly Pick<IdentityDocument, "_id" | "externalId">[]>;
   readonly list: (page: PageRequest, options: OperationOptions) => Promise<Page<IdentityDocument>>;
   /** Rejects with `DuplicateKeyError` when a live identity has the externalId. */
   readonly insert: (
@@ -93,8 +96,8 @@ export const createIdentitiesRepository = (
     find: (identityId, options) => identities.findOne({ _id: identityId, ...notDeleted }, options),
     findByExternalId,
     findMany: (ids, options) => identities.find({ _id: { $in: ids }, ...notDeleted }, options).toArray(),
-    findManyByExternalId: (externalIds, options) =>
-      identities.find({ workspaceId: WORKSPACE_ID, externalId: { $in: externalIds }, ...notDeleted }, options).toArray(),
+    findIdsByExternalId: (externalIds, options) =>
+      identities.findFields(["externalId"], { workspaceId: WORKSPACE_ID, externalId: { $in: externalIds }, ...notDeleted }, options),
     list: (page, options) => readPage(identities, {}, page, options),
     insert,
     insertMany: async (made, now, options) => {

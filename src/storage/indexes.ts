@@ -22,12 +22,25 @@ const swept = (["apis", "identities", "permissions", "roles"] as const).map((col
   index({ collection, name: "sweep", fields: ["sweepFrom"], onlyWith: "sweepFrom" }),
 );
 
-/** Declared once for both engines. */
+/**
+ * What lives of a collection, in the order of the ids. An index that does not know which objects are deleted makes a list walk over
+ * all of them, and there may be any number: deleted keys stay, the others wait for their events and their sweep.
+ */
+const live = (["identities", "permissions", "roles", "rootKeys"] as const).map((collection) =>
+  index({ collection, name: "live", fields: ["deletedAt", "_id"] }),
+);
+
+/** Declared once for both engines. Whoever changes one gives it another name, and puts the old one among `retired`. */
 export const indexes: readonly IndexDeclaration[] = [
   index({ collection: "keys", name: "hash", fields: ["workspaceId", "hash"], unique: true, onlyWith: "hash" }),
   index({ collection: "keys", name: "importedHash", fields: ["workspaceId", "importedHash"], unique: true, onlyWith: "importedHash" }),
-  index({ collection: "keys", name: "api", fields: ["workspaceId", "apiId", "_id"] }),
-  index({ collection: "keys", name: "identity", fields: ["workspaceId", "identityId", "_id"], onlyWith: "identityId" }),
+  index({ collection: "keys", name: "liveOfApi", fields: ["workspaceId", "apiId", "deletedAt", "_id"] }),
+  index({
+    collection: "keys",
+    name: "liveOfIdentity",
+    fields: ["workspaceId", "identityId", "apiId", "deletedAt", "_id"],
+    onlyWith: "identityId",
+  }),
   index({ collection: "identities", name: "externalId", fields: ["workspaceId", "externalId"], unique: true, onlyWith: "externalId" }),
   index({ collection: "permissions", name: "slug", fields: ["workspaceId", "slugKey"], unique: true, onlyWith: "slugKey" }),
   index({ collection: "roles", name: "name", fields: ["workspaceId", "nameKey"], unique: true, onlyWith: "nameKey" }),
@@ -40,11 +53,19 @@ export const indexes: readonly IndexDeclaration[] = [
     unique: true,
     onlyWith: "identifier",
   }),
-  index({ collection: "overrides", name: "namespace", fields: ["workspaceId", "namespaceId", "_id"] }),
+  index({ collection: "overrides", name: "liveOfNamespace", fields: ["workspaceId", "namespaceId", "deletedAt", "_id"] }),
   index({ collection: "audit", name: "sequence", fields: ["workspaceId", "sequence"], unique: true }),
   index({ collection: "counters", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "changes", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "idempotency", name: "expiry", fields: ["expireAt"], expiry: true }),
   ...pending,
   ...swept,
+  ...live,
+];
+
+/** Names of indexes that earlier versions made. They go once those that took their place are there. */
+export const retired: readonly Pick<IndexDeclaration, "collection" | "name">[] = [
+  { collection: "keys", name: "api" },
+  { collection: "keys", name: "identity" },
+  { collection: "overrides", name: "namespace" },
 ];

@@ -78,14 +78,14 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
     list: (owner, page, options) => readPage(keys, { workspaceId: WORKSPACE_ID, ...owner }, page, options),
     findTakenHashes: async (hashes, options) => {
       // In this order: a hash moves from the first field to the second, never back.
-      const present = await keys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
-      const replaced = await keys.find({ workspaceId: WORKSPACE_ID, importedHash: { $in: hashes } }, options).toArray();
+      const present = await keys.findFields(["hash"], { workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options);
+      const replaced = await keys.findFields(["importedHash"], { workspaceId: WORKSPACE_ID, importedHash: { $in: hashes } }, options);
       const taken = new Map<string, string>();
       for (const { hash, _id } of present) if (hash !== undefined) taken.set(hash, _id);
       for (const { importedHash, _id } of replaced) if (importedHash !== undefined) taken.set(importedHash, _id);
       return taken;
     },
-    findPresent: async (ids, options) => new Set((await keys.find({ _id: { $in: ids } }, options).toArray()).map(({ _id }) => _id)),
+    findPresent: async (ids, options) => new Set((await keys.findFields([], { _id: { $in: ids } }, options)).map(({ _id }) => _id)),
     insertMany: async (documents, options) => {
       try {
         await keys.insertMany(documents, options);

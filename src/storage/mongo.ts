@@ -1,11 +1,11 @@
-import { type Db, type IndexDescription, MongoClient, type MongoClientOptions } from "mongodb";
+import { MongoClient, type MongoClientOptions } from "mongodb";
 import type { CollectionName, Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
-import { type IndexDeclaration, indexes } from "./indexes.ts";
 import { createKeyedMutex } from "./keyedMutex.ts";
 import type { StoreLog } from "./log.ts";
 import { mongoCollection } from "./mongo/mongoCollection.ts";
 import { toStoreError } from "./mongo/mongoErrors.ts";
+import { prepareIndexes } from "./mongo/prepareIndexes.ts";
 import { claimSchemaVersion } from "./schemaVersion.ts";
 import type { Store } from "./store.ts";
 
@@ -33,22 +33,6 @@ const options: MongoClientOptions = {
 };
 
 const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?]+)/.exec(url)?.[1] ?? "latchkey";
-
-const description = ({ name, fields, unique, onlyWith, expiry }: IndexDeclaration): IndexDescription => ({
-  name,
-  key: Object.fromEntries(fields.map((field) => [field, 1])),
-  ...(unique && { unique }),
-  ...(onlyWith !== undefined && { partialFilterExpression: { [onlyWith]: { $exists: true } } }),
-  ...(expiry && { expireAfterSeconds: 0 }),
-});
-
-/** Creates what is missing. Servers may refuse a second creation while the first is still running; then it is asked for again. */
-const createIndexes = async (database: Db): Promise<void> => {
-  for (const [collection, declared] of Map.groupBy(indexes, (index) => index.collection)) {
-    const create = () => database.collection(collection).createIndexes(declared.map(description), { maxTimeMS: INDEX_TIME });
-    await create().catch(create);
-  }
-};
 
 /**
  * The store in a MongoDB database. The driver connects by itself, also again after the server was away.
@@ -87,10 +71,10 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
   const collection = <N extends CollectionName>(name: N) =>
     mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits);
 
-  const prepareIndexes = async (): Promise<void> => {
+  const prepareAllIndexes = async (): Promise<void> => {
     const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });
     try {
-      await createIndexes(patient.db(database.databaseName));
+      await prepareIndexes(patient.db(database.databaseName), INDEX_TIME);
     } finally {
       await patient.close();
     }
@@ -102,7 +86,7 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
     prepare: async (signal) => {
       await claimSchemaVersion(collection("system"), signal);
       signal?.throwIfAborted();
-      await reachable(prepareIndexes);
+      await reachable(prepareAllIndexes);
       const { ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
     },

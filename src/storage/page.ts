@@ -29,6 +29,7 @@ export const searchText = (...texts: readonly (string | undefined)[]): string =>
 /**
  * One page of the live documents, ascending by id; one more is read to know whether there is a next one. Objects that
  * exist throughout appear exactly once, whatever comes and goes meanwhile.
+ * @param filter what an index finds beside `deletedAt`, or which ids.
  */
 export const readPage = async <D extends AuditedDocument & { readonly search?: string }>(
   collection: Collection<D>,
@@ -37,8 +38,9 @@ export const readPage = async <D extends AuditedDocument & { readonly search?: s
   options: OperationOptions,
 ): Promise<Page<D>> => {
   const wanted = foldCase(search.trim());
+  const among = filter._id as Filter<AuditedDocument>["_id"] & object;
   const fields: Filter<AuditedDocument & { readonly search?: string }> = {
-    ...(cursor === "" ? {} : { _id: { $gte: cursor } }),
+    ...(cursor === "" ? {} : { _id: { ...among, $gte: cursor } }),
     ...(wanted === "" ? {} : { search: containsText(wanted) }),
     ...notDeleted,
   };

@@ -26,7 +26,7 @@ export interface ReservationsRepository {
 export const createReservationsRepository = (store: Store): ReservationsRepository => {
   const reservations = store.collection("idempotency");
   const audit = store.collection("audit");
-  const isLogged = async (eventId: string): Promise<boolean> => (await audit.findOne({ _id: eventId })) !== null;
+  const isLogged = async (eventId: string): Promise<boolean> => (await audit.findFields([], { _id: eventId })).length > 0;
   return {
     find: (id) => reservations.findOne({ _id: id }),
     insert: async (reservation) => {

@@ -40,9 +40,7 @@ export const createRootKeysRepository = (
     listPage: async (ids, page, options) => {
       if (ids === undefined) return readPage(rootKeys, {}, page, options);
       // A root key has at most a thousand permissions, so at most as many ids.
-      const listed = await rootKeys.find({ _id: { $in: [...ids] }, ...notDeleted }, { signal: options.signal, sort: { _id: 1 } }).toArray();
-      const rest = listed.filter(({ _id }) => _id >= page.cursor);
-      return { items: rest.slice(0, page.limit), next: rest[page.limit]?._id };
+      return readPage(rootKeys, { _id: { $in: [...ids] } }, page, options);
     },
     delete: async ({ _id, hash }, now, events, options) => {
       try {
@@ -78,7 +76,7 @@ export const createRootKeysRepository = (
       }
     },
     findTakenHashes: async (hashes, options) => {
-      const taken = await rootKeys.find({ workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options).toArray();
+      const taken = await rootKeys.findFields(["hash"], { workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options);
       return new Set(taken.flatMap(({ hash }) => (hash === undefined ? [] : [hash])));
     },
     modify: createModify(rootKeys, announce, moveEvents),

@@ -63,21 +63,20 @@ export const createSweepsRepository = (store: Store): SweepsRepository => {
 
   return {
     findDue: async (collection, until, limit) => {
-      const due = await swept(collection)
-        .find({ sweepFrom: { $lte: until } }, { sort: { sweepFrom: 1 }, limit })
-        .toArray();
+      const due = await swept(collection).findFields([], { sweepFrom: { $lte: until } }, { sort: { sweepFrom: 1 }, limit });
       return due.map(({ _id }) => _id);
     },
     removeKeys: async (apiId, limit) => {
-      // In no order: a server that cannot sort by its index would look at all keys of the API for each batch.
-      const found = await keys.find({ workspaceId: WORKSPACE_ID, apiId, ...settled }, { limit }).toArray();
+      // In no order: a server that cannot sort by its index would look at all keys of the API for each batch. Those with events
+      // are among them: leaving them out, a batch would look at all of them again.
+      const found = await keys.findFields([], { workspaceId: WORKSPACE_ID, apiId }, { limit });
       if (found.length === 0) return batchOf(found, 0, limit);
       const { deletedCount } = await keys.deleteMany({ _id: { $in: found.map(({ _id }) => _id) }, ...settled });
-      return batchOf(found, deletedCount, limit);
+      return batchOf(deletedCount === 0 ? [] : found, deletedCount, limit);
     },
-    hasKeys: async (apiId) => (await keys.findOne({ workspaceId: WORKSPACE_ID, apiId })) !== null,
+    hasKeys: async (apiId) => (await keys.findFields([], { workspaceId: WORKSPACE_ID, apiId }, { limit: 1 })).length > 0,
     detachIdentities: async (identityIds, limit) => {
-      const found = await keys.find({ workspaceId: WORKSPACE_ID, identityId: { $in: identityIds } }, { limit }).toArray();
+      const found = await keys.findFields(["identityId"], { workspaceId: WORKSPACE_ID, identityId: { $in: identityIds } }, { limit });
       if (found.length > 0) {
         await keys.bulkWrite(
           found.flatMap(({ _id, identityId }) =>
@@ -126,7 +125,7 @@ export const createSweepsRepository = (store: Store): SweepsRepository => {
       if (ids.length === 0) return true;
       const among = { _id: { $in: ids }, sweepFrom: { $exists: true } } as const;
       await swept(collection).deleteMany({ ...among, ...settled });
-      return (await swept(collection).findOne(among)) === null;
+      return (await swept(collection).findFields([], among, { limit: 1 })).length === 0;
     },
   };
 };

@@ -40,6 +40,7 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
       find: (filter, options) => ({
         toArray: () => measure(name, "find", () => inner.find(filter, options).toArray()),
       }),
+      findFields: (fields, filter, options) => measure(name, "find", () => inner.findFields(fields, filter, options)),
       insertOne: (document, options) => measure(name, "insertOne", () => inner.insertOne(document, options)),
       insertMany: (documents, options) => measure(name, "insertMany", () => inner.insertMany(documents, options)),
       updateOne: (filter, update, options) => measure(name, "updateOne", () => inner.updateOne(filter, update, options)),

@@ -171,6 +171,9 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
       weight: 3,
       arbitrary: step("find", fc.tuple(filter, sort, limit), (keys, [of, by, most]) => keys.find(of, { sort: by, limit: most }).toArray()),
     },
+    step("findFields", fc.tuple(fc.subarray(["remaining", "hash"] as const), filter, sort), (keys, [fields, of, by]) =>
+      keys.findFields(fields, of, { sort: by }),
+    ),
     step("findOne", fc.tuple(filter, sort), (keys, [of, by]) => keys.findOne(of, { sort: by })),
   ),
   { minLength: 5, maxLength: 25 },

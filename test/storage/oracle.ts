@@ -70,6 +70,11 @@ export const createOracle = (): Collection<KeyDocument> => {
   return {
     findOne: async (filter, options) => typed(matching(filter, { ...options, limit: 1 })[0]),
     find: (filter, options) => ({ toArray: async () => matching(filter, options) as unknown as KeyDocument[] }),
+    findFields: async (fields, filter, options) =>
+      matching(filter, options).map((document) => {
+        const kept = Object.entries(document).filter(([field]) => field === "_id" || (fields as readonly string[]).includes(field));
+        return structuredClone(Object.fromEntries(kept)) as unknown as KeyDocument;
+      }),
     insertOne: async (document) => insert(document),
     insertMany: async (many) => many.forEach(insert),
     updateOne: async (filter, update, options): Promise<UpdateResult> => {

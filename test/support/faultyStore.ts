@@ -41,6 +41,7 @@ export const faultyStore = (store: Store): FaultyStore => {
       return {
         findOne: (filter, options) => disturbed(() => inner.findOne(filter, options), true),
         find: (filter, options) => ({ toArray: () => disturbed(() => inner.find(filter, options).toArray(), true) }),
+        findFields: (fields, filter, options) => disturbed(() => inner.findFields(fields, filter, options), true),
         insertOne: (document, options) => disturbed(() => inner.insertOne(document, options)),
         insertMany: (documents, options) => disturbed(() => inner.insertMany(documents, options)),
         updateOne: (filter, update, options) => disturbed(() => inner.updateOne(filter, update, options)),

@@ -20,6 +20,7 @@ export const interceptStore = (store: Store, intercept: Intercept): Store => ({
     return {
       findOne: (filter, options) => around("findOne", () => inner.findOne(filter, options)),
       find: (filter, options) => ({ toArray: () => around("find", () => inner.find(filter, options).toArray()) }),
+      findFields: (fields, filter, options) => around("find", () => inner.findFields(fields, filter, options)),
       insertOne: (document, options) => around("insertOne", () => inner.insertOne(document, options)),
       insertMany: (documents, options) => around("insertMany", () => inner.insertMany(documents, options)),
       updateOne: (filter, update, options) => around("updateOne", () => inner.updateOne(filter, update, options)),

@@ -74,7 +74,7 @@ const importIdentities = async (
   const found = new Map<string, string>();
   // In one order for all callers, so that those who make the same ones do not wait for each other in a circle.
   for (const chunk of chunks([...new Set(externalIds)].sort(), CHUNK)) {
-    for (const { externalId = "", _id } of await identities.findManyByExternalId(chunk, call)) found.set(externalId, _id);
+    for (const { externalId = "", _id } of await identities.findIdsByExternalId(chunk, call)) found.set(externalId, _id);
     const made = chunk
       .filter((externalId) => !found.has(externalId))
       .map((externalId): { identity: NewIdentity; events: readonly AuditEvent[] } => {

@@ -1,39 +1,46 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { Clock } from "../../domain/clock.ts";
 import type { Fields } from "../applyUpdate.ts";
-import type { BulkOperation, Collection, Filter, Identified, Update, UpdateOptions } from "../collection.ts";
+import type { BulkOperation, Collection, Filter, FindOptions, Identified, Update, UpdateOptions } from "../collection.ts";
 import type { CollectionName } from "../documents.ts";
 import { columnValues } from "./columns.ts";
 import { textDecoder, toText } from "./documentText.ts";
 import { filterToSql, type Sort } from "./filterToSql.ts";
 import type { WriteOperation } from "./messages.ts";
+import { LOOK_UP_ROWS, type ReadTurns } from "./readTurns.ts";
+import { documentSelection, fieldSelection, type Row, type Selection } from "./selection.ts";
 import { createSlicedFind, type Read } from "./slicedFind.ts";
 import type { WriteQueue } from "./writeQueue.ts";
 
-/** Runs one query and returns the texts of what it found. Throws `StoreUnavailableError` when the file cannot be read. */
-export type ReadTexts = (sql: string, parameters: readonly SQLInputValue[]) => readonly string[];
+/** Reads the file on this thread. Throws `StoreUnavailableError` when it cannot be read. */
+export interface Reader {
+  readonly row: (sql: string, parameters: readonly SQLInputValue[]) => Row | undefined;
+  /** Gives `take` row after row until it has enough; no statement stays open. */
+  readonly rows: (sql: string, parameters: readonly SQLInputValue[], take: (row: Row) => "on" | "enough") => void;
+}
 
-/** So that a large one shares the writer with others. */
-const CHUNK = 500;
+/** So that a large write shares the writer, and this thread, which makes the texts of documents, with others. */
+const CHUNK = { operations: 500, bytes: 512 * 1024 } as const;
 
-/** One collection of the embedded store: reads at once on this thread, writes by way of the queue. */
+/** One collection of the embedded store: reads on this thread, in turns that all collections share, writes by way of the queue. */
 export const embeddedCollection = <D extends Identified>(
   collection: CollectionName,
-  clock: Clock,
-  readTexts: ReadTexts,
+  reader: Reader,
+  turns: ReadTurns,
   { write }: Pick<WriteQueue, "write">,
 ): Collection<D> => {
+  const documents = documentSelection<D>(collection);
   const decode = textDecoder<D>(collection);
   const decodeOptional = (text: string | undefined): D | null => (text === undefined ? null : decode(text));
 
-  const read: Read = (column, filter, { sort, limit, skip, signal }) => {
-    signal?.throwIfAborted();
+  const read: Read = (columns, filter, { sort, limit, skip }, take) => {
     const where = filterToSql(collection, filter, sort, limit);
     const offset = skip === undefined ? "" : ` OFFSET ${skip}`;
-    return readTexts(`SELECT ${column} AS doc FROM "${collection}"${where.text}${offset}`, where.parameters);
+    reader.rows(`SELECT ${columns} FROM "${collection}"${where.text}${offset}`, where.parameters, take);
   };
 
-  const find = createSlicedFind(clock, read);
+  const slicedFind = createSlicedFind(collection, turns, read);
+  const find = <R>(selection: Selection<R>, filter: Filter<D>, { sort, limit, signal }: FindOptions<D> = {}): Promise<R[]> =>
+    slicedFind(selection, filter as Fields, { sort: sort as Sort | undefined, limit, signal });
 
   const insertion = (document: D): WriteOperation => {
     const fields = document as unknown as Fields;
@@ -55,23 +62,35 @@ export const embeddedCollection = <D extends Identified>(
     return modification(member.updateOne.filter, member.updateOne.update);
   };
 
-  const bulk = async (operations: readonly WriteOperation[], signal: AbortSignal | undefined): Promise<void> => {
-    for (let start = 0; start < operations.length; start += CHUNK) {
-      await write({ kind: "bulk", operations: operations.slice(start, start + CHUNK) }, signal);
+  /** Makes an operation of each member only when its chunk is next: while the writer has one, it is others' turn. */
+  const bulk = async <M>(members: readonly M[], operationOf: (member: M) => WriteOperation, signal?: AbortSignal): Promise<void> => {
+    for (let next = 0; next < members.length; ) {
+      const operations: WriteOperation[] = [];
+      for (let bytes = 0; next < members.length && operations.length < CHUNK.operations && bytes < CHUNK.bytes; next++) {
+        const operation = operationOf(members[next] as M);
+        operations.push(operation);
+        if (operation.kind === "insert") bytes += operation.text.length;
+      }
+      await write({ kind: "bulk", operations }, signal);
     }
   };
 
   return {
-    findOne: async (filter, { sort, signal } = {}) =>
-      decodeOptional(read("doc", filter as Fields, { sort: sort as Sort | undefined, limit: 1, signal })[0]),
-    find: (filter, { sort, limit, signal } = {}) => ({
-      toArray: async () => (await find(filter as Fields, { sort: sort as Sort | undefined, limit, signal })).map(decode),
-    }),
+    findOne: (filter, { sort, signal } = {}) =>
+      turns.run("one", (spend) => {
+        signal?.throwIfAborted();
+        const where = filterToSql(collection, filter as Fields, sort as Sort | undefined, 1);
+        const row = reader.row(`SELECT doc FROM "${collection}"${where.text}`, where.parameters);
+        spend(LOOK_UP_ROWS, row === undefined ? 0 : documents.bytes(row));
+        return row === undefined ? null : documents.decode(row);
+      }),
+    find: (filter, options) => ({ toArray: () => find(documents, filter, options) }),
+    findFields: async (fields, filter, options) => find(fieldSelection(collection, fields), filter, options),
     insertOne: async (document, { signal } = {}) => {
       await write(insertion(document), signal);
     },
-    insertMany: async (documents, { signal } = {}) => bulk(documents.map(insertion), signal),
-    bulkWrite: async (operations, { signal } = {}) => bulk(operations.map(bulkMember), signal),
+    insertMany: async (documents, { signal } = {}) => bulk(documents, insertion, signal),
+    bulkWrite: async (operations, { signal } = {}) => bulk(operations, bulkMember, signal),
     updateOne: async (filter, update, { upsert, signal }: UpdateOptions = {}) => {
       const { matched, modified, upserted } = await write(modification(filter, update, upsert), signal);
       return { matchedCount: matched, modifiedCount: modified, upsertedCount: upserted };
@@ -85,9 +104,9 @@ export const embeddedCollection = <D extends Identified>(
     deleteMany: async (filter, { signal } = {}) => {
       let deletedCount = 0;
       for (;;) {
-        const { deleted } = await write(deletion(filter, CHUNK), signal);
+        const { deleted } = await write(deletion(filter, CHUNK.operations), signal);
         deletedCount += deleted;
-        if (deleted < CHUNK) return { deletedCount };
+        if (deleted < CHUNK.operations) return { deletedCount };
       }
     },
   };

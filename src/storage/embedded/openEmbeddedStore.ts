@@ -9,8 +9,9 @@ import type { StoreLog } from "../log.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
 import type { Store } from "../store.ts";
 import { expiryField, textDecoder } from "./documentText.ts";
-import { embeddedCollection, type ReadTexts } from "./embeddedCollection.ts";
+import { embeddedCollection, type Reader } from "./embeddedCollection.ts";
 import { createJournaledCounters } from "./journaledCounters.ts";
+import { createReadTurns } from "./readTurns.ts";
 import { collectionNames } from "./schema.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
 import { isUnavailability } from "./sqliteErrors.ts";
@@ -56,27 +57,34 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
   let statement: ReturnType<typeof statementCache> | undefined;
   let sweeping: NodeJS.Timeout | undefined;
 
-  const readTexts: ReadTexts = (sql, parameters) => {
+  const turns = createReadTurns();
+
+  const reading = <T>(read: (prepared: ReturnType<typeof statementCache>) => T): T => {
     if (statement === undefined) throw new StoreUnavailableError("the embedded store is not open");
     try {
-      return statement(sql)
-        .all(...parameters)
-        .map(({ doc }) => doc as string);
+      return read(statement);
     } catch (error) {
       throw isUnavailability(error) ? new StoreUnavailableError("the embedded store cannot be read", { cause: error }) : error;
     }
   };
 
-  const collection = <N extends CollectionName>(name: N) => embeddedCollection<Documents[N]>(name, clock, readTexts, queue);
+  const readRow: Reader["row"] = (sql, parameters) => reading((prepared) => prepared(sql).get(...parameters));
+  const readRows: Reader["rows"] = (sql, parameters, take) =>
+    reading((prepared) => {
+      for (const row of prepared(sql).iterate(...parameters)) if (take(row) === "enough") return;
+    });
+
+  const collection = <N extends CollectionName>(name: N) =>
+    embeddedCollection<Documents[N]>(name, { row: readRow, rows: readRows }, turns, queue);
 
   const counters = createJournaledCounters({
     directory,
     clock,
     find: (key) => {
-      const [text] = readTexts("SELECT doc FROM counters WHERE id=?", [key]);
-      return text === undefined ? undefined : decodeCounter(text);
+      const row = readRow("SELECT doc FROM counters WHERE id=?", [key]);
+      return row === undefined ? undefined : decodeCounter(row.doc as string);
     },
-    tableIsEmpty: () => readTexts("SELECT id AS doc FROM counters LIMIT 1", []).length === 0,
+    tableIsEmpty: () => readRow("SELECT id FROM counters LIMIT 1", []) === undefined,
     write: queue.write,
     log,
   });
@@ -127,7 +135,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       }
     },
     ping: async (signal) => {
-      readTexts("SELECT 1 AS doc", []);
+      readRow("SELECT 1", []);
       await queue.write({ kind: "touch" }, signal);
       if (mode === "server") await counters.ping();
     },

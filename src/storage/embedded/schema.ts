@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { CollectionName } from "../documents.ts";
-import { type IndexDeclaration, indexes } from "../indexes.ts";
+import { type IndexDeclaration, indexes, retired } from "../indexes.ts";
 import { columnsOf } from "./columns.ts";
 
 const collections: Readonly<Record<CollectionName, true>> = {
@@ -32,7 +32,7 @@ const indexSql = ({ collection, name, fields, unique, onlyWith }: IndexDeclarati
 };
 
 /**
- * Creates what is missing of one collection: its table, columns that are new, and the indexes. A version that does not know
+ * Creates what is missing of one collection: its table, columns that are new, and the indexes; those that others took the place of go. A version that does not know
  * a column would not keep it in step with the document: whoever adds one raises `SCHEMA_VERSION`, too.
  */
 export const createMissing = (database: DatabaseSync, collection: CollectionName): void => {
@@ -55,4 +55,5 @@ export const createMissing = (database: DatabaseSync, collection: CollectionName
     database.exec(`UPDATE "${collection}" SET ${columnName(field)}=${value} WHERE ${value} IS NOT NULL`);
   }
   for (const index of indexes) if (index.collection === collection) database.exec(indexSql(index));
+  for (const index of retired) if (index.collection === collection) database.exec(`DROP INDEX IF EXISTS "${collection}.${index.name}"`);
 };

@@ -27,12 +27,14 @@ export interface ServerTraits {
 
 /** Fields by which what belongs to an owner is listed, in the order of the ids. */
 const owners = new Set<string>(
-  indexes.flatMap(({ fields: [first, owner, last] }) => (first === "workspaceId" && last === "_id" && owner !== undefined ? [owner] : [])),
+  indexes.flatMap(({ fields: [first, owner, ...rest] }) =>
+    first === "workspaceId" && rest.at(-1) === "_id" && owner !== undefined ? [owner] : [],
+  ),
 );
 
-/** A page of all that belongs to one owner: the ids in their order meet it soon, unless it has but few of them. */
-const isPageOfOwner = <D>(filter: Filter<D>, { sort, limit }: FindOptions<D>): boolean =>
-  limit !== undefined && Object.keys(sort ?? {}).join() === "_id" && Object.keys(filter).filter((field) => owners.has(field)).length === 1;
+/** A page of all that belongs to one owner, or of all there is: the ids in their order meet it soon, unless it has but few of them. */
+const isPage = <D>(filter: Filter<D>, { sort, limit }: FindOptions<D>): boolean =>
+  limit !== undefined && Object.keys(sort ?? {}).join() === "_id" && Object.keys(filter).filter((field) => owners.has(field)).length <= 1;
 
 /** How often an operation is sent that the server undid, or whose insert another node's came before. */
 const ATTEMPTS = 5;
@@ -137,24 +139,26 @@ export const mongoCollection = <D extends Identified>(
       },
     );
 
+  const find = (filter: Filter<D>, options: FindOptions<D>, projection?: Readonly<Record<string, 1>>): Promise<D[]> =>
+    attempt("read", options.signal, async () => {
+      const { sort, limit } = options;
+      const page = { ...(sort && { sort }), ...(limit && { limit, batchSize: limit }), ...(projection && { projection }), ...bounded };
+      if (!traits.sortsInMemory || !isPage(filter, options)) return native.find(checked(filter), page).toArray();
+      try {
+        const byIds = { ...page, hint: "_id_", maxTimeMS: ATTEMPT_TIME };
+        return await native.find(checked(filter), byIds).toArray();
+      } catch (error) {
+        if (!isTooSlow(error)) throw error;
+        return native.find(checked(filter), page).toArray();
+      }
+    });
+
   return {
     findOne: (filter, { sort, signal } = {}) =>
       attempt("read", signal, () => native.findOne(checked(filter), { ...(sort && { sort }), ...bounded })),
-    find: (filter, options = {}) => ({
-      toArray: () =>
-        attempt("read", options.signal, async () => {
-          const { sort, limit } = options;
-          const page = { ...(sort && { sort }), ...(limit && { limit, batchSize: limit }), ...bounded };
-          if (!traits.sortsInMemory || !isPageOfOwner(filter, options)) return native.find(checked(filter), page).toArray();
-          try {
-            const byIds = { ...page, hint: "_id_", maxTimeMS: ATTEMPT_TIME };
-            return await native.find(checked(filter), byIds).toArray();
-          } catch (error) {
-            if (!isTooSlow(error)) throw error;
-            return native.find(checked(filter), page).toArray();
-          }
-        }),
-    }),
+    find: (filter, options = {}) => ({ toArray: () => find(filter, options) }),
+    findFields: (fields, filter, options = {}) =>
+      find(filter, options, Object.fromEntries(["_id", ...fields].map((field) => [field, 1] as const))),
     insertOne: (document, { signal } = {}) => insertOne(document, signal),
     insertMany: (documents, { signal } = {}) => {
       const [first] = documents;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Collection, containsText, type Filter, type FindOptions } from "../../../src/storage/collection.ts";
-import type { KeyDocument } from "../../../src/storage/documents.ts";
+import { type KeyDocument, WORKSPACE_ID } from "../../../src/storage/documents.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import { sampleCounter, sampleKey, unique } from "./samples.ts";
 
@@ -211,6 +211,80 @@ export const testFilters = (open: () => Store): void => {
       expect(await found(api, {})).toHaveLength(450);
       expect(await found(api, {}, { limit: 333 })).toHaveLength(333);
     });
+  });
+
+  describe("finds of many documents", () => {
+    /** In the order of their bytes, which is not that of UTF-16. */
+    const odd = ["\u{1F511}", "\uFFFD", "é", "z", "a", ""];
+    const many = Array.from({ length: 1_300 }, (_, i) => `${odd[i % odd.length]}${unique("many")}`);
+
+    test("have each document once, whatever they are found by and whatever its id", async () => {
+      const apiId = unique("api");
+      await keys().insertMany(many.map((_id) => sampleKey({ _id, apiId, hash: `hash ${_id}` })));
+      const expected = [...many].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      const listed = { $in: [...many, "missing"] };
+      const hashes = { workspaceId: WORKSPACE_ID, hash: { $in: ["missing", ...many.map((_id) => `hash ${_id}`)] } };
+      for (const filter of [{ apiId }, { _id: listed }, hashes] as Filter<KeyDocument>[]) {
+        const all = (await keys().find(filter).toArray()).map(({ _id }) => _id);
+        expect(all.sort()).toEqual([...many].sort());
+      }
+      for (const filter of [{ apiId }, { _id: listed }] as Filter<KeyDocument>[]) {
+        const ascending = await keys()
+          .find(filter, { sort: { _id: 1 } })
+          .toArray();
+        expect(ascending.map(({ _id }) => _id)).toEqual(expected);
+        const descending = await keys()
+          .find(filter, { sort: { _id: -1 }, limit: 1_200 })
+          .toArray();
+        expect(descending.map(({ _id }) => _id)).toEqual(expected.toReversed().slice(0, 1_200));
+        const between = { ...filter, _id: { ...(filter._id as object), $gt: expected[10] as string, $lte: expected[1_200] as string } };
+        const some = await keys()
+          .find(between, { sort: { _id: 1 } })
+          .toArray();
+        expect(some.map(({ _id }) => _id)).toEqual(expected.slice(11, 1_201));
+      }
+    });
+
+    test("of large documents are complete, up to their limit", async () => {
+      const apiId = unique("api");
+      const large = Array.from({ length: 9 }, () => sampleKey({ apiId, meta: "x".repeat(400_000) }));
+      await keys().insertMany(large);
+      const ids = large.map(({ _id }) => _id);
+      expect(
+        await keys()
+          .find({ apiId }, { sort: { _id: 1 }, limit: 7 })
+          .toArray(),
+      ).toEqual(large.slice(0, 7));
+      expect(
+        (
+          await keys()
+            .find({ _id: { $in: ids } })
+            .toArray()
+        ).map(({ _id }) => _id),
+      ).toEqual(ids);
+      expect(await keys().find({ apiId }, { limit: 9 }).toArray()).toHaveLength(9);
+    });
+
+    test("end when their signal is aborted", async () => {
+      const controller = new AbortController();
+      const cut = keys().find({ apiId: "nobody's" }, { sort: { _id: 1 }, signal: controller.signal });
+      controller.abort(new Error("gone"));
+      await expect(cut.toArray()).rejects.toThrow("gone");
+    });
+  });
+
+  test("findFields gives ids and the fields that were asked for, where they are", async () => {
+    const apiId = unique("api");
+    const [first, second] = [sampleKey({ apiId, remaining: 5 }), sampleKey({ apiId, identityId: "id_1", deletedAt: 7 })];
+    await keys().insertMany([first, second]);
+    const by = { sort: { _id: 1 } } as const;
+    expect(await keys().findFields([], { apiId }, by)).toEqual([{ _id: first._id }, { _id: second._id }]);
+    expect(await keys().findFields(["identityId", "deletedAt", "remaining"], { apiId }, { ...by, limit: 2 })).toEqual([
+      { _id: first._id, remaining: 5 },
+      { _id: second._id, identityId: "id_1", deletedAt: 7 },
+    ]);
+    expect(await keys().findFields(["hash"], { _id: { $in: [second._id, "missing"] } })).toEqual([{ _id: second._id, hash: second.hash }]);
+    expect(await keys().findFields([], { _id: "missing" })).toEqual([]);
   });
 
   test("a Date comes back as a Date and compares as one", async () => {

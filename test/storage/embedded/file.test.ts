@@ -10,6 +10,7 @@ import { columnValues } from "../../../src/storage/embedded/columns.ts";
 import { type EmbeddedStoreOptions, openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { createWriteQueue } from "../../../src/storage/embedded/writeQueue.ts";
 import { StoreUnavailableError } from "../../../src/storage/errors.ts";
+import { indexes, retired } from "../../../src/storage/indexes.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import { sampleCounter, sampleKey, sampleNamespace, unique } from "../contract/samples.ts";
 
@@ -71,6 +72,25 @@ describe("the embedded store's file", () => {
     expect(
       await keys.findOneAndUpdate({ _id: key._id, remaining: { $gte: 5 } }, { $inc: { remaining: -5 } }, { returnDocument: "after" }),
     ).toMatchObject({ remaining: 0 });
+  });
+
+  test("has the indexes of this version, and those no more whose place they took", async () => {
+    const first = open();
+    await first.prepare();
+    await first.collection("keys").insertOne(sampleKey());
+    await first.close();
+    const file = join(directory, "latchkey.sqlite");
+    const old = new DatabaseSync(file);
+    for (const { collection, name } of retired) old.exec(`CREATE INDEX "${collection}.${name}" ON "${collection}" (id)`);
+    for (const { collection, name } of indexes) if (name.startsWith("live")) old.exec(`DROP INDEX "${collection}.${name}"`);
+    old.close();
+    const second = open();
+    await second.prepare();
+    await second.close();
+    const now = new DatabaseSync(file, { readOnly: true });
+    const present = now.prepare("SELECT name FROM sqlite_schema WHERE type='index' AND sql IS NOT NULL").all();
+    now.close();
+    expect(present.map(({ name }) => name).sort()).toEqual(indexes.map(({ collection, name }) => `${collection}.${name}`).sort());
   });
 
   test("serves one server at a time; a second one says which directory is taken", async () => {

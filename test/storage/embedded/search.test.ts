@@ -6,7 +6,7 @@ import { readPage } from "../../../src/storage/page.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import { engines } from "../../support/stores.ts";
 
-const ROWS = 3_000;
+const ROWS = 12_000;
 const idOf = (i: number): string => `perm_${String(i).padStart(5, "0")}`;
 
 /** One in seven is a hit, one in five of all is deleted. */
@@ -48,17 +48,17 @@ describe.each(engines.filter(({ name }) => name === "embedded"))("a search on th
     "[permissions §1] for %s lets others have their turn, and finds each hit once, in order",
     async (search) => {
       const found: string[] = [];
-      let between = 0;
-      for (let cursor: string | undefined = ""; cursor !== undefined; ) {
-        const request: { limit: number; cursor: string; search: string } = { limit: 60, cursor, search };
-        const { result, others } = await turns(() => readPage(store.collection("permissions"), {}, request, {}));
-        expect(result.items.length).toBeLessThanOrEqual(60);
-        found.push(...result.items.map(({ _id }) => _id));
-        cursor = result.next;
-        between += others;
-      }
+      const { others } = await turns(async () => {
+        for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+          const request: { limit: number; cursor: string; search: string } = { limit: 60, cursor, search };
+          const page = await readPage(store.collection("permissions"), {}, request, {});
+          expect(page.items.length).toBeLessThanOrEqual(60);
+          found.push(...page.items.map(({ _id }) => _id));
+          cursor = page.next;
+        }
+      });
       expect(found).toEqual(search === "nowhere" ? [] : hits);
-      expect(between).toBeGreaterThan(1);
+      expect(others).toBeGreaterThan(2);
     },
   );
 

@@ -1,0 +1,269 @@
+import { type ApisRepository, createApisRepository } from "../../../../src/storage/apis.ts";
+import { type AuditLogRepository, auditedCollections, createAuditLogRepository } from "../../../../src/storage/auditLog.ts";
+import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/changes.ts";
+import { aroundCounters, type CountersRepository, createCountersRepository } from "../../../../src/storage/counters.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/documents.ts";
+import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/identities.ts";
+import { createKeysRepository, type KeysRepository } from "../../../../src/storage/keys.ts";
+import { createLeasesRepository, type LeasesRepository } from "../../../../src/storage/leases.ts";
+import { createMigrationsRepository, type MigrationsRepository } from "../../../../src/storage/migrations.ts";
+import { createNamespacesRepository, type NamespacesRepository } from "../../../../src/storage/namespaces.ts";
+import { createOverridesRepository, type OverridesRepository } from "../../../../src/storage/overrides.ts";
+import { createPermissionsRepository, type PermissionsRepository } from "../../../../src/storage/permissions.ts";
+import { createReservationsRepository, type ReservationsRepository } from "../../../../src/storage/reservations.ts";
+import { createRolesRepository, type RolesRepository } from "../../../../src/storage/roles.ts";
+import { createRootKeysRepository, type RootKeysRepository } from "../../../../src/storage/rootKeys.ts";
+import type { Store } from "../../../../src/storage/store.ts";
+import { createSweepsRepository, type SweepsRepository, sweptCollections, type Walk } from "../../../../src/storage/sweeps.ts";
+import { sampleKey } from "../../contract/samples.ts";
+import { idOf, MANY } from "./largeStore.ts";
+
+const silent = () => undefined;
+
+/** Each method of a repository, asked for as much as any caller may ask for. */
+type CallsOf<R> = { readonly [K in keyof R as R[K] extends (...args: never[]) => unknown ? K : never]: (repository: R) => unknown };
+
+const on = <R>(name: string, create: (store: Store, announce: () => void) => R): ((store: Store) => R) =>
+  Object.defineProperty((store: Store) => create(store, silent), "name", { value: name });
+/** Without what the embedded store's own counters have besides. */
+const createCounters = (store: Store): CountersRepository =>
+  aroundCounters(createCountersRepository(store), (_kind, _name, operation) => operation());
+
+interface Repositories {
+  readonly apis: ApisRepository;
+  readonly auditLog: AuditLogRepository;
+  readonly changes: ChangesRepository;
+  readonly counters: CountersRepository;
+  readonly identities: IdentitiesRepository;
+  readonly keys: KeysRepository;
+  readonly leases: LeasesRepository;
+  readonly migrations: MigrationsRepository;
+  readonly namespaces: NamespacesRepository;
+  readonly overrides: OverridesRepository;
+  readonly permissions: PermissionsRepository;
+  readonly reservations: ReservationsRepository;
+  readonly roles: RolesRepository;
+  readonly rootKeys: RootKeysRepository;
+  readonly sweeps: SweepsRepository;
+}
+
+/** What makes them, under its name. */
+export const repositories: { readonly [K in keyof Repositories]: (store: Store) => Repositories[K] } = {
+  apis: on("createApisRepository", createApisRepository),
+  auditLog: on("createAuditLogRepository", createAuditLogRepository),
+  changes: on("createChangesRepository", createChangesRepository),
+  counters: on("createCountersRepository", createCounters),
+  identities: on("createIdentitiesRepository", createIdentitiesRepository),
+  keys: on("createKeysRepository", createKeysRepository),
+  leases: on("createLeasesRepository", createLeasesRepository),
+  migrations: on("createMigrationsRepository", createMigrationsRepository),
+  namespaces: on("createNamespacesRepository", createNamespacesRepository),
+  overrides: on("createOverridesRepository", createOverridesRepository),
+  permissions: on("createPermissionsRepository", createPermissionsRepository),
+  reservations: on("createReservationsRepository", createReservationsRepository),
+  roles: on("createRolesRepository", createRolesRepository),
+  rootKeys: on("createRootKeysRepository", createRootKeysRepository),
+  sweeps: on("createSweepsRepository", createSweepsRepository),
+};
+
+const ids = (prefix: string, count: number, from = 0): string[] => Array.from({ length: count }, (_, i) => idOf(prefix, from + i));
+const living = (prefix: string, count: number): string[] => ids(prefix, count, MANY.others - count);
+/** The first page, all pages by their last, and a search that finds nothing. */
+const page = { limit: 100, cursor: "" } as const;
+const search = { ...page, search: "nowhere" } as const;
+const until = (prefix: string) => ({ limit: 100, cursor: idOf(prefix, MANY.others - 50) });
+const walk: Walk = { permissionIds: ids("perm", 1_000), roleIds: ids("role", 1_000), stage: "roles", after: "" };
+const nothing = () => undefined;
+
+export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K]> } = {
+  apis: {
+    find: (apis) => apis.find(idOf("api", 1)),
+    insert: (apis) => apis.insert({ id: "api_new", name: "new" }, 1, []),
+    setIpAllowlist: (apis) => apis.setIpAllowlist(idOf("api", 1), ["10.0.0.0/8"], 1, []),
+    protect: (apis) => apis.protect(idOf("api", 1), true, 1, []),
+    delete: (apis) => apis.delete(idOf("api", 2), 1, []),
+  },
+  auditLog: {
+    head: (log) => log.head(),
+    listAfter: (log) => Promise.all([0, MANY.others / 2].map((sequence) => log.listAfter(sequence, 500))),
+    findKnown: (log) => log.findKnown(ids("logged", 2_000)),
+    append: (log) => log.append([]),
+    findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
+    settle: async (log) => log.settle("keys", (await log.findPending("keys", 1))[0] as AuditedDocument),
+  },
+  changes: {
+    append: (changes) => changes.append("ch_a", "node", [], 1),
+    listAfter: (changes) => changes.listAfter(""),
+  },
+  counters: {
+    read: (counters) => counters.read(idOf("counter", 1)),
+    charge: (counters) => counters.charge(idOf("counter", 1), 1, 10, 1),
+    open: (counters) => counters.open("counter_new", 1, 10, 1, new Date(8_000_000_000_000)),
+    roll: (counters) =>
+      counters.roll(
+        idOf("counter", 2),
+        { seq: 1, current: 0, previous: 0 },
+        { seq: 2, current: 0, previous: 0 },
+        new Date(8_000_000_000_000),
+      ),
+    refund: (counters) => counters.refund(idOf("counter", 3), 1, 0),
+  },
+  identities: {
+    find: (identities) => identities.find(idOf("id", MANY.others - 1)),
+    findByExternalId: (identities) => identities.findByExternalId(idOf("external", MANY.others - 1)),
+    findMany: (identities) => identities.findMany([...ids("id", 1_000), ...living("id", 1_000)]),
+    findIdsByExternalId: (identities) => identities.findIdsByExternalId([...ids("external", 500), ...living("external", 500)]),
+    list: (identities) => Promise.all([page, search, until("id")].map((request) => identities.list(request, {}))),
+    insert: (identities) => identities.insert({ id: "id_new", externalId: "new" }, 1, []),
+    insertMany: (identities) => identities.insertMany([{ identity: { id: "id_more", externalId: "more" }, events: [] }], 1),
+    findOrCreate: (identities) => identities.findOrCreate({ id: "id_x", externalId: idOf("external", MANY.others - 2) }, 1, []),
+    modify: (identities) => identities.modify(idOf("id", MANY.others - 1), nothing),
+    delete: (identities) => identities.delete(idOf("id", MANY.others - 3), 1, () => []),
+  },
+  keys: {
+    find: (keys) => keys.find(idOf("key", 1)),
+    findByHash: (keys) => keys.findByHash(idOf("hash", MANY.keys - 1)),
+    list: (keys) =>
+      Promise.all(
+        [
+          { apiId: "api_big" },
+          { apiId: "api_small" },
+          ...["api_big", "api_small", "api_none"].map((apiId) => ({ apiId, identityId: "id_big" })),
+        ].flatMap((owner) =>
+          ["", idOf("key", 1), idOf("key", MANY.keys - 200)].map((cursor) => keys.list(owner, { limit: 100, cursor }, {})),
+        ),
+      ),
+    findTakenHashes: (keys) => keys.findTakenHashes([...ids("hash", 250), ...ids("imported", 250)]),
+    findPresent: (keys) => keys.findPresent(ids("key", 500)),
+    insertMany: (keys) => keys.insertMany([sampleKey()]),
+    markUsed: (keys) => keys.markUsed(new Map([[idOf("key", 1), 1]])),
+    insert: (keys) => keys.insert(sampleKey()),
+    modify: (keys) => keys.modify(idOf("key", MANY.keys - 1), nothing),
+    recordEvents: (keys) => keys.recordEvents(sampleKey({ _id: idOf("key", MANY.keys - 1) }), []),
+    delete: (keys) => keys.delete(sampleKey({ _id: idOf("key", MANY.keys - 2) }), 1, []),
+    erase: (keys) => keys.erase(sampleKey({ _id: idOf("key", MANY.keys - 3) }), 1, []),
+    spend: (keys) => keys.spend(idOf("key", MANY.keys - 4), 1),
+  },
+  leases: {
+    acquire: (leases) => leases.acquire(idOf("lease", 1), "me", 2, 10),
+    release: (leases) => leases.release(idOf("lease", 1), "me"),
+  },
+  migrations: {
+    find: (migrations) => migrations.find(idOf("mig", 1)),
+    list: (migrations) => migrations.list(),
+    insert: (migrations) => migrations.insert("mig_new", "sha256", 1),
+  },
+  namespaces: {
+    find: (namespaces) => Promise.all([idOf("rlns", 1), idOf("name", 1), "none"].map((name) => namespaces.find(name))),
+    findOrCreate: (namespaces) => namespaces.findOrCreate({ id: "rlns_x", name: idOf("name", 1) }, 1, []),
+    delete: (namespaces) => namespaces.delete(idOf("rlns", 2), 1, []),
+  },
+  overrides: {
+    find: (overrides) => overrides.find("rlns_big", idOf("identifier", MANY.others - 1)),
+    listAll: (overrides) => overrides.listAll("rlns_big"),
+    list: (overrides) => Promise.all([page, until("rlor")].map((request) => overrides.list("rlns_big", request, {}))),
+    set: (overrides) =>
+      overrides.set(
+        { namespaceId: "rlns_big", identifier: idOf("identifier", MANY.others - 1), limit: 1, duration: 1 },
+        "rlor_x",
+        1,
+        () => [],
+      ),
+    delete: (overrides) =>
+      overrides.delete(
+        {
+          _id: idOf("rlor", MANY.others - 2),
+          v: SCHEMA_VERSION,
+          workspaceId: WORKSPACE_ID,
+          createdAt: 1,
+          namespaceId: "rlns_big",
+          identifier: "i",
+          limit: 1,
+          duration: 1,
+        },
+        1,
+        [],
+      ),
+  },
+  permissions: {
+    findMany: (permissions) => permissions.findMany([...ids("perm", 500), ...living("perm", 500)]),
+    findManyBySlug: (permissions) => permissions.findManyBySlug([...ids("slug", 500), ...living("slug", 500)]),
+    list: (permissions) => Promise.all([page, search, until("perm")].map((request) => permissions.list(request, {}))),
+    insert: (permissions) => permissions.insert({ id: "perm_new", name: "new", slug: "new" }, 1, []),
+    findOrCreate: (permissions) => permissions.findOrCreate({ id: "perm_x", name: "x", slug: idOf("slug", MANY.others - 1) }, 1, []),
+    modify: (permissions) => permissions.modify(idOf("perm", MANY.others - 1), nothing),
+    delete: (permissions) => permissions.delete(idOf("perm", MANY.others - 2), 1, []),
+  },
+  reservations: {
+    find: (reservations) => reservations.find(idOf("idem", 1)),
+    insert: (reservations) =>
+      reservations.insert({
+        _id: "idem_new",
+        request: "r",
+        salt: "s",
+        now: 1,
+        holder: "h",
+        leaseUntil: 1,
+        permissions: [],
+        expireAt: new Date(8_000_000_000_000),
+      }),
+    update: (reservations) => reservations.update(idOf("idem", 1), "h", { done: true }),
+    takeOver: async (reservations) => {
+      const read = await reservations.find(idOf("idem", 2));
+      return read && reservations.takeOver(read, "other", 2);
+    },
+    remove: (reservations) => reservations.remove(idOf("idem", 3), "h"),
+    hasEvent: (reservations) => reservations.hasEvent("keys", idOf("key", MANY.keys - 1), "log_none"),
+    isLogged: (reservations) => reservations.isLogged(idOf("logged", 1)),
+  },
+  roles: {
+    findMany: (roles) => roles.findMany([...ids("role", 500), ...living("role", 500)]),
+    findManyByName: (roles) => roles.findManyByName([...ids("name", 500), ...living("name", 500)]),
+    list: (roles) => Promise.all([page, search, until("role")].map((request) => roles.list(request, {}))),
+    insert: (roles) => roles.insert({ id: "role_new", name: "new", permissionIds: [] }, 1, []),
+    findOrCreate: (roles) => roles.findOrCreate({ id: "role_x", name: idOf("name", MANY.others - 1), permissionIds: [] }, 1, []),
+    modify: (roles) => roles.modify(idOf("role", MANY.others - 1), nothing),
+    delete: (roles) => roles.delete(idOf("role", MANY.others - 2), 1, []),
+  },
+  rootKeys: {
+    find: (rootKeys) => rootKeys.find(idOf("rk", 1)),
+    findByHash: (rootKeys) => rootKeys.findByHash(idOf("hash", MANY.others - 1)),
+    listPage: (rootKeys) =>
+      Promise.all(
+        [undefined, new Set([...ids("rk", 500), ...living("rk", 500)])].flatMap((some) =>
+          [page, until("rk")].map((request) => rootKeys.listPage(some, request, {})),
+        ),
+      ),
+    delete: (rootKeys) =>
+      rootKeys.delete(
+        {
+          _id: idOf("rk", MANY.others - 1),
+          v: SCHEMA_VERSION,
+          workspaceId: WORKSPACE_ID,
+          createdAt: 1,
+          start: "s",
+          end: "e",
+          enabled: true,
+        },
+        1,
+        [],
+      ),
+    list: (rootKeys) => rootKeys.list(),
+    markUsed: (rootKeys) => rootKeys.markUsed(new Map([[idOf("rk", 1), 1]])),
+    insert: (rootKeys) =>
+      rootKeys.insert({ _id: "rk_new", v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, createdAt: 1, start: "s", end: "e", enabled: true }),
+    findTakenHashes: (rootKeys) => rootKeys.findTakenHashes(ids("hash", 500)),
+    modify: (rootKeys) => rootKeys.modify(idOf("rk", MANY.others - 2), nothing),
+  },
+  sweeps: {
+    findDue: (sweeps) => Promise.all(sweptCollections.map((collection) => sweeps.findDue(collection, 5, 1_000))),
+    removeKeys: (sweeps) => Promise.all(["api_small", "api_waiting"].map((apiId) => sweeps.removeKeys(apiId, 100))),
+    hasKeys: (sweeps) => sweeps.hasKeys("api_big"),
+    detachIdentities: (sweeps) => sweeps.detachIdentities(["id_big", ...ids("id", 99)], 100),
+    findWalk: (sweeps) => sweeps.findWalk(),
+    saveWalk: (sweeps) => sweeps.saveWalk(walk),
+    endWalk: (sweeps) => sweeps.endWalk(),
+    pullIds: (sweeps) => Promise.all((["roles", "keys"] as const).map((from) => sweeps.pullIds(from, walk, 100))),
+    removeRows: (sweeps) => sweeps.removeRows("roles", ids("role", 1_000)),
+  },
+};

@@ -1,0 +1,161 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { newDocument } from "../../../../src/storage/audited.ts";
+import { type AuditEvent, type CollectionName, type Documents, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/documents.ts";
+import { columnsOf, columnValues } from "../../../../src/storage/embedded/columns.ts";
+import { toText } from "../../../../src/storage/embedded/documentText.ts";
+
+/** Of each list, many times what one turn may look at; what is deleted stands before what lives. */
+export const MANY = { keys: 120_000, others: 24_000, large: 48 } as const;
+/** Half a megabyte. */
+const LARGE_META: string = JSON.stringify({ text: "x".repeat(512 * 1024) });
+
+export const idOf = (prefix: string, i: number): string => `${prefix}_${String(i).padStart(8, "0")}`;
+const isDeleted = (i: number, of: number): boolean => i < of * 0.75;
+const base = { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID } as const;
+
+const event = (id: string): AuditEvent => ({
+  id,
+  event: "key.create",
+  time: 1,
+  actor: { type: "system", id: "system" },
+  correlationId: "cor_1",
+  display: "x".repeat(200),
+  resources: [],
+});
+
+const apiOf = (i: number): string => (i < MANY.keys * 0.1 ? "api_small" : i < MANY.keys * 0.2 ? "api_waiting" : "api_big");
+
+function* times<T>(count: number, make: (i: number) => T): Generator<T> {
+  for (let i = 0; i < count; i++) yield make(i);
+}
+
+/** Deleted for good, but its row still there: it waits for its sweep. */
+const gone = (i: number) => (isDeleted(i, MANY.others) ? { deletedAt: 1, erased: true, sweepFrom: 1 } : {});
+
+const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = {
+  apis: () => times(10, (i) => ({ ...newDocument(idOf("api", i), 1, []), name: "api" })),
+  // Those of two small APIs come first; all those of the second have events that are to be moved.
+  keys: () =>
+    times(MANY.keys, (i) => ({
+      ...newDocument(idOf("key", i), 1, apiOf(i) === "api_waiting" ? [event(idOf("log", i))] : []),
+      apiId: apiOf(i),
+      identityId: "id_big",
+      hash: idOf("hash", i),
+      importedHash: idOf("imported", i),
+      start: "start",
+      enabled: true,
+      permissionIds: [],
+      roleIds: [],
+      ratelimits: [],
+      revision: 0,
+      ...(isDeleted(i, MANY.keys) ? { deletedAt: 1 } : {}),
+    })),
+  identities: () =>
+    times(MANY.others, (i) => ({
+      ...newDocument(idOf("id", i), 1, []),
+      externalId: idOf("external", i),
+      search: `${idOf("id", i)}X${idOf("external", i)}`,
+      ratelimits: [],
+      revision: 0,
+      ...(i >= MANY.others - MANY.large ? { meta: LARGE_META } : {}),
+      ...gone(i),
+    })),
+  permissions: () =>
+    times(MANY.others, (i) => ({
+      ...newDocument(idOf("perm", i), 1, []),
+      name: "name",
+      slug: idOf("slug", i),
+      slugKey: idOf("slug", i),
+      search: `${idOf("perm", i)}X${idOf("slug", i)}`,
+      revision: 0,
+      ...gone(i),
+    })),
+  roles: () =>
+    times(MANY.others, (i) => ({
+      ...newDocument(idOf("role", i), 1, []),
+      name: idOf("name", i),
+      nameKey: idOf("name", i),
+      search: `${idOf("role", i)}X${idOf("name", i)}`,
+      permissionIds: [],
+      revision: 0,
+      ...gone(i),
+    })),
+  rootKeys: () =>
+    times(MANY.others, (i) => ({
+      ...newDocument(idOf("rk", i), 1, []),
+      hash: idOf("hash", i),
+      start: "s",
+      end: "e",
+      enabled: true,
+      ...(isDeleted(i, MANY.others) ? { deletedAt: 1 } : {}),
+    })),
+  namespaces: () => times(MANY.others, (i) => ({ ...newDocument(idOf("rlns", i), 1, []), name: idOf("name", i) })),
+  overrides: () =>
+    times(MANY.others, (i) => ({
+      ...newDocument(idOf("rlor", i), 1, []),
+      namespaceId: "rlns_big",
+      identifier: idOf("identifier", i),
+      limit: 1,
+      duration: 1_000,
+      ...(isDeleted(i, MANY.others) ? { deletedAt: 1, erased: true } : {}),
+    })),
+  migrations: () => times(MANY.others, (i) => ({ ...base, _id: idOf("mig", i), algorithm: "sha256", createdAt: 1 })),
+  changes: () =>
+    times(MANY.others, (i) => ({
+      ...base,
+      _id: idOf("ch", i),
+      node: "node",
+      ids: Array.from({ length: i % 400 === 0 ? 5_000 : 1 }, (_, j) => idOf("key", j)),
+      expireAt: new Date(8_000_000_000_000),
+    })),
+  idempotency: () =>
+    times(MANY.others, (i) => ({
+      ...base,
+      _id: idOf("idem", i),
+      request: "r",
+      salt: "s",
+      now: 1,
+      holder: "h",
+      leaseUntil: 1,
+      permissions: [],
+      expireAt: new Date(8_000_000_000_000),
+    })),
+  audit: () =>
+    times(MANY.others, (i) => ({
+      ...base,
+      _id: idOf("logged", i),
+      sequence: i + 1,
+      event: event(idOf("logged", i)),
+      hash: "h",
+      previousHash: "p",
+    })),
+  counters: () =>
+    times(MANY.others, (i) => ({
+      ...base,
+      _id: idOf("counter", i),
+      seq: 1,
+      current: 0,
+      previous: 0,
+      expireAt: new Date(8_000_000_000_000),
+    })),
+  leases: () => times(10, (i) => ({ ...base, _id: idOf("lease", i), holder: "h", expires: 1 })),
+};
+
+/** Fills the file of a store that is prepared, beside it: through the port it would take minutes. */
+export const fillStore = (directory: string): void => {
+  const database = new DatabaseSync(join(directory, "latchkey.sqlite"));
+  database.exec("PRAGMA synchronous=OFF; BEGIN IMMEDIATE");
+  for (const [name, make] of Object.entries(rows)) {
+    const collection = name as CollectionName;
+    const columns = columnsOf(collection);
+    const names = ["id", "doc", ...columns.map((column) => `"${column}"`)];
+    const insertion = database.prepare(`INSERT INTO "${name}" (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`);
+    for (const document of make()) {
+      const fields = document as unknown as Record<string, unknown>;
+      insertion.run(document._id, toText(fields), ...columnValues(collection, fields));
+    }
+  }
+  database.exec("COMMIT");
+  database.close();
+};

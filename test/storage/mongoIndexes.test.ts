@@ -1,0 +1,69 @@
+import { type Db, type Document, MongoClient } from "mongodb";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newDocument } from "../../src/storage/audited.ts";
+import { type CollectionName, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { indexes, retired } from "../../src/storage/indexes.ts";
+import { openMongoStore } from "../../src/storage/mongo.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+import { sampleKey } from "./contract/samples.ts";
+
+const { MONGODB_URL: server } = process.env;
+
+describe.skipIf(!server)("indexes on a MongoDB server", () => {
+  const url = freshMongoUrl(server ?? "mongodb://none");
+  const client = new MongoClient(url);
+  let database: Db;
+  let store: Store;
+
+  beforeAll(async () => {
+    database = client.db(new URL(url).pathname.slice(1));
+    store = openMongoStore({ url });
+    await store.prepare();
+    const [dead, alive] = [{ deletedAt: 1 }, {}].map((fields) =>
+      Array.from({ length: 3_000 }, () => sampleKey({ apiId: "api_1", identityId: "id_1", ...fields })),
+    );
+    await store.collection("keys").insertMany([...(dead ?? []), ...(alive ?? [])].slice(0, 3_100));
+    const overrides = Array.from({ length: 1_000 }, (_, i) => ({
+      ...newDocument(`rlor_${i}`, 1, []),
+      ...{ namespaceId: "rlns_1", limit: 1, duration: 1 },
+      ...(i < 900 ? { deletedAt: 1 } : { identifier: `${i}` }),
+    }));
+    await store.collection("overrides").insertMany(overrides);
+  });
+  afterAll(async () => {
+    await store.close();
+    await client.close();
+    await dropMongoDatabase(url);
+  });
+
+  const namesOf = async (collection: CollectionName): Promise<(string | undefined)[]> =>
+    (await database.collection(collection).indexes()).map(({ name }) => name).filter((name) => name !== "_id_");
+
+  /** The names of the indexes in a plan, and their bounds, however the server spells them. */
+  const planOf = async (collection: CollectionName, filter: Document, sort: Record<string, 1> = {}): Promise<string> =>
+    JSON.stringify(await database.collection(collection).find(filter, { sort, limit: 101 }).explain("queryPlanner"));
+
+  test("those that others took the place of are dropped at the next start", async () => {
+    for (const { collection, name } of retired) await database.collection(collection).createIndex({ [name]: 1 }, { name });
+    const next = openMongoStore({ url });
+    await Promise.all([store.prepare(), next.prepare()]);
+    await next.close();
+    for (const collection of new Set(indexes.map((index) => index.collection))) {
+      const declared = indexes.filter((index) => index.collection === collection).map(({ name }) => name);
+      expect((await namesOf(collection)).sort(), collection).toEqual(declared.sort());
+    }
+  });
+
+  const live = { deletedAt: { $exists: false } } as const;
+  test.each([
+    ["keys", "liveOfApi", { workspaceId: WORKSPACE_ID, apiId: "api_1", ...live }],
+    ["keys", "liveOfIdentity", { workspaceId: WORKSPACE_ID, identityId: "id_1", apiId: "api_1", ...live }],
+    ["overrides", "liveOfNamespace", { workspaceId: WORKSPACE_ID, namespaceId: "rlns_1", ...live }],
+  ] as const)("[attack B7] a page of %s is found by %s, which knows what is deleted", async (collection, index, filter) => {
+    const plan = await planOf(collection, filter, { _id: 1 });
+    expect(plan).toContain(`"${index}"`);
+    // MongoDB: `"deletedAt":["[null, null]"]`; FerretDB: `\"deletedAt\": (MinKey, null]`.
+    expect(plan).toMatch(/deletedAt\\*"(?::\["\[null, null\]"|: \(MinKey, null\])/);
+  });
+});

@@ -27,15 +27,16 @@ export const SLICE: { readonly rows: number; readonly bytes: number } = { rows: 
 const isOperators = (condition: unknown): condition is Fields =>
   typeof condition === "object" && condition !== null && !Array.isArray(condition) && !(condition instanceof Date);
 
-/** No two documents that the filter finds have the same value there. */
+const isListed = (condition: unknown): boolean => isOperators(condition) && Array.isArray(condition.$in);
+
+/** All documents that the filter finds have a value there, and no two the same. */
 const isUnique = (collection: CollectionName, field: string, filter: Fields): boolean =>
   field === "_id" ||
   indexes.some((index) => {
     const fields: readonly string[] = index.fields;
     const isFixed = (other: string) => filter[other] !== undefined && !isOperators(filter[other]);
-    return (
-      index.collection === collection && index.unique && fields.includes(field) && fields.every((each) => each === field || isFixed(each))
-    );
+    if (index.collection !== collection || !index.unique || (index.onlyWith !== undefined && !isListed(filter[field]))) return false;
+    return fields.includes(field) && fields.every((each) => each === field || isFixed(each));
   });
 
 /**
@@ -49,10 +50,7 @@ const resumableOrder = (collection: CollectionName, filter: Fields, { sort, limi
       others.length === 0 && isUnique(collection, field, filter) && (filter[field] === undefined || isOperators(filter[field]));
     return resumable ? sort : undefined;
   }
-  const listed = Object.keys(filter).find((name) => {
-    const condition = filter[name];
-    return isOperators(condition) && "$in" in condition && isUnique(collection, name, filter);
-  });
+  const listed = Object.keys(filter).find((name) => isListed(filter[name]) && isUnique(collection, name, filter));
   if (listed !== undefined) return { [listed]: 1 };
   return limit || (filter._id !== undefined && !isOperators(filter._id)) ? undefined : { _id: 1 };
 };
@@ -60,9 +58,7 @@ const resumableOrder = (collection: CollectionName, filter: Fields, { sort, limi
 /** Values that are looked up one by one, whether or not there is a document. */
 const listedIn = (filter: Fields): number => {
   let values = 0;
-  for (const condition of Object.values(filter)) {
-    if (isOperators(condition) && Array.isArray(condition.$in)) values += condition.$in.length;
-  }
+  for (const condition of Object.values(filter)) if (isListed(condition)) values += (condition as { $in: unknown[] }).$in.length;
   return values;
 };
 

@@ -245,6 +245,17 @@ export const testFilters = (open: () => Store): void => {
       }
     });
 
+    test("have those without the field that they are sorted by", async () => {
+      const apiId = unique("api");
+      const { hash: _, ...bare } = sampleKey({ apiId });
+      await keys().insertMany([...Array.from({ length: 600 }, () => ({ ...bare, _id: unique("bare") })), sampleKey({ apiId })]);
+      const sorted = await keys()
+        .find({ workspaceId: WORKSPACE_ID, apiId }, { sort: { hash: 1 } })
+        .toArray();
+      expect(new Set(sorted.map(({ _id }) => _id)).size).toBe(601);
+      expect(sorted.at(-1)).toHaveProperty("hash");
+    });
+
     test("of large documents are complete, up to their limit", async () => {
       const apiId = unique("api");
       const large = Array.from({ length: 9 }, () => sampleKey({ apiId, meta: "x".repeat(400_000) }));

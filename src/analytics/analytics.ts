@@ -4,6 +4,7 @@ import { connectEmbedded, connectServer } from "./connection.ts";
 import { createDropReport } from "./dropReport.ts";
 import { EngineUnavailableError } from "./engineErrors.ts";
 import type { RatelimitEvent, VerificationEvent } from "./events.ts";
+import { createIsolationProof } from "./isolationProof.ts";
 import type { JsonObject } from "./json.ts";
 import { createQueries, type Query } from "./queries.ts";
 import { createQuota } from "./quota.ts";
@@ -37,6 +38,8 @@ export interface AnalyticsObserver {
   /** The store answers again, or no longer. */
   readonly state: (up: boolean, cause?: unknown) => void;
   readonly engineDied: (reason: string) => void;
+  /** Scoped queries are refused: this version of the engine shows them rows of others, as with these queries. */
+  readonly isolationLeaks: (version: string, queries: readonly string[]) => void;
   /** At most once a minute: events dropped since the last time. */
   readonly dropsReported: (count: number, cause: unknown) => void;
 }
@@ -71,7 +74,16 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     clickhouseUrl === undefined
       ? connectEmbedded({ directory: options.directory, memory, schema, onDeath: observer.engineDied })
       : connectServer({ url: clickhouseUrl, schema });
-  const { database, clickhouse, ready } = connection;
+  const { database, clickhouse } = connection;
+  const isIsolated = createIsolationProof({ clickhouse, database, cluster, onLeak: observer.isolationLeaks });
+  let isTold = false;
+  const ready = async (): Promise<void> => {
+    await connection.ready();
+    if (isTold) return;
+    // So that an operator hears of a leak when the engine starts; what cannot be told now is asked again by a query.
+    isTold = true;
+    void isIsolated().catch(() => undefined);
+  };
 
   let isUp: boolean | undefined;
   const setState = (up: boolean, cause?: unknown): void => {
@@ -129,10 +141,9 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     database,
     ready: () => watched(ready),
     quota: createQuota({ limiter, ...limits }),
+    isIsolated: () => watched(isIsolated),
     retentionDays,
-    querySeconds: limits.querySeconds,
-    rowsRead: limits.rowsRead,
-    memory: clickhouseUrl === undefined ? Math.min(QUERY_BYTES, Math.floor(memory * QUERY_SHARE)) : QUERY_BYTES,
+    limits: { ...limits, memory: clickhouseUrl === undefined ? Math.min(QUERY_BYTES, Math.floor(memory * QUERY_SHARE)) : QUERY_BYTES },
   });
 
   let timer: NodeJS.Timeout | undefined;

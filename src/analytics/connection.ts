@@ -5,6 +5,11 @@ import { migrate } from "./migrate.ts";
 import type { SchemaOptions } from "./schema.ts";
 
 const DATABASE = "latchkey";
+/**
+ * Where unqualified names of queries are looked up. None of the tables that callers name is there: only what has been put
+ * in the place of such a name can be read.
+ */
+const lookUpDatabase = (database: string): string => `${database}_internal`;
 /** Longer than any query may run. */
 const TIMEOUT_MS = 90_000;
 
@@ -41,7 +46,7 @@ const openServer = (url: string): { readonly database: string; readonly clickhou
   const server = new URL(url);
   const database = server.pathname.replaceAll("/", "") || DATABASE;
   server.pathname = "";
-  return { database, clickhouse: openClickHouse({ url: server.href, database, timeoutMs: TIMEOUT_MS }) };
+  return { database, clickhouse: openClickHouse({ url: server.href, database: lookUpDatabase(database), timeoutMs: TIMEOUT_MS }) };
 };
 
 /** A ClickHouse server. @param url may name user, password and database. */
@@ -86,7 +91,7 @@ export const connectEmbedded = ({ directory, memory, schema, onDeath }: Embedded
     // `socketPath` reaches the connections, though the types of an agent's options do not name it.
     const options = { keepAlive: true, socketPath };
     agent ??= new Agent(options);
-    opened ??= openClickHouse({ url: "http://engine", database: DATABASE, agent, timeoutMs: TIMEOUT_MS });
+    opened ??= openClickHouse({ url: "http://engine", database: lookUpDatabase(DATABASE), agent, timeoutMs: TIMEOUT_MS });
     return opened;
   };
   const clickhouse: ClickHouse = {

@@ -1,6 +1,6 @@
 import type { ClickHouse } from "./clickhouse.ts";
 import { EngineError } from "./engineErrors.ts";
-import { migrations, type SchemaOptions } from "./schema.ts";
+import { migrations, onCluster, type SchemaOptions } from "./schema.ts";
 
 /** A migration waits for the replicas of a cluster; seconds. */
 const DDL_TIMEOUT_S = 60;
@@ -11,7 +11,7 @@ const DDL_TIMEOUT_S = 60;
  */
 export const migrate = async (clickhouse: ClickHouse, options: SchemaOptions): Promise<void> => {
   const { database, cluster } = options;
-  const everywhere = cluster === undefined ? "" : ` ON CLUSTER \`${cluster}\``;
+  const everywhere = onCluster(cluster);
   const log = `${database}_internal.migrations`;
   const settings = { distributed_ddl_task_timeout: DDL_TIMEOUT_S };
   const run = (sql: string): Promise<void> => clickhouse.command(sql, { settings });

@@ -1,16 +1,16 @@
 import type { Clock } from "../domain/clock.ts";
-import type { ClickHouse, Settings } from "./clickhouse.ts";
+import { ServiceError } from "../domain/errors.ts";
+import type { ClickHouse } from "./clickhouse.ts";
 import { EngineError } from "./engineErrors.ts";
 import type { JsonObject } from "./json.ts";
-import { toQueryError } from "./queryErrors.ts";
+import { errorOfRows, isOfStatement, toQueryError } from "./queryErrors.ts";
+import { MAX_RESPONSE_BYTES, MAX_SQL_LENGTH, type QueryLimits, querySettings, sandbox } from "./querySettings.ts";
 import type { Quota } from "./quota.ts";
 import { readRows } from "./resultRows.ts";
-import { type Dataset, sinceCondition } from "./schema.ts";
-import { prepareQuery } from "./sql/prepareQuery.ts";
-import { quoteText } from "./sql/tokens.ts";
+import type { Dataset } from "./schema.ts";
+import { type PreparedQuery, prepareQuery } from "./sql/prepareQuery.ts";
+import { BARRIER, noRows, visibleRows } from "./visibleRows.ts";
 
-const MAX_RESPONSE_BYTES = 4 * 1024 ** 2;
-const MAX_RESULT_ROWS = 10_000_000;
 const DAY_MS = 86_400_000;
 /** What is asked about a query before it runs is answered at once, or not at all. */
 const QUESTION_S = 5;
@@ -38,38 +38,11 @@ export interface QueriesOptions {
   /** Resolves when the tables are there. */
   readonly ready: () => Promise<void>;
   readonly quota: Quota;
+  /** Whether the engine keeps scoped queries to their scope. */
+  readonly isIsolated: () => Promise<boolean>;
   readonly retentionDays: number;
-  readonly querySeconds: number;
-  readonly rowsRead: number;
-  /** Bytes of one query. */
-  readonly memory: number;
+  readonly limits: QueryLimits;
 }
-
-/** Of every statement that holds something of a caller's. */
-const sandbox: Settings = {
-  readonly: 1,
-  allow_ddl: 0,
-  allow_introspection_functions: 0,
-  implicit_select: 0,
-  session_timezone: "UTC",
-  // Memory is the limit, not the disk.
-  max_bytes_before_external_group_by: 0,
-  max_bytes_ratio_before_external_group_by: 0,
-  max_bytes_before_external_sort: 0,
-  max_bytes_ratio_before_external_sort: 0,
-};
-
-/** The rows of a dataset that a query sees, wherever it names a table. */
-const tableFilters = (database: string, { dataset, scope, now }: Query, retentionDays: number): string => {
-  const since = now - retentionDays * DAY_MS;
-  const ids = scope?.map(quoteText).join(", ");
-  const inScope = ids === undefined ? [] : [ids === "" ? "0" : `${dataset.scopeColumn} IN (${ids})`];
-  const entries = dataset.tables.map((table) => {
-    const condition = [sinceCondition(table, since), ...inScope].join(" AND ");
-    return `${quoteText(`${database}.${table}`)}: ${quoteText(condition)}`;
-  });
-  return `{${entries.join(", ")}}`;
-};
 
 /** Lets at most `limit` tasks run at the same time, in the order of their arrival. */
 const createGate = (limit: number): (<T>(task: () => Promise<T>) => Promise<T>) => {
@@ -90,27 +63,38 @@ const createGate = (limit: number): (<T>(task: () => Promise<T>) => Promise<T>) 
 
 /** Runs callers' queries (analytics §§1–3): each is checked, kept to its scope, and bounded. */
 export const createQueries = (options: QueriesOptions): ((query: Query) => Promise<JsonObject[]>) => {
-  const { clock, clickhouse, database, ready, quota, retentionDays, querySeconds, rowsRead, memory } = options;
+  const { clock, clickhouse, database, ready, quota, isIsolated, retentionDays, limits } = options;
+  const { querySeconds } = limits;
+  const settings = querySettings(limits);
   const gate = createGate(PARALLEL_QUERIES);
 
+  /** What is known of a statement before it reads a row. */
+  const ask = async (sql: string, signal: AbortSignal): Promise<string> =>
+    clickhouse.query(sql, {
+      settings: { ...sandbox, max_query_size: settings.max_query_size ?? 0, max_execution_time: QUESTION_S, max_result_rows: 0 },
+      signal,
+      maxBytes: QUESTION_BYTES,
+    });
+
+  const requireIsolation = async (): Promise<void> => {
+    if (await isIsolated()) return;
+    throw new ServiceError(
+      "analytics_not_configured",
+      "The analytics store does not keep queries to the ids of their root key, so only root keys that may read the analytics of all can query it.",
+    );
+  };
+
+  const write = ({ freshName: name, render }: PreparedQuery, { dataset, scope, now }: Query): string => {
+    const visibility = { database, scopeColumn: dataset.scopeColumn, scope, since: now - retentionDays * DAY_MS, name };
+    const sql = render((reference) => visibleRows(reference, visibility));
+    if (sql.length <= MAX_SQL_LENGTH) return sql;
+    throw new ServiceError(
+      "invalid_analytics_query",
+      "The query names its tables too often for the number of ids that the root key may see.",
+    );
+  };
+
   const execute = async (sql: string, query: Query): Promise<JsonObject[]> => {
-    const settings: Settings = {
-      ...sandbox,
-      default_format: "JSONCompactEachRowWithNamesAndTypes",
-      additional_table_filters: tableFilters(database, query, retentionDays),
-      max_execution_time: querySeconds,
-      timeout_overflow_mode: "throw",
-      max_memory_usage: memory,
-      max_rows_to_read: rowsRead,
-      max_result_rows: MAX_RESULT_ROWS,
-      result_overflow_mode: "break",
-      cancel_http_readonly_queries_on_client_close: 1,
-      // A server keeps a response back until it knows that the query succeeds, unless it is larger than we read.
-      http_response_buffer_size: 2 * MAX_RESPONSE_BYTES,
-      date_time_output_format: "iso",
-      output_format_json_quote_64bit_integers: 0,
-      output_format_json_quote_denormals: 0,
-    };
     const late = AbortSignal.timeout(querySeconds * 1_000 + GRACE_MS);
     const signal = AbortSignal.any([query.signal, late]);
     const text = await clickhouse.query(sql, { settings, signal, maxBytes: MAX_RESPONSE_BYTES }).catch((error: unknown) => {
@@ -119,24 +103,33 @@ export const createQueries = (options: QueriesOptions): ((query: Query) => Promi
     return readRows(text, MAX_RESPONSE_BYTES);
   };
 
+  /** The same error of the same query over no rows, whose message can repeat no value; else that it is one of the rows. */
+  const explain = async (error: EngineError, { render }: PreparedQuery, { signal }: Query): Promise<Error> => {
+    const same = await ask(
+      render((reference) => noRows(reference, database)),
+      signal,
+    ).then(
+      () => undefined,
+      (other: unknown) => other,
+    );
+    return same instanceof EngineError && same.code === error.code ? same : errorOfRows(error);
+  };
+
   return async (query) => {
     const { dataset, now, signal } = query;
-    const ask = async (sql: string): Promise<string> =>
-      clickhouse.query(sql, {
-        settings: { ...sandbox, max_execution_time: QUESTION_S, max_result_rows: 0 },
-        signal,
-        maxBytes: QUESTION_BYTES,
-      });
-    const secrets = [database, "additional_table_filters", "formatQuery", "EXPLAIN AST", ...(query.scope ?? [])];
     try {
       await ready();
-      const sql = await gate(() => prepareQuery({ sql: query.sql, dataset, now, retentionDays, ask }));
+      if (query.scope !== undefined) await requireIsolation();
+      const prepared = await gate(() => prepareQuery({ sql: query.sql, dataset, now, retentionDays, ask: (sql) => ask(sql, signal) }));
+      const sql = write(prepared, query);
       await quota.admit(now);
       return await gate(async () => {
         signal.throwIfAborted();
         const startedAt = clock.monotonic();
         try {
           return await execute(sql, query);
+        } catch (error) {
+          throw error instanceof EngineError && isOfStatement(error) ? await explain(error, prepared, query) : error;
         } finally {
           await quota.spend(clock.monotonic() - startedAt, now);
         }
@@ -144,7 +137,7 @@ export const createQueries = (options: QueriesOptions): ((query: Query) => Promi
     } catch (error) {
       // The deadline of the call, or its caller's leaving: told by what aborted it.
       signal.throwIfAborted();
-      throw toQueryError(error, { querySeconds, database, secrets });
+      throw toQueryError(error, { querySeconds, database, secrets: [database, "formatQuery", "EXPLAIN AST", BARRIER] });
     }
   };
 };

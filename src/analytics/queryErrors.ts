@@ -14,6 +14,10 @@ const LONGEST_DETAIL = 300;
 const internals =
   /:? ?\b(?:in scope|while executing|while processing|maybe you meant|stack trace|in query|expected one of|consider rising|there are no|required columns)\b/i;
 
+/** The engine refuses or fails at what a statement says, and not for what it takes or for what is wrong with the engine. */
+export const isOfStatement = (error: EngineError): boolean =>
+  ![TIME, MEMORY, ROWS].some((codes) => codes.has(error.code)) && !isTrouble(error);
+
 export interface QueryErrorContext {
   readonly querySeconds: number;
   /** Stands before the names of tables in what the engine says. */
@@ -21,6 +25,14 @@ export interface QueryErrorContext {
   /** Texts that the query got from us; a message that holds one is not shown at all. */
   readonly secrets: readonly string[];
 }
+
+/** For an error that only the rows of a query explain: what the engine says of it may repeat a value of theirs. */
+export const errorOfRows = (error: EngineError): ServiceError =>
+  new ServiceError(
+    "invalid_analytics_query",
+    `The query fails on a value that it reads (error ${error.code} of the engine): a conversion or a calculation does not take it.`,
+    { cause: error },
+  );
 
 /** The engine's message as a caller may see it: without the query that ran, physical names and filters (analytics §2). */
 const publicMessage = ({ message, code }: EngineError, { database, secrets }: QueryErrorContext): string => {
@@ -35,7 +47,10 @@ const publicMessage = ({ message, code }: EngineError, { database, secrets }: Qu
   return isTelling ? `The query cannot be run (error ${code} of the engine).` : `${text.slice(0, LONGEST_DETAIL)}.`;
 };
 
-/** What went wrong with a query, as the contract names it (analytics §2). Anything that is no engine's error is returned as it is. */
+/**
+ * What went wrong with a query, as the contract names it (analytics §2). Anything that is no engine's error is returned as
+ * it is. The message of an `EngineError` is shown, so it must be one of a statement that read no rows.
+ */
 export const toQueryError = (error: unknown, context: QueryErrorContext): unknown => {
   const options = { cause: error };
   if (error instanceof AnswerTooLargeError) {

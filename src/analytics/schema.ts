@@ -130,10 +130,31 @@ export const columnsOf = ({ name }: Dataset): ReadonlySet<string> => {
 /** Whether `time` of a table is Unix ms, as in the raw tables, or a date. */
 export const isRaw = (table: string): boolean => !table.includes("_per_");
 
-/** The condition that keeps rows from `since` (Unix ms) on; an interval that `since` lies in is kept as a whole. */
-export const sinceCondition = (table: string, since: number): string => {
+/** Times that every type of `time` can hold, and that no event is beyond: Unix ms, up to the year 2096. */
+const LATEST_MS = 4_000_000_000_000;
+
+/** Start of the interval of a table in which `ms` lies, as a literal of the type of its `time`. */
+const literalTime = (step: (typeof steps)[number] | undefined, ms: number): string => {
+  const within = Math.min(Math.max(Math.floor(ms), 0), LATEST_MS);
+  const text = new Date(within).toISOString();
+  if (step === undefined) return String(within);
+  const length = { minute: 16, hour: 13, day: 10, month: 7 }[step.name];
+  const start = `${text.slice(0, length)}${"0000-01-01T00:00:00".slice(length)}`;
+  return `'${step.type === "Date" ? start.slice(0, 10) : start.replace("T", " ")}'`;
+};
+
+/**
+ * Conditions, without any function, that keep rows from `since` on and up to `until` (Unix ms, both inclusive); an interval
+ * that `since` lies in is kept as a whole.
+ *
+ * @param time the column, as it is to be called.
+ */
+export const timeConditions = (table: string, time: string, since: number, until: number | undefined): string[] => {
   const step = steps.find(({ name }) => table.endsWith(`_per_${name}_v1`));
-  return step === undefined ? `time >= ${since}` : `time >= ${step.start}(fromUnixTimestamp64Milli(${since}, 'UTC'))`;
+  return [
+    `${time} >= ${literalTime(step, since)}`,
+    ...(until === undefined || until > LATEST_MS ? [] : [`${time} <= ${literalTime(step, until)}`]),
+  ];
 };
 
 export interface SchemaOptions {
@@ -151,12 +172,15 @@ export interface Migration {
   readonly statements: readonly string[];
 }
 
+/** What a DDL statement needs to reach every node of a cluster. */
+export const onCluster = (cluster: string | undefined): string => (cluster === undefined ? "" : ` ON CLUSTER \`${cluster}\``);
+
 /** How many inserts the engine remembers, so that a repeated one counts nothing twice. */
 const DEDUPLICATED_INSERTS = 1_000;
 
 /** Every migration, oldest first; those that were released never change. */
 export const migrations = ({ database, cluster, workspaceId, expire }: SchemaOptions): readonly Migration[] => {
-  const everywhere = cluster === undefined ? "" : ` ON CLUSTER \`${cluster}\``;
+  const everywhere = onCluster(cluster);
   const replicated = cluster === undefined ? "" : "Replicated";
   const window = cluster === undefined ? "non_replicated_deduplication_window" : "replicated_deduplication_window";
   const settings = `SETTINGS ${window} = ${DEDUPLICATED_INSERTS}`;

@@ -39,6 +39,7 @@ export const openAnalytics = ({ config, clock, limiter, metrics, events, expire 
         metrics.analytics.engineDied();
         events.analyticsEngineDied(reason);
       },
+      isolationLeaks: events.analyticsIsolationLeaks,
       dropsReported: events.analyticsEventsDropped,
     },
   });

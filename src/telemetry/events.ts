@@ -24,6 +24,7 @@ export interface Events {
   readonly analyticsBack: () => void;
   /** The embedded engine ended by itself; it is started again. */
   readonly analyticsEngineDied: (reason: string) => void;
+  readonly analyticsIsolationLeaks: (version: string, queries: readonly string[]) => void;
   /** Events that will never be visible, since the last such line. */
   readonly analyticsEventsDropped: (count: number, error: unknown) => void;
   /** What deletions left behind begins to be removed. @param due deleted objects of each kind. */
@@ -69,6 +70,8 @@ export const createEvents = (log: Log): Events => ({
   analyticsAway: (error) => log.warn({ err: error }, "analytics store away"),
   analyticsBack: () => log.info("analytics store answers"),
   analyticsEngineDied: (reason) => log.error({ reason }, "analytics engine ended"),
+  analyticsIsolationLeaks: (version, queries) =>
+    log.error({ version, queries }, "analytics engine shows scoped queries rows of others: they are refused"),
   analyticsEventsDropped: (count, error) => log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
   sweepStarted: (due) => log.info({ due }, "sweep started"),
   sweepEnded: (facts) => log.info(facts, "sweep ended"),

@@ -83,7 +83,15 @@ const silent = (): undefined => undefined;
 
 /** Hears nothing. */
 export const observer: AnalyticsObserver = {
-  ...{ written: silent, dropped: silent, buffered: silent, state: silent, engineDied: silent, dropsReported: silent },
+  ...{
+    written: silent,
+    dropped: silent,
+    buffered: silent,
+    state: silent,
+    engineDied: silent,
+    isolationLeaks: silent,
+    dropsReported: silent,
+  },
 };
 
 /** Analytics without a service around it. */

@@ -50,6 +50,18 @@ const checkIn = ({ name, children }: SyntaxNode): void => {
   if (!isList) throw invalidQuery(`${/not/i.test(name) ? "NOT IN" : "IN"} needs a list of values or a subquery on its right.`);
 };
 
+/** A lambda with a name would be called wherever a function of that name is: also where we write `=` or `IN`. */
+const checkLambdas = (nodes: readonly SyntaxNode[]): void => {
+  const placed = new Set(
+    nodes.flatMap(({ kind, name, children }) => (kind === "Function" && name === "arrayFilter" ? (children[0]?.children ?? []) : [])),
+  );
+  for (const node of nodes) {
+    if (node.kind !== "Function" || node.name !== "lambda") continue;
+    if (node.alias !== undefined || !placed.has(node))
+      throw invalidQuery("A lambda can stand only in a call of arrayFilter, without a name.");
+  }
+};
+
 /**
  * Refuses what a query must not contain (analytics §2): by nodes, tables and functions, at any depth.
  *
@@ -88,6 +100,7 @@ export const checkSyntax = (root: SyntaxNode, ctes: ReadonlySet<string>, { table
   for (const { kind, name } of nodes) {
     if (kind === "Function" && allowedFunction(name) === undefined) throw invalidFunction(name);
   }
+  checkLambdas(nodes);
   for (const { kind } of nodes) {
     if (!knownKinds.has(kind)) throw invalidQuery(`The query uses syntax that is not supported here (${kind}).`);
   }

@@ -6,8 +6,9 @@ import { checkIdentifiers } from "./checkIdentifiers.ts";
 import { checkSyntax, invalidQuery } from "./checkSyntax.ts";
 import { checkTimeTuples } from "./checkTimeTuples.ts";
 import { allowedFunction } from "./functions.ts";
-import { findScopes } from "./scopes.ts";
+import { findScopes, type Scopes } from "./scopes.ts";
 import { parseSyntaxTree, subqueryOf } from "./syntaxTree.ts";
+import { findTableReferences, type TableReference, type TimeBound } from "./tableReferences.ts";
 import { findTimeComparisons, type TimeComparison } from "./timeComparisons.ts";
 import { plainTimeValue, readTimeValue, type TimeValue, timeValueColumns } from "./timeValues.ts";
 import { applyEdits, type Edit, quoteText, type Token, tokenise } from "./tokens.ts";
@@ -101,6 +102,31 @@ const evaluate = async (expressions: readonly string[], ask: Ask): Promise<Map<s
   return values;
 };
 
+/** Refuses what only a table may have, in whose place a subquery will stand. */
+const checkModifiers = ({ modifiers }: Scopes): void => {
+  if (modifiers.has("PREWHERE")) throw invalidQuery("PREWHERE is not allowed: write WHERE.");
+  if (modifiers.has("FINAL")) throw invalidQuery("FINAL is not allowed: add rows of the same interval up with sum().");
+};
+
+/** A name that the query does not hold: nothing in it can mean what bears that name, or be meant by it. */
+const freshName = (sql: string): string => {
+  const text = sql.toLowerCase();
+  let name = "own";
+  for (let i = 0; text.includes(name); i++) name = `own${i}`;
+  return name;
+};
+
+/** The name of a table before a dot, where the table has been given another one: `t.time` of `FROM t AS v`. */
+const requalify = (tokens: readonly Token[], { places }: Scopes, { tables }: Dataset): Edit[] =>
+  tokens.flatMap(({ text, start, end, kind }, i) => {
+    const sources = places[i]?.scope.sources ?? [];
+    const isQualifier =
+      (kind === "word" || kind === "quoted") && tables.includes(text) && tokens[i + 1]?.text === "." && tokens[i - 1]?.text !== ".";
+    if (!isQualifier || sources.some(({ name }) => name === text)) return [];
+    const [source, ...others] = sources.filter(({ table }) => table === text);
+    return source && others.length === 0 ? [{ start, end, text: `\`${source.name}\`` }] : [];
+  });
+
 const checkBound = ({ kind }: TimeComparison, { number, instant }: TimeValue, { now, retentionDays }: PrepareOptions): void => {
   const bound = instant ?? (number === undefined || kind !== "date" || number >= LEAST_MILLISECONDS ? number : number * 1_000);
   const earliest = now - retentionDays * DAY_MS;
@@ -111,20 +137,32 @@ const checkBound = ({ kind }: TimeComparison, { number, instant }: TimeValue, { 
   );
 };
 
+/** A value that is surely a point in time, in Unix ms. */
+const instantOf = ({ kind }: TimeComparison, { number, instant }: TimeValue): number | undefined =>
+  instant ?? (number !== undefined && (kind === "milliseconds" || number >= LEAST_MILLISECONDS) ? number : undefined);
+
 /** Both sides of a comparison in the same unit: instants are compared, whatever they were written as. */
-const inUnitOf = ({ kind, value }: TimeComparison, { number, instant }: TimeValue): Edit[] => {
-  const { start, end } = value;
-  if (kind === "milliseconds" && instant !== undefined) return [{ start, end, text: String(instant) }];
-  const milliseconds = instant ?? (number !== undefined && number >= LEAST_MILLISECONDS ? number : undefined);
-  if (kind === "date" && milliseconds !== undefined) return [{ start, end, text: `fromUnixTimestamp64Milli(${milliseconds}, 'UTC')` }];
-  return [];
+const inUnitOf = (comparison: TimeComparison, value: TimeValue): Edit[] => {
+  const { start, end } = comparison.value;
+  if (comparison.kind === "milliseconds" && value.instant !== undefined) return [{ start, end, text: String(value.instant) }];
+  const milliseconds = instantOf(comparison, value);
+  if (comparison.kind !== "date" || milliseconds === undefined) return [];
+  return [{ start, end, text: `fromUnixTimestamp64Milli(${milliseconds}, 'UTC')` }];
 };
 
+/** A caller's query, checked. It cannot run as it is: its tables are named where there are none of these names. */
+export interface PreparedQuery {
+  /** A name that the query does not hold. */
+  readonly freshName: string;
+  /** The query with `write(table)`, a subquery in parentheses, in the place of each table. */
+  readonly render: (write: (reference: TableReference) => string) => string;
+}
+
 /**
- * A caller's query, checked, in the form in which it may run; only the scope is still to be added (analytics §§2, 3).
+ * Checks a caller's query and brings it into the form in which it may run (analytics §§2, 3).
  * Fails with the contract's 400s, and with what the engine says of a text that it cannot parse.
  */
-export const prepareQuery = async (options: PrepareOptions): Promise<string> => {
+export const prepareQuery = async (options: PrepareOptions): Promise<PreparedQuery> => {
   const { sql, dataset, now, ask } = options;
   const formatted = await format(sql, ask);
   const tokens = tokenise(formatted);
@@ -137,8 +175,10 @@ export const prepareQuery = async (options: PrepareOptions): Promise<string> => 
   const root = parseSyntaxTree(tree);
   const query = root && subqueryOf(root);
   if (!query) throw invalidQuery("The query cannot be understood.");
-  const { ctes } = findScopes(tokens);
+  const writtenScopes = findScopes(tokens);
+  const { ctes } = writtenScopes;
   const nodes = checkSyntax(query, ctes, dataset);
+  checkModifiers(writtenScopes);
   checkCalls(sql, tokens);
   checkIdentifiers(query, ctes, dataset);
   checkTimeTuples(nodes);
@@ -146,17 +186,35 @@ export const prepareQuery = async (options: PrepareOptions): Promise<string> => 
   const spelled = applyEdits(formatted, spellFunctions(tokens));
   const dated = applyEdits(spelled, fixNow(tokenise(spelled), now));
   const datedTokens = tokenise(dated);
-  const comparisons = findTimeComparisons(dated, datedTokens, findScopes(datedTokens));
+  const scopes = findScopes(datedTokens);
+  const comparisons = findTimeComparisons(dated, datedTokens, scopes);
   const values = await evaluate(
     comparisons.map(({ value }) => value.text),
     ask,
   );
-  const edits: Edit[] = [];
+  const edits = requalify(datedTokens, scopes, dataset);
+  const bounds: TimeBound[] = [];
   for (const comparison of comparisons) {
     const value = values.get(comparison.value.text);
     if (!value) continue;
     if (comparison.isLowerBound && comparison.inWhere) checkBound(comparison, value, options);
     edits.push(...inUnitOf(comparison, value));
+    const instant = instantOf(comparison, value);
+    if (instant !== undefined && Number.isSafeInteger(instant) && comparison.kind !== "unknown") bounds.push({ ...comparison, instant });
   }
-  return applyEdits(dated, edits);
+  const references = findTableReferences(datedTokens, scopes, dataset, bounds);
+  // The engine's reading of the query and ours have to agree on what is a table.
+  const named = nodes.filter(({ kind, name }) => kind === "TableIdentifier" && dataset.tables.includes(name));
+  if (named.length !== references.length) throw invalidQuery("The query cannot be understood: name its tables in another way.");
+  return {
+    freshName: freshName(dated),
+    render: (write) =>
+      applyEdits(dated, [
+        ...edits,
+        ...references.map((reference) => {
+          const { start = 0, end = 0 } = datedTokens[reference.token] ?? {};
+          return { start, end, text: `${write(reference)}${reference.hasAlias ? "" : ` AS ${reference.table}`}` };
+        }),
+      ]),
+  };
 };

@@ -8,6 +8,8 @@ interface Source {
   /** Alias, else the table's name. */
   readonly name: string;
   readonly kind: TimeKind;
+  /** Name of the table or CTE; empty for a subquery. */
+  readonly table: string;
 }
 
 /** One SELECT with its own tables. */
@@ -17,6 +19,16 @@ export interface Scope {
   hidesTime: boolean;
   /** Its result has its tables' `time`. */
   passesTime: boolean;
+  /** Tokens of its WHERE: the first, and the one behind the last. */
+  where: { readonly from: number; to: number } | undefined;
+}
+
+/** A table or CTE that a FROM names. */
+export interface NamedTable {
+  /** Index of the token. */
+  readonly token: number;
+  readonly scope: Scope;
+  readonly hasAlias: boolean;
 }
 
 /** Where a token stands. */
@@ -31,6 +43,9 @@ export interface Scopes {
   readonly places: readonly Place[];
   /** Names that WITH gives to subqueries. */
   readonly ctes: ReadonlySet<string>;
+  readonly named: readonly NamedTable[];
+  /** What only a table may have: PREWHERE and FINAL, where they occur. */
+  readonly modifiers: ReadonlySet<string>;
 }
 
 type Clause = "with" | "select" | "from" | "where" | "other";
@@ -68,8 +83,10 @@ const resultKind = (scope: Scope): TimeKind => (scope.passesTime && !scope.hides
 export const findScopes = (tokens: readonly Token[]): Scopes => {
   const places: Place[] = [];
   const ctes = new Set<string>();
+  const modifiers = new Set<string>();
+  const allNamed: NamedTable[] = [];
 
-  const newScope = (): Scope => ({ sources: [], hidesTime: false, passesTime: false });
+  const newScope = (): Scope => ({ sources: [], hidesTime: false, passesTime: false, where: undefined });
 
   /** Reads up to the parenthesis that closes the query, or the end. */
   const readQuery = (from: number, known: ReadonlyMap<string, TimeKind>): { readonly end: number; readonly kind: TimeKind } => {
@@ -82,15 +99,18 @@ export const findScopes = (tokens: readonly Token[]): Scopes => {
     let i = from;
 
     /** After a table or subquery: its alias, else its name. */
-    const addSource = (next: number, name: string, kind: TimeKind): number => {
+    const addSource = (next: number, table: string, kind: TimeKind): number => {
       const alias = tokens[next + 1];
-      if (is(tokens[next], "AS") && isName(alias)) {
-        scope.sources.push({ name: alias.text, kind });
-        for (let j = next; j <= next + 1; j++) places[j] = { scope, inWhere: false };
-        return next + 2;
-      }
-      scope.sources.push({ name, kind });
-      return next;
+      const hasAlias = is(tokens[next], "AS") && isName(alias);
+      scope.sources.push({ name: hasAlias ? alias.text : table, kind, table });
+      const end = hasAlias ? next + 2 : next;
+      for (let j = next; j < end; j++) places[j] = { scope, inWhere: false };
+      if (is(tokens[end], "FINAL")) modifiers.add("FINAL");
+      return end;
+    };
+
+    const leaveWhere = (): void => {
+      if (scope.where?.to === 0) scope.where.to = i;
     };
 
     /** Between two SELECTs; `* EXCEPT (…)` is none. */
@@ -133,6 +153,7 @@ export const findScopes = (tokens: readonly Token[]): Scopes => {
       places[i] = { scope, inWhere: false };
       if (is(tokens[i + 1], ".") || is(tokens[i + 1], "(")) return i + 1;
       const kind = named.get(token.text) ?? (isRaw(token.text) ? "milliseconds" : "date");
+      allNamed.push({ token: i, scope, hasAlias: is(tokens[i + 1], "AS") });
       return addSource(i + 1, token.text, kind);
     };
 
@@ -159,13 +180,17 @@ export const findScopes = (tokens: readonly Token[]): Scopes => {
       const token = tokens[i] as Token;
       if (isSetOperator(i)) {
         first ??= scope;
+        leaveWhere();
         scope = newScope();
         clause = "other";
       }
       const next = token.kind === "word" ? clauses[token.text] : undefined;
       if (next !== undefined) {
         if (next === "select" || next === "with") first ??= scope;
+        leaveWhere();
+        if (next === "where") scope.where = { from: i + 1, to: 0 };
         clause = next;
+        if (token.text === "PREWHERE") modifiers.add(token.text);
         isTableExpected = next === "from";
         places[i] = { scope, inWhere: false };
         i++;
@@ -179,11 +204,12 @@ export const findScopes = (tokens: readonly Token[]): Scopes => {
       }
       i = readToken();
     }
+    leaveWhere();
     return { end: i, kind: first && first.sources.length > 0 ? resultKind(first) : (nested ?? "unknown") };
   };
 
   const { end } = readQuery(0, new Map());
   const last: Place = { scope: newScope(), inWhere: false };
   for (let j = 0; j < tokens.length; j++) places[j] ??= last;
-  return { places: end < tokens.length ? tokens.map(() => last) : places, ctes };
+  return { places: end < tokens.length ? tokens.map(() => last) : places, ctes, named: allNamed, modifiers };
 };

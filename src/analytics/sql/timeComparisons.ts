@@ -6,6 +6,13 @@ export interface TimeComparison {
   readonly kind: TimeKind;
   /** It lets no earlier time pass than the value: `time >`, `>=`, `=`, or the mirror image. */
   readonly isLowerBound: boolean;
+  /** It lets no later time pass. */
+  readonly isUpperBound: boolean;
+  /** What stands before the dot of its column. */
+  readonly qualifier: string | undefined;
+  /** Indexes of its first and last token, where its column stands in no parentheses. */
+  readonly first: number;
+  readonly last: number;
   /** Of a SELECT's WHERE. */
   readonly inWhere: boolean;
   /** The value: its text and where it stands. */
@@ -86,25 +93,38 @@ export const findTimeComparisons = (sql: string, tokens: readonly Token[], { pla
     return isTime(column) && isOwn ? column : -1;
   };
   const found: TimeComparison[] = [];
-  const add = (column: number, first: number, last: number, isLowerBound: boolean): void => {
+  const add = (column: number, first: number, last: number, operator: string): void => {
     const [from, to, place] = [tokens[first], tokens[last], places[column]];
     if (!from || !to || !place || !isConstant(tokens.slice(first, last + 1))) return;
     const qualifier = isSign(tokens[column - 1], ".") ? tokens[column - 2]?.text : undefined;
     const value = { text: sql.slice(from.start, to.end), start: from.start, end: to.end };
-    found.push({ kind: timeKindIn(place.scope, qualifier), isLowerBound, inWhere: place.inWhere, value });
+    const isBefore = column < first;
+    const isEqual = /^==?$/.test(operator);
+    const isGreater = /^>=?$/.test(operator);
+    const isLess = /^<=?$/.test(operator);
+    found.push({
+      kind: timeKindIn(place.scope, qualifier),
+      isLowerBound: isEqual || (isBefore ? isGreater : isLess),
+      isUpperBound: isEqual || (isBefore ? isLess : isGreater),
+      inWhere: place.inWhere,
+      qualifier,
+      first: isBefore ? column - (qualifier === undefined ? 0 : 2) : first,
+      last: isBefore ? last : column,
+      value,
+    });
   };
   for (const [i, { kind, text }] of tokens.entries()) {
     if (kind !== "sign" || !operators.has(text)) continue;
     const before = timeBefore(i - 1);
     if (before >= 0) {
       const end = operandEnd(tokens, i + 1);
-      if (end >= 0 && !isSign(tokens[end + 1], "[")) add(before, i + 1, end, /^(>|>=|=|==)$/.test(text));
+      if (end >= 0 && !isSign(tokens[end + 1], "[")) add(before, i + 1, end, text);
       continue;
     }
     const column = timeAfter(i + 1);
     if (column < 0) continue;
     const start = operandStart(tokens, i - 1);
-    if (start >= 0) add(column, start, i - 1, /^(<|<=|=|==)$/.test(text));
+    if (start >= 0) add(column, start, i - 1, text);
   }
   return found;
 };

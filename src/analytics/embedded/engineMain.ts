@@ -13,8 +13,8 @@ import { Session } from "chdb";
 const [directory = "", address = "", memory = ""] = process.argv.slice(2);
 /** Bytes of a statement: a batch of events and its INSERT. */
 const MAX_BODY_BYTES = 64 * 1024 ** 2;
-/** Bytes of an address: settings stand in it, among them the ids of a root key's scope, for each table. */
-const MAX_HEADER_BYTES = 4 * 1024 ** 2;
+/** Bytes of an address: settings stand in it. */
+const MAX_HEADER_BYTES = 64 * 1024;
 /** A query that runs on so long after its time limit will not end by itself. */
 const OVERRUN_MS = 10_000;
 /** Longest a statement without a time limit may take. */
@@ -35,6 +35,9 @@ const transport: ReadonlySet<string> = new Set([
   "session_id",
   "default_format",
 ]);
+
+// Whatever the library writes is its owner's alone.
+process.umask(0o077);
 
 const MIB = 1024 ** 2;
 const engineOptions = [

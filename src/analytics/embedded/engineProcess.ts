@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { constants, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EngineUnavailableError } from "../engineErrors.ts";
+import { makePrivateDirectory } from "./privateDirectory.ts";
 
 const program = fileURLToPath(new URL("./engineMain.ts", import.meta.url));
 const BACK_OFF_MS = 250;
@@ -30,7 +30,7 @@ export const isEngineInstalled = (): boolean => {
 };
 
 export interface EngineProcessOptions {
-  /** Of the data; made when it is missing. */
+  /** Of the data; made, for its owner only, when it is missing. */
   readonly directory: string;
   /** Bytes. */
   readonly memory: number;
@@ -138,7 +138,7 @@ export const createEngineProcess = ({ directory, memory, port, onDeath }: Engine
       if (current) return current.address;
       if (restart) throw new EngineUnavailableError("the analytics engine is about to be started again");
       try {
-        await mkdir(directory, { recursive: true });
+        await makePrivateDirectory(directory);
       } catch (error) {
         throw new EngineUnavailableError(`the directory ${directory} of the analytics engine cannot be made`, { cause: error });
       }

@@ -38,7 +38,8 @@ export const visibleRows = (reference: TableReference, { database, scopeColumn, 
   const seen = ids === undefined ? scope : scope.filter((id) => ids.includes(id));
   if (seen.length === 0) return noRows(reference, database);
   const conditions = [
-    `${name}.${scopeColumn} IN (${seen.map(quoteText).join(", ")})`,
+    // An array: of a tuple the engine remembers a type for each of its elements.
+    `${name}.${scopeColumn} IN [${seen.map(quoteText).join(", ")}]`,
     ...timeConditions(table, time, Math.max(since, reference.since ?? since), until),
   ];
   return `(${from} PREWHERE ${conditions.join(" AND ")} ${BARRIER})`;

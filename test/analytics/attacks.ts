@@ -407,6 +407,7 @@ const confined = [
   attack(own(2))(`SELECT sum(count) AS n FROM key_verifications_per_month_v1`),
   attack("query")(`SELECT sum(count) AS n FROM key_verifications_per_month_v1 FINAL`),
   attack(own(2))(`SELECT sum(count) AS n FROM key_verifications_per_month_v1 AS final`),
+  attack({ rows: [{ n: ["own"] }] })(`SELECT ARRAYFILTER(tag -> tag != '', tags) AS n FROM ${raw} LIMIT 1`),
   attack(own(2))(`SELECT count(${raw}.key_id) AS n FROM ${raw} AS v WHERE ${raw}.key_id = v.key_id`),
   attack(own(2))(`SELECT count() AS n FROM (SELECT ${raw}.* FROM ${raw} AS v)`),
   attack(own(2))(`SELECT length(groupArray(key_id)) AS n FROM ${raw}`),

@@ -58,7 +58,7 @@ describe("[design §9] the isolation proof", () => {
   });
 
   test("finds that an engine shows rows of others", async () => {
-    const query: ClickHouse["query"] = (sql, options) => clickhouse.query(sql.replaceAll("IN ('own')", "!= 'alice'"), options);
+    const query: ClickHouse["query"] = (sql, options) => clickhouse.query(sql.replaceAll("IN ['own']", "!= 'alice'"), options);
     expect(await proofOf({ ...clickhouse, query }, () => undefined)()).toBe(false);
   });
 

@@ -126,6 +126,11 @@ describe.each(ways)("on $name", (way) => {
       const ids = ["api_a", ...Array.from({ length: 999 }, (_, i) => `api_${String(i).padStart(20, "0")}`)];
       const forMany = await api.createRootKey({ permissions: ids.map((id) => `api.${id}.read_analytics`) });
       expect(await rows("SELECT DISTINCT key_space_id AS id FROM key_verifications_v1", forMany)).toEqual([{ id: "api_a" }]);
+      const twenty = Array.from({ length: 20 }, () => "SELECT 1 AS n FROM key_verifications_v1").join(" UNION ALL ");
+      expect(await rows(`SELECT count() AS n FROM (${twenty})`, forMany)).toEqual([{ n: 20 * 5 }]);
+      const tooMany = Array.from({ length: 400 }, (_, i) => `key_verifications_v1 AS a${i}`).join(", ");
+      const answer = await ask(`SELECT 1 AS n FROM ${tooMany}`, forMany);
+      expect(expectError(answer, 400, "user/bad_request/invalid_analytics_query").detail).toContain("too often");
     });
 
     test("scope is a filter: what lies outside is not there, and an unknown id sees nothing", async () => {
@@ -203,6 +208,17 @@ describe.each(ways)("on $name", (way) => {
 
     test("errors of the SQL have an empty list of errors", async () => {
       expect((await ask("SELECT 1")).body.error?.errors).toEqual([]);
+    });
+
+    test.each([
+      "SELECT toInt64(key_id) AS n FROM key_verifications_v1",
+      "SELECT toDate(max(key_id)) AS n FROM key_verifications_v1",
+      "SELECT toDateTime(1, (SELECT max(key_id) FROM key_verifications_v1)) AS n FROM key_verifications_v1",
+      "SELECT concat(outcome, (SELECT max(key_id) FROM key_verifications_v1)) AS n FROM key_verifications_v1 GROUP BY key_space_id",
+      "SELECT count() AS n FROM key_verifications_v1 LIMIT (SELECT max(key_id) FROM key_verifications_v1)",
+      "SELECT 1 DIV length('') + length(key_id) AS n FROM key_verifications_v1",
+    ])("no message repeats a stored value, whoever asks: %s", async (query) => {
+      expect(await refused(query, 400, "user/bad_request/invalid_analytics_query")).not.toMatch(/key_[ab]|VALID|api_|own\b/);
     });
 
     test("a response beyond 4 MiB is refused", async () => {

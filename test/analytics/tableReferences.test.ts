@@ -98,12 +98,12 @@ describe("[design §9] rows that may be seen", () => {
 
   test("are those of the scope and the retention, behind a barrier", () => {
     expect(visibleRows(reference, visibility)).toBe(
-      `(SELECT * FROM latchkey.${raw} AS own PREWHERE own.key_space_id IN ('it\\'s', 'b') AND own.time >= ${now} LIMIT 9223372036854775807)`,
+      `(SELECT * FROM latchkey.${raw} AS own PREWHERE own.key_space_id IN ['it\\'s', 'b'] AND own.time >= ${now} LIMIT 9223372036854775807)`,
     );
   });
 
   test("are no more for what a query states", () => {
-    expect(visibleRows({ ...reference, since: 0, ids: ["b", "foreign"] }, visibility)).toContain(`IN ('b') AND own.time >= ${now} LIMIT`);
+    expect(visibleRows({ ...reference, since: 0, ids: ["b", "foreign"] }, visibility)).toContain(`IN ['b'] AND own.time >= ${now} LIMIT`);
     expect(visibleRows({ ...reference, ids: ["foreign"] }, visibility)).toContain("WHERE 0");
     expect(visibleRows(reference, { ...visibility, scope: [] })).toContain("WHERE 0");
   });

@@ -53,7 +53,9 @@ const checkIn = ({ name, children }: SyntaxNode): void => {
 /** A lambda with a name would be called wherever a function of that name is: also where we write `=` or `IN`. */
 const checkLambdas = (nodes: readonly SyntaxNode[]): void => {
   const placed = new Set(
-    nodes.flatMap(({ kind, name, children }) => (kind === "Function" && name === "arrayFilter" ? (children[0]?.children ?? []) : [])),
+    nodes.flatMap(({ kind, name, children }) =>
+      kind === "Function" && allowedFunction(name) === "arrayFilter" ? (children[0]?.children ?? []) : [],
+    ),
   );
   for (const node of nodes) {
     if (node.kind !== "Function" || node.name !== "lambda") continue;

@@ -11,6 +11,7 @@ import type { Events } from "./telemetry/events.ts";
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../node_modules/.cache/latchkey");
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
+const { createLineWriter } = await import("./cli/lineWriter.ts");
 const { runCommandLine } = await import("./cli/runCommandLine.ts");
 const { systemClock } = await import("./domain/clock.ts");
 const { createEvents } = await import("./telemetry/events.ts");
@@ -34,11 +35,13 @@ const exit = (code: number): never => {
 };
 
 const stop = Promise.withResolvers<string>();
+const output = createLineWriter(process.stdout);
+const complaints = createLineWriter(process.stderr);
 
 const context: CommandContext = {
   env: process.env,
-  print: (line) => process.stdout.write(`${line}\n`),
-  complain: (line) => process.stderr.write(`${line}\n`),
+  print: output.print,
+  complain: complaints.print,
   clock: systemClock,
   nodeVersion: process.version,
   openLog: (level) => {
@@ -75,8 +78,7 @@ const onUnhandled = (error: unknown): void => {
 };
 process.on("uncaughtException", onUnhandled);
 process.on("unhandledRejection", onUnhandled);
-// The reader of a pipe may leave; that is no reason to stop serving.
-process.stdout.on("error", () => undefined);
 
 const code = await runCommandLine(process.argv.slice(2), context);
+await Promise.all([output.finish(), complaints.finish()]);
 exit(crashed ? 1 : code);

@@ -67,9 +67,9 @@ const sql: Command = {
     if (values.url !== undefined && !/^https?:\/\//.test(values.url)) throw new UsageError("--url: not an http or https URL");
     const rootKey = await readRootKey(values["root-key-file"] ?? join(config.dataDir, "root-key"));
     const rows = await ask((values.url ?? serviceUrl(config)).replace(/\/+$/, ""), rootKey, positionals[0] ?? "");
-    if (values.json) for (const row of rows) context.print(JSON.stringify(row));
-    else if (rows.length > 0) for (const line of table(rows)) context.print(line);
-    context.complain(`${rows.length} ${rows.length === 1 ? "row" : "rows"}`);
+    if (values.json) for (const row of rows) await context.print(JSON.stringify(row));
+    else if (rows.length > 0) for (const line of table(rows)) await context.print(line);
+    await context.complain(`${rows.length} ${rows.length === 1 ? "row" : "rows"}`);
     return 0;
   },
 };

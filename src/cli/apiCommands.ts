@@ -32,7 +32,9 @@ const setIpAllowlist: Command = {
       // What is so already is no change, and leaves no event (protocol §11).
       const isSame = (api.ipAllowlist ?? []).join() === parsed.entries.join();
       if (!isSame && !(await apis.setIpAllowlist(apiId, parsed.entries, source.now, [event]))) throw apiNotFound(apiId);
-      context.complain(parsed.entries.length === 0 ? `${apiId} may be verified from anywhere.` : `${apiId}: ${parsed.entries.join(", ")}`);
+      await context.complain(
+        parsed.entries.length === 0 ? `${apiId} may be verified from anywhere.` : `${apiId}: ${parsed.entries.join(", ")}`,
+      );
     });
   },
 };
@@ -52,7 +54,7 @@ const protect: Command = {
       const display = on ? `Protected API ${apiId} against deletion` : `Lifted the deletion protection of API ${apiId}`;
       const event = auditEvent(source, "api.update", display, resource("api", apiId, api.name));
       if ((api.protected ?? false) !== on && !(await apis.protect(apiId, on, source.now, [event]))) throw apiNotFound(apiId);
-      context.complain(`${display}.`);
+      await context.complain(`${display}.`);
     });
   },
 };

@@ -20,11 +20,11 @@ const verify: Command = {
     const anchor = readHead(values.head);
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
       const { entries, head, anchored, faults, pending } = await verifyAudit(createAuditLogRepository(store), anchor);
-      for (const { sequence, eventId, problem } of faults) context.complain(`entry ${sequence} (${eventId}) ${problem}`);
-      if (anchored === false) context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten`);
+      for (const { sequence, eventId, problem } of faults) await context.complain(`entry ${sequence} (${eventId}) ${problem}`);
+      if (anchored === false) await context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten`);
       const count = faults.length + (anchored === false ? 1 : 0);
-      context.print(`${entries} entries, ${pending} pending, head ${head}`);
-      context.print(count === 0 ? "The log is whole." : `The log is NOT whole: ${count} faults.`);
+      await context.print(`${entries} entries, ${pending} pending, head ${head}`);
+      await context.print(count === 0 ? "The log is whole." : `The log is NOT whole: ${count} faults.`);
       return count === 0 ? 0 : 1;
     });
   },
@@ -46,7 +46,7 @@ const exportEvents: Command = {
     const since = readSince(values.since);
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
       for await (const { sequence, hash, event } of readAudit(createAuditLogRepository(store))) {
-        if (event.time >= since) context.print(JSON.stringify({ sequence, ...event, hash }));
+        if (event.time >= since) await context.print(JSON.stringify({ sequence, ...event, hash }));
       }
       return 0;
     });

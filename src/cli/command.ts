@@ -5,10 +5,10 @@ import type { Log } from "../telemetry/log.ts";
 /** What a command may touch of the process it runs in. Made by main; tests make their own. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Prints a line for the user, on standard output. */
-  readonly print: (line: string) => void;
-  /** Prints a line on standard error. */
-  readonly complain: (line: string) => void;
+  /** Prints a line for the user, on standard output. Resolves when there is room for the next one. */
+  readonly print: (line: string) => Promise<void>;
+  /** Prints a line on standard error. Resolves as `print` does. */
+  readonly complain: (line: string) => Promise<void>;
   readonly clock: Clock;
   readonly nodeVersion: string;
   /** The structured log, on standard error. */

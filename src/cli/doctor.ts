@@ -67,10 +67,10 @@ export const doctor: Command = {
     let healthy = true;
     for (const [subject, look] of checks) {
       try {
-        context.print(`ok    ${subject}: ${await look()}`);
+        await context.print(`ok    ${subject}: ${await look()}`);
       } catch (error) {
         healthy = false;
-        context.print(`FAIL  ${subject}: ${error instanceof Error ? error.message : String(error)}`);
+        await context.print(`FAIL  ${subject}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
     return healthy ? 0 : 1;

@@ -22,7 +22,7 @@ const create: Command = {
         const now = context.clock.now();
         const id = createId("mig", now);
         await createMigrationsRepository(store).insert(id, algorithm, now);
-        context.print(id);
+        await context.print(id);
       },
       "create",
     );
@@ -38,7 +38,7 @@ const list: Command = {
     return withAnnouncingStore(context, async (store) => {
       const migrations = await createMigrationsRepository(store).list();
       const rows = migrations.map(({ _id, algorithm, createdAt }) => [_id, algorithm, new Date(createdAt).toISOString()]);
-      for (const line of formatTable([["ID", "ALGORITHM", "CREATED"], ...rows])) context.print(line);
+      for (const line of formatTable([["ID", "ALGORITHM", "CREATED"], ...rows])) await context.print(line);
     });
   },
 };

@@ -18,7 +18,7 @@ const remove: Command = {
       const target = resource("ratelimitNamespace", found._id, found.name);
       const event = auditEvent(source, "ratelimitNamespace.delete", `Deleted namespace ${found.name}`, target);
       if (!(await namespaces.delete(found._id, source.now, [event]))) throw new Error(`the namespace ${idOrName} is deleted already`);
-      context.complain(`Deleted ${found._id}.`);
+      await context.complain(`Deleted ${found._id}.`);
     });
   },
 };

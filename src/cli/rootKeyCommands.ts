@@ -51,9 +51,10 @@ const create: Command = {
         const isFirst = store.engine === "embedded" && (await isUntouched(store));
         const source = systemSource(context.clock);
         const { rootKeyId, key } = await createRootKey(createRootKeysRepository(store, announce), { name, permissions, expires }, source);
-        if (isFirst) context.complain("This is the store's first root key: the first start of the service will make none of its own.");
-        context.complain(`Created ${rootKeyId}. The root key is shown only now:`);
-        context.print(key.reveal());
+        if (isFirst)
+          await context.complain("This is the store's first root key: the first start of the service will make none of its own.");
+        await context.complain(`Created ${rootKeyId}. The root key is shown only now:`);
+        await context.print(key.reveal());
       },
       "create",
     );
@@ -83,7 +84,7 @@ const list: Command = {
     return withRootKeys(context, async (rootKeys) => {
       const rows = (await listRootKeys(rootKeys)).map(row);
       const header = ["ID", "NAME", "KEY", "STATE", "CREATED", "LAST USED", "EXPIRES", "PERMISSIONS"];
-      for (const line of formatTable([header, ...rows])) context.print(line);
+      for (const line of formatTable([header, ...rows])) await context.print(line);
     });
   },
 };
@@ -131,7 +132,7 @@ const update: Command = {
     const { rootKeyId, update: changes } = readUpdate(args, context.clock.now());
     return withRootKeys(context, async (rootKeys) => {
       await updateRootKey(rootKeys, rootKeyId, changes, systemSource(context.clock));
-      context.complain(`Updated ${rootKeyId}.`);
+      await context.complain(`Updated ${rootKeyId}.`);
     });
   },
 };
@@ -145,7 +146,7 @@ const revoke: Command = {
     const rootKeyId = positionals[0] ?? "";
     return withRootKeys(context, async (rootKeys) => {
       await revokeRootKey(rootKeys, rootKeyId, systemSource(context.clock));
-      context.complain(`Revoked ${rootKeyId}.`);
+      await context.complain(`Revoked ${rootKeyId}.`);
     });
   },
 };

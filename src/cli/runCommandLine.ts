@@ -42,11 +42,11 @@ const describe = (error: unknown): string => {
 export const runCommandLine = async (args: readonly string[], context: CommandContext): Promise<ExitCode> => {
   const [first] = args;
   if (first === "help" || first === "--help" || first === "-h") {
-    context.print(helpText(commands));
+    await context.print(helpText(commands));
     return 0;
   }
   if (first === "--version" && args.length === 1) {
-    context.print(version);
+    await context.print(version);
     return 0;
   }
   try {
@@ -54,8 +54,8 @@ export const runCommandLine = async (args: readonly string[], context: CommandCo
     return await command.run(rest, context);
   } catch (error) {
     const isUsage = error instanceof UsageError || (error instanceof ServiceError && error.reason === "invalid_input");
-    context.complain(`latchkey: ${describe(error)}`);
-    if (error instanceof UsageError) context.complain("latchkey help shows commands and settings.");
+    await context.complain(`latchkey: ${describe(error)}`);
+    if (error instanceof UsageError) await context.complain("latchkey help shows commands and settings.");
     return isUsage ? 2 : 1;
   }
 };

@@ -32,7 +32,7 @@ const announce = async (
   const store = describeStore(config);
   const steps = await nextSteps(service, config, url, first);
   const greeting = `Latchkey ${version} serves ${url}, metrics and health are on ${adminUrl} (${store})`;
-  context.print([greeting, ...steps].join("\n"));
+  await context.print([greeting, ...steps].join("\n"));
   events.serviceStarted({ url, adminUrl, store, version });
 };
 

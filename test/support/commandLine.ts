@@ -17,8 +17,8 @@ export const runCommand = async (args: readonly string[], env: Readonly<Record<s
   const complained: string[] = [];
   const context: CommandContext = {
     env,
-    print: (text) => printed.push(...text.split("\n")),
-    complain: (text) => complained.push(...text.split("\n")),
+    print: async (text) => void printed.push(...text.split("\n")),
+    complain: async (text) => void complained.push(...text.split("\n")),
     clock: systemClock,
     nodeVersion: process.version,
     openLog: (level) => createLog(level, { write: (line) => complained.push(line) }),

@@ -35,9 +35,13 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** Starts `latchkey <args>`; what it prints is for the caller to read. */
+export const spawnLatchkey = (args: readonly string[], env: Environment = {}): ChildProcess =>
+  spawn(process.execPath, [main, ...args], { env: environment(env), stdio: ["ignore", "pipe", "pipe"] });
+
 /** Runs `latchkey <args>` to its end. */
 export const runLatchkey = async (args: readonly string[], env: Environment = {}): Promise<Finished> => {
-  const child = spawn(process.execPath, [main, ...args], { env: environment(env), stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawnLatchkey(args, env);
   const text = collect(child);
   const [code] = (await once(child, "close")) as [number | null];
   return { code, ...text };

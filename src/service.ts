@@ -78,7 +78,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const { testClock, clock = testClock ?? systemClock, log } = overrides;
   const events = createEvents(log);
   const engine =
-    overrides.store ?? (await openStore({ ...config, clock: testClock ? notAheadOfSystem(testClock) : clock, mode: "server" }));
+    overrides.store ?? (await openStore({ ...config, clock: testClock ? notAheadOfSystem(testClock) : clock, mode: "server", log }));
   const metrics = createMetrics({ version, engine: engine.engine, ratelimitStoreDown: config.ratelimitStoreDown });
   const store = guardStore(meterStore(engine, { clock, metrics }), {
     clock,
@@ -110,6 +110,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const streams = createGrpcEdge(rpc);
 
   let ready = false;
+  let running = false;
   let listener: Listener | undefined;
   const starting = new AbortController();
   const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
@@ -124,6 +125,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     listener = await listenOn("HOST, PORT", host, port, () =>
       createListener({ host, port, certificate, handler, streams, errorsBaseUrl, clock, onFault }),
     );
+    running = true;
     limiter.start();
     analytics?.start();
     feed.start();
@@ -142,9 +144,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     starting.abort(new Error("the service was stopped while it started"));
     await runAll([
       () => listener?.stop(),
-      // Before the limiter, which gives back what queries hold of their quota.
-      () => analytics?.stop(),
-      ...[limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each.stop()),
+      // What never ran has nothing to finish, and a store that was never reached would only be said to be away. Analytics
+      // stops before the limiter, which gives back what queries hold of their quota.
+      ...(running ? [analytics, limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each?.stop()) : []),
       store.close,
       admin.stop,
     ]);

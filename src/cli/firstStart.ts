@@ -1,7 +1,10 @@
-import { open, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { systemSource } from "../audit/auditEvent.ts";
 import type { Clock } from "../domain/clock.ts";
+import { createId } from "../domain/ids.ts";
+import { hashKey } from "../domain/keySecret.ts";
+import { createRootKeySecret } from "../domain/rootKeySecret.ts";
 import type { Secret } from "../domain/secret.ts";
 import { createRootKey } from "../rootKeys/rootKeys.ts";
 import { createAuditLogRepository } from "../storage/auditLog.ts";
@@ -38,17 +41,42 @@ export interface FirstRootKey {
   readonly file: string;
 }
 
+const fileIn = (dataDir: string): string => resolve(join(dataDir, "root-key"));
+
 /**
  * On the very first start with the embedded store: makes a root key that may do everything and writes it to `root-key`
- * in `dataDir`, mode 0600. Returns undefined on every later start, also when that root key is gone.
+ * in `dataDir`, mode 0600. Returns undefined on every later start, also when that root key is gone. The file comes
+ * first: whatever ends the process in between, no store is left with a root key that nobody knows.
  */
 export const createFirstRootKey = async (store: Store, dataDir: string, clock: Clock): Promise<FirstRootKey | undefined> => {
   if (!(await isUntouched(store))) return undefined;
-  const rootKeys = createRootKeysRepository(store, () => undefined);
-  const { rootKeyId, key } = await createRootKey(rootKeys, { name: "first start" }, systemSource(clock));
-  const file = resolve(join(dataDir, "root-key"));
-  await writePrivately(file, key);
+  const file = fileIn(dataDir);
+  const secret = createRootKeySecret();
+  try {
+    await writePrivately(file, secret.key);
+  } catch (error) {
+    throw new Error(
+      `the first root key cannot be written to ${file}, so none was made: make room for that file and start again, or make a root key by "latchkey root-key create"`,
+      { cause: error },
+    );
+  }
+  const source = systemSource(clock);
+  const identity = { rootKeyId: createId("rk", source.now), secret };
+  const { rootKeyId } = await createRootKey(
+    createRootKeysRepository(store, () => undefined),
+    { name: "first start" },
+    source,
+    identity,
+  );
   return { rootKeyId, file };
+};
+
+/** The file of the first start's root key, as long as nobody has ever used that one: its owner may not have seen the first greeting. */
+export const findUnusedFirstRootKey = async (store: Store, dataDir: string): Promise<string | undefined> => {
+  const file = fileIn(dataDir);
+  const text = await readFile(file, "utf8").catch(() => "");
+  const rootKey = await createRootKeysRepository(store, () => undefined).findByHash(hashKey(text.trim()));
+  return rootKey?.enabled && rootKey.lastUsedAt === undefined ? file : undefined;
 };
 
 /** Quoted for a POSIX shell. */

@@ -7,15 +7,18 @@ import { version } from "../version.ts";
 import { readArguments } from "./arguments.ts";
 import { type Command, type CommandContext, UsageError } from "./command.ts";
 import { describeStore } from "./configuredStore.ts";
-import { createApiCommand, createFirstRootKey, type FirstRootKey } from "./firstStart.ts";
+import { createApiCommand, createFirstRootKey, type FirstRootKey, findUnusedFirstRootKey } from "./firstStart.ts";
 import { readConfig } from "./readConfig.ts";
 import { releaseMemory } from "./releaseMemory.ts";
 
 /** What a person can do next, when there is something to say. */
 const nextSteps = async (service: Service, config: Config, url: string, first: FirstRootKey | undefined): Promise<string[]> => {
   if (config.mongodbUrl === undefined) {
-    if (first === undefined) return [];
-    return [`\nThis is the first start: a root key is in ${first.file}. Create an API with it:\n`, createApiCommand(url, first.file)];
+    const file = first?.file ?? (await findUnusedFirstRootKey(service.store, config.dataDir));
+    if (file === undefined) return [];
+    const occasion =
+      first === undefined ? "The root key of the first start has not been used yet; it" : "This is the first start: a root key";
+    return [`\n${occasion} is in ${file}. Create an API with it:\n`, createApiCommand(url, file)];
   }
   const rootKeys = await createRootKeysRepository(service.store, () => undefined).list();
   return rootKeys.length === 0 ? ["\nThere is no root key yet. Make one: latchkey root-key create --name admin"] : [];

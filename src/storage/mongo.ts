@@ -84,6 +84,9 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
     engine: "mongo",
     collection,
     prepare: async (signal) => {
+      signal?.throwIfAborted();
+      // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.
+      await reachable(() => client.connect());
       await claimSchemaVersion(collection("system"), signal);
       signal?.throwIfAborted();
       await reachable(prepareAllIndexes);

@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { runLatchkey, type ServiceProcess, startService } from "../support/process.ts";
+import { runLatchkey, type ServiceProcess, spawnLatchkey, startService } from "../support/process.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
 const temporaryDirectory = async (): Promise<string> => {
@@ -43,6 +45,7 @@ test("later starts make no root key, also when the first one and its file are go
   const dataDir = await temporaryDirectory();
   await using first = await startService({ dataDir });
   const rootKey = await first.rootKey();
+  expect((await createApi(first, rootKey)).status).toBe(200);
   expect(await first.stop()).toBe(0);
 
   await using second = await startService({ dataDir });
@@ -56,6 +59,40 @@ test("later starts make no root key, also when the first one and its file are go
   await using third = await startService({ dataDir });
   expect(third.output.stdout).not.toContain("curl");
   expect(await readdir(dataDir)).not.toContain("root-key");
+});
+
+test("the curl line is printed again until its root key was used, also after a first start that failed", async () => {
+  const dataDir = await temporaryDirectory();
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  onTestFinished(() => {
+    taken.close();
+  });
+  const port = String((taken.address() as AddressInfo).port);
+  expect((await runLatchkey(["serve"], { DATA_DIR: dataDir, PORT: port, ADMIN_PORT: "0" })).code).toBe(1);
+
+  await using second = await startService({ dataDir });
+  const curl = second.output.stdout.split("\n").find((line) => line.startsWith("curl ")) ?? "";
+  const { stdout } = await promisify(execFile)("sh", ["-c", curl], { cwd: "/" });
+  expect(JSON.parse(stdout)).toMatchObject({ data: { apiId: expect.stringMatching(/^api_/) } });
+  expect(await second.stop()).toBe(0);
+
+  await using third = await startService({ dataDir });
+  expect(third.output.stdout).not.toContain("curl");
+});
+
+test("a first root key that cannot be written to its file is not made; the error names the file, and the next start makes one", async () => {
+  const dataDir = await temporaryDirectory();
+  const file = join(dataDir, "root-key");
+  await mkdir(join(file, "in the way"), { recursive: true });
+  const { code, stderr } = await runLatchkey(["serve"], { DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0" });
+  expect(code).toBe(1);
+  expect(stderr).toContain(`the first root key cannot be written to ${file}, so none was made`);
+  expect((await runLatchkey(["root-key", "list"], { DATA_DIR: dataDir })).stdout).not.toContain("rk_");
+  await rm(file, { recursive: true });
+
+  await using service = await startService({ dataDir });
+  expect((await createApi(service, await service.rootKey())).status).toBe(200);
 });
 
 test("[protocol §7] a running service hears of root keys that the command line makes and revokes", async () => {
@@ -139,6 +176,50 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
   });
   expect(code).toBe(1);
   expect(stderr).toMatch(new RegExp(`another process listens there already \\(\\w+, ${setting}\\): .*EADDRINUSE`));
+  // One reason, and nothing about a store that was never reached or of which nothing is wrong.
+  expect(
+    stderr
+      .trim()
+      .split("\n")
+      .filter((line) => !line.includes('"msg":"first root key created"')),
+  ).toHaveLength(1);
+});
+
+test("a DATA_DIR that is a file ends the start with one line that names it", async () => {
+  const file = join(await temporaryDirectory(), "file");
+  await writeFile(file, "");
+  const { code, stderr } = await runLatchkey(["serve"], { DATA_DIR: file, PORT: "0", ADMIN_PORT: "0" });
+  expect(code).toBe(1);
+  expect(stderr.trim().split("\n")).toEqual([expect.stringContaining(`DATA_DIR: ${file} is not a directory`)]);
+});
+
+test("a MongoDB server that cannot be reached is said once, with the cause", async () => {
+  const child = spawnLatchkey(["serve"], { MONGODB_URL: "mongodb://127.0.0.1:1/", PORT: "0", ADMIN_PORT: "0" });
+  onTestFinished(() => {
+    child.kill("SIGKILL");
+  });
+  let text = "";
+  child.stdout?.resume();
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  await expect.poll(() => text).toContain('"msg":"store away"');
+  // Long enough for another attempt, and another.
+  await sleep(7_000);
+  expect(text.trim().split("\n")).toEqual([expect.stringContaining("ECONNREFUSED 127.0.0.1:1")]);
+  child.kill("SIGTERM");
+  expect(await once(child, "close")).toEqual([0, null]);
+});
+
+test("what a store engine has to say is in the service's log", async () => {
+  await using service = await startService();
+  const rootKey = await service.rootKey();
+  const other = new DatabaseSync(join(service.dataDir, "latchkey.sqlite"));
+  onTestFinished(() => other.close());
+  other.exec("BEGIN IMMEDIATE");
+  expect((await createApi(service, rootKey)).status).toBe(503);
+  other.exec("ROLLBACK");
+  expect(service.output.stderr).toContain('"msg":"the embedded store could not commit"');
 });
 
 test("[design §3] a second service on the same directory ends with 1 and says why", async () => {

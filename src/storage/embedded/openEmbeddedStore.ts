@@ -34,6 +34,15 @@ const patience = { server: 2000, tool: 5000 } as const;
 
 const decodeCounter = textDecoder<Documents["counters"]>("counters");
 
+const makeDirectory = (directory: string): void => {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const isFile = error instanceof Error && "code" in error && (error.code === "EEXIST" || error.code === "ENOTDIR");
+    throw isFile ? new Error(`DATA_DIR: ${directory} is not a directory`, { cause: error }) : error;
+  }
+};
+
 /** `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
 const createPrivately = (file: string): void => {
   try {
@@ -116,7 +125,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     ...(mode === "server" && { counters }),
     prepare: async (signal) => {
       signal?.throwIfAborted();
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeDirectory(directory);
       createPrivately(file);
       if (mode === "server") {
         createPrivately(lockFile);

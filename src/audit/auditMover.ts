@@ -8,6 +8,8 @@ import { chainHash, GENESIS } from "./chainHash.ts";
 
 const RUN_EVERY_MS = 1_000;
 const LEASE_MS = 10_000;
+/** What stopping may take, beside the round that is on its way: events wait in the store, for another node or the next start. */
+const STOP_MS = 2_000;
 /** Of each collection. */
 const DOCUMENTS_PER_ROUND = 200;
 /** A store bounds the time that one insert may take. */
@@ -40,6 +42,7 @@ export interface AuditMover {
   readonly start: () => void;
   /** Moves all that is pending now, unless another node does; used by tests and at shutdown. */
   readonly run: () => Promise<void>;
+  /** Moves what it can in two seconds, whatever is pending, and leaves the rest to others. */
   readonly stop: () => Promise<void>;
 }
 
@@ -60,6 +63,8 @@ export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMove
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let stopped = false;
+  /** Monotonic ms after which no further round begins. */
+  let until = Number.POSITIVE_INFINITY;
 
   const append = async (events: readonly AuditEvent[]): Promise<void> => {
     let rest = events;
@@ -93,7 +98,7 @@ export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMove
   const move = async (): Promise<void> => {
     do {
       if (!(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
-    } while (await moveSome());
+    } while ((await moveSome()) && clock.monotonic() < until);
   };
 
   const run = (): Promise<void> => {
@@ -119,9 +124,10 @@ export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMove
     stop: async () => {
       stopped = true;
       clearTimeout(timer);
+      until = clock.monotonic() + STOP_MS;
       try {
         await running;
-        await run();
+        if (clock.monotonic() < until) await run();
         await leases.release("audit", node);
       } catch (error) {
         // What is pending stays in its outbox for the next node, or the next start.

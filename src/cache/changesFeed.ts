@@ -41,7 +41,6 @@ export const createChangesFeed = ({ clock, invalidations, changes, onError }: Ch
   const seen = new Map<string, number>();
 
   const publish = async (): Promise<void> => {
-    publishTimer = undefined;
     const ids = [...queued];
     queued = new Set();
     try {
@@ -59,7 +58,9 @@ export const createChangesFeed = ({ clock, invalidations, changes, onError }: Ch
   const schedulePublish = (delay: number): void => {
     if (publishTimer || stopped) return;
     publishTimer = setTimeout(() => {
-      publishing = publish();
+      publishTimer = undefined;
+      // One after the other: who stops waits for all of them.
+      publishing = publishing.then(publish);
     }, delay);
     publishTimer.unref();
   };

@@ -238,6 +238,24 @@ describe.each(engines)("on $name", (engine) => {
     await expectAll(store, writer.written);
   });
 
+  test("stopping moves for two seconds at most, whatever is pending, and another node goes on with the rest at once", async () => {
+    const { insert, written } = createWriter(store);
+    for (let i = 0; i < 1_000; i++) await insert("apis");
+    const auditLog = createAuditLogRepository(store);
+    // Each insert into the log takes a second.
+    const append: typeof auditLog.append = async (entries) => {
+      clock.advance(1_000);
+      await auditLog.append(entries);
+    };
+    const slow = createAuditMover({ clock, auditLog: { ...auditLog, append }, leases: createLeasesRepository(store) });
+    await slow.stop();
+    const moved = (await entriesOf(store)).length;
+    expect(moved).toBeGreaterThan(0);
+    expect(moved).toBeLessThan(written.length);
+    await moverOn(store).run();
+    expect((await expectSound(store)).map(({ event }) => event.id).sort()).toEqual(written.map(({ id }) => id).sort());
+  });
+
   test("a mover that runs by itself survives a store that is away, and moves the rest when stopped", async () => {
     const problems: unknown[] = [];
     let away = true;

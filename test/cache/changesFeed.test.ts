@@ -44,6 +44,36 @@ describe.each(engines)("on $name", (engine) => {
   const hears = ({ invalidations }: Node, id: string, since = 0): Promise<void> =>
     vi.waitFor(() => expect(invalidations.changedSince([id], since)).toBe(true), { timeout: 10_000, interval: 20 });
 
+  test("stopping waits for everything that is on its way to the other nodes", async () => {
+    const asked: (readonly string[])[] = [];
+    const written: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const slow: ChangesRepository = {
+      ...changes,
+      append: async (_id, _node, ids) => {
+        asked.push(ids);
+        // The first takes longest.
+        if (asked.length === 1) await gate.promise;
+        written.push(...ids);
+      },
+    };
+    const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: slow });
+    feed.announce(["key_1"]);
+    await expect.poll(() => asked.length).toBe(1);
+    feed.announce(["key_2"]);
+    // Longer than it takes to begin a second one.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    let stopped = false;
+    const stopping = feed.stop().then(() => {
+      stopped = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(stopped).toBe(false);
+    gate.resolve();
+    await stopping;
+    expect(written).toEqual(["key_1", "key_2"]);
+  });
+
   test("[design §3] a change is void on its own node when announce returns, and heard of by the others", async () => {
     const [a, b] = [startNode(), startNode()];
     a.feed.announce(["key_1", "hash:x"]);

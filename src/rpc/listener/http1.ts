@@ -53,8 +53,9 @@ export const createHttp1Side = (
   server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);
 
   const established = certificate ? "secureConnection" : "connection";
-  const [serve] = server.listeners(established);
+  const [serve, ...others] = server.listeners(established);
+  if (serve === undefined || others.length > 0) throw new Error(`this version of Node has not one listener of "${established}"`);
   server.removeAllListeners(established);
   server.on(established, accepted);
-  return { server, serve: (socket) => serve?.call(server, socket) };
+  return { server, serve: (socket) => serve.call(server, socket) };
 };

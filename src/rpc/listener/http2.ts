@@ -61,7 +61,8 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
   const handle = unlessGone(handler) as unknown as Parameters<typeof server.on<"request">>[1];
   server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);
   // The listener of the compatibility API, which makes requests of streams.
-  const makeRequest = server.listeners("stream").at(-1) as StreamListener;
+  const [makeRequest, ...others] = server.listeners("stream") as StreamListener[];
+  if (makeRequest === undefined || others.length > 0) throw new Error('this version of Node has not one listener of "stream"');
   server.removeAllListeners("stream");
   const take: StreamListener = (stream, headers, flags, rawHeaders) => {
     tidy(stream);

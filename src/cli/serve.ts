@@ -1,4 +1,5 @@
-import type { Config } from "../config.ts";
+import { suspiciousVariables } from "../config/suspiciousVariables.ts";
+import { type Config, configVariables } from "../config.ts";
 import { createSettableClock } from "../domain/clock.ts";
 import { createService, type Service, type Urls } from "../service.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
@@ -53,6 +54,11 @@ export const serve: Command = {
     }
     const log = context.openLog(config.logLevel);
     const events = createEvents(log);
+    const suspicious = suspiciousVariables(
+      context.env,
+      configVariables.map(({ name }) => name),
+    );
+    if (suspicious.length > 0) events.suspiciousSettings(suspicious);
     const service = await createService(config, { log, ...(testClock ? { testClock } : { clock: context.clock }) });
     let isStopping = false;
     const stopped = context.untilStopped().then(async (reason) => {

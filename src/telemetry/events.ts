@@ -13,6 +13,8 @@ export interface Events {
   }) => void;
   /** The service was started with a clock that its callers can turn. */
   readonly testClockInUse: () => void;
+  /** Variables of the environment that look like settings and are none. */
+  readonly suspiciousSettings: (problems: readonly string[]) => void;
   readonly serviceStopping: (reason: string) => void;
   readonly serviceStopped: () => void;
   readonly firstRootKeyCreated: (facts: { readonly rootKeyId: string; readonly file: string }) => void;
@@ -61,6 +63,7 @@ export interface Events {
 export const createEvents = (log: Log): Events => ({
   serviceStarted: (facts) => log.info(facts, "service started"),
   testClockInUse: () => log.warn("test clock in use: any root key can turn the time with testing.setTime"),
+  suspiciousSettings: (problems) => log.warn({ problems }, "unknown settings"),
   serviceStopping: (reason) => log.info({ reason }, "service stopping"),
   serviceStopped: () => log.info("service stopped"),
   firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),

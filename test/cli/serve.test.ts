@@ -185,6 +185,14 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
   ).toHaveLength(1);
 });
 
+test("variables that look like settings and are none are named in the log, without their values", async () => {
+  await using service = await startService({ env: { MONGODB_URI: "mongodb://user:pass@host/", LATCHKEY_PORT: "1" } });
+  expect(service.output.stderr).toContain(
+    '"problems":["LATCHKEY_PORT is no setting: did you mean PORT?","MONGODB_URI is no setting: did you mean MONGODB_URL?"],"msg":"unknown settings"',
+  );
+  expect(service.output.stderr).not.toContain("pass");
+});
+
 test("a DATA_DIR that is a file ends the start with one line that names it", async () => {
   const file = join(await temporaryDirectory(), "file");
   await writeFile(file, "");

@@ -1,0 +1,109 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createFairRate } from "../../src/domain/fairRate.ts";
+import { createFairShares, type Share } from "../../src/domain/fairShares.ts";
+
+const take = (shares: ReturnType<typeof createFairShares>, path: readonly string[], times: number): Share[] =>
+  Array.from({ length: times }, () => shares.take(path, 1)).filter((share) => share !== undefined);
+
+describe("[design §9] a shared resource", () => {
+  test("is one caller's alone as long as nobody else wants it, and no more than that", () => {
+    const shares = createFairShares({ capacity: 10 });
+    expect(take(shares, ["a"], 20)).toHaveLength(10);
+    expect(shares.taken()).toBe(10);
+    expect(shares.hasRoom(1)).toBe(false);
+  });
+
+  test("gives the others their fair share although one has taken everything", () => {
+    const shares = createFairShares({ capacity: 12 });
+    take(shares, ["hog"], 99);
+    expect(take(shares, ["b"], 99)).toHaveLength(6);
+    expect(take(shares, ["c"], 99)).toHaveLength(4);
+    expect(take(shares, ["hog"], 99)).toHaveLength(0);
+    expect(shares.taken()).toBeLessThanOrEqual(24);
+  });
+
+  test("whoever has more than is fair gets nothing of what comes back before the others have theirs", () => {
+    const shares = createFairShares({ capacity: 4 });
+    const hogs = take(shares, ["hog"], 4);
+    const others = take(shares, ["b"], 2);
+    hogs[0]?.give();
+    expect(take(shares, ["hog"], 1)).toHaveLength(0);
+    for (const share of others) share.give();
+    hogs[1]?.give();
+    expect(take(shares, ["hog"], 9)).toHaveLength(2);
+  });
+
+  test("is divided between groups first and within a group then", () => {
+    const shares = createFairShares({ capacity: 12 });
+    take(shares, ["key 1", "address 1"], 99);
+    expect(take(shares, ["key 1", "address 2"], 99)).toHaveLength(6);
+    expect(take(shares, ["key 2", "address 1"], 99)).toHaveLength(6);
+  });
+
+  test("callers that begin while all is taken by evictable shares have them taken away from whoever has most, oldest first", () => {
+    const refused: string[] = [];
+    const shares = createFairShares({ capacity: 4, onRefused: () => refused.push("refused") });
+    const evicted: number[] = [];
+    const held = Array.from({ length: 4 }, (_, i) => {
+      const share = shares.take(["hog"], 1, () => {
+        evicted.push(i);
+        held[i]?.give();
+      });
+      return share;
+    });
+    held[1]?.pin();
+    expect(take(shares, ["b"], 99)).toHaveLength(2);
+    expect(evicted).toEqual([0, 2]);
+    expect(shares.taken()).toBe(4);
+    expect(refused).toHaveLength(99);
+  });
+
+  test("a member of a level may be bounded by itself, also when there is room", () => {
+    const shares = createFairShares({ capacity: 100, most: [6, 2] });
+    expect(take(shares, ["a", "1"], 9)).toHaveLength(2);
+    expect(take(shares, ["a", "2"], 9)).toHaveLength(2);
+    take(shares, ["a", "3"], 9);
+    expect(take(shares, ["a", "4"], 9)).toHaveLength(0);
+    expect(take(shares, ["b", "1"], 9)).toHaveLength(2);
+  });
+
+  test("a share grows as long as it may, and is given back once", () => {
+    const shares = createFairShares({ capacity: 10 });
+    const share = shares.take(["a"], 4);
+    expect([share?.grow(6), share?.grow(1), shares.taken()]).toEqual([true, false, 10]);
+    share?.give();
+    share?.give();
+    expect([share?.grow(1), shares.taken(), shares.callers()]).toEqual([false, 0, 0]);
+  });
+
+  test("whatever callers do, it is bounded, counted right, and forgets them in the end", () => {
+    const step = fc.record({ key: fc.nat(3), address: fc.nat(2), amount: fc.integer({ min: 1, max: 9 }), give: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 30 }), (steps, capacity) => {
+        const shares = createFairShares({ capacity });
+        let held: { share: Share; amount: number }[] = [];
+        for (const { key, address, amount, give } of steps) {
+          if (give) held.shift()?.share.give();
+          const had = shares.hasRoom(amount);
+          const share = shares.take([`${key}`, `${address}`], amount);
+          if (share !== undefined) held.push({ share, amount });
+          expect(share !== undefined || !had).toBe(true);
+          expect(shares.taken()).toBe(held.reduce((sum, { amount }) => sum + amount, 0));
+          expect(shares.taken()).toBeLessThanOrEqual(2 * capacity);
+        }
+        for (const { share } of held) share.give();
+        held = [];
+        expect([shares.taken(), shares.callers()]).toEqual([0, 0]);
+      }),
+    );
+  });
+});
+
+test("[design §9] a rate is spent anew in each interval, and fairly", () => {
+  let now = 0;
+  const rate = createFairRate({ clock: { now: () => now, monotonic: () => now }, capacity: 10, interval: 1_000 });
+  expect([rate.spend(["a"], 10), rate.spend(["a"], 1), rate.spend(["b"], 5), rate.spend(["b"], 1)]).toEqual([true, false, true, false]);
+  now = 1_000;
+  expect(rate.spend(["a"], 10)).toBe(true);
+});

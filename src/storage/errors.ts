@@ -22,3 +22,14 @@ export class StoreUnavailableError extends Error {
     this.tooSlow = options?.tooSlow ?? false;
   }
 }
+
+/**
+ * This node asks more of the store than it may at once; nothing was sent. That says nothing about the store, so nothing
+ * that is done while one is away begins.
+ */
+export class StoreOverloadedError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "StoreOverloadedError";
+  }
+}

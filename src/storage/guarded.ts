@@ -3,6 +3,7 @@ import type { Collection, Identified } from "./collection.ts";
 import { aroundCounters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
+import { createPlaces } from "./places.ts";
 import type { Store } from "./store.ts";
 
 export type StoreState = "up" | "away";
@@ -11,6 +12,8 @@ export interface GuardOptions {
   readonly clock: Clock;
   /** The longest that one operation may take, in milliseconds; 3000 unless told. */
   readonly operationTimeout?: number;
+  /** The longest that an operation waits for others to end before it is sent, in milliseconds; 2000 unless told. */
+  readonly placeTimeout?: number;
   /** Pause between two questions whether a store that is away has come back, in milliseconds; 300 unless told. */
   readonly pingInterval?: number;
   /** The longest that such a question may take, in milliseconds; 1000 unless told. */
@@ -47,13 +50,14 @@ const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: 
  * (nothing is sent, so the outcome is known) until the store answers a ping, which is sent in the background: a call
  * that needs several operations does not wait for each of them on a store that is away. A read that was too slow proves
  * little, it may have had much to look through: it trips the store only if that does not answer a ping either. Nothing
- * else trips it, neither duplicate keys nor an abort. An operation whose signal is aborted is not started and rejects with the signal's reason.
+ * else trips it, neither duplicate keys, nor an abort, nor that more is asked of the store than it takes at once
+ * (`places`), for which there is a line: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal is aborted is not started and rejects with the signal's reason.
  *
  * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`
  * are not bounded.
  */
 export const guardStore = (store: Store, options: GuardOptions): GuardedStore => {
-  const { clock, operationTimeout = 3000, pingInterval = 300, pingTimeout = 1000, onStateChange } = options;
+  const { clock, operationTimeout = 3000, placeTimeout = 2000, pingInterval = 300, pingTimeout = 1000, onStateChange } = options;
   let awaySince: number | undefined;
   let closed = false;
   let nextPing: NodeJS.Timeout | undefined;
@@ -92,9 +96,24 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     if (awaySince !== undefined) throw new StoreUnavailableError("the store is away");
   };
 
+  const places = store.places === undefined ? undefined : createPlaces(store.places, placeTimeout);
+
+  /** What waits for a place has not been sent; only from then on its time counts, and says something about the store. */
   const guarded = async <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> => {
     signal?.throwIfAborted();
     refuseWhileAway();
+    if (places === undefined) return timed(kind, operation);
+    await places.enter();
+    try {
+      signal?.throwIfAborted();
+      refuseWhileAway();
+      return await timed(kind, operation);
+    } finally {
+      places.leave();
+    }
+  };
+
+  const timed = async <T>(kind: "read" | "write", operation: () => Promise<T>): Promise<T> => {
     try {
       return await inTime(operation(), operationTimeout, kind === "write");
     } catch (error) {
@@ -126,7 +145,11 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
       counters: aroundCounters(store.counters, (kind, _name, operation) => guarded(kind, undefined, operation), refuseWhileAway),
     }),
     prepare: (signal) => store.prepare(signal),
-    ping: (signal) => guarded("read", signal, () => store.ping(signal)),
+    ping: async (signal) => {
+      signal?.throwIfAborted();
+      refuseWhileAway();
+      return timed("read", () => store.ping(signal));
+    },
     close: () => {
       closed = true;
       clearTimeout(nextPing);

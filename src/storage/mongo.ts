@@ -15,6 +15,9 @@ export interface MongoStoreOptions {
   readonly log?: StoreLog;
 }
 
+/** For pings: whether the server is there must not depend on how much it is asked. */
+const SPARE_CONNECTIONS = 2;
+
 /** Building an index over what is already stored may take this long, in milliseconds. */
 const INDEX_TIME = 600_000;
 
@@ -80,8 +83,10 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
     }
   };
 
+  const { maxPoolSize } = client.options;
   return {
     engine: "mongo",
+    ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
     collection,
     prepare: async (signal) => {
       signal?.throwIfAborted();

@@ -6,6 +6,8 @@ import type { CollectionName, Documents } from "./documents.ts";
 export interface Store {
   /** For logs and metrics. */
   readonly engine: "mongo" | "embedded";
+  /** Operations that it takes at the same time; as many as come when left out. */
+  readonly places?: number;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
   /** Where the engine keeps the counters of rate limits in a way of its own; else they are a collection as everything is. */
   readonly counters?: CountersRepository;

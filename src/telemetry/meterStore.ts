@@ -2,12 +2,13 @@ import type { Clock } from "../domain/clock.ts";
 import type { Collection } from "../storage/collection.ts";
 import { aroundCounters } from "../storage/counters.ts";
 import type { CollectionName, Documents } from "../storage/documents.ts";
-import { DuplicateKeyError, StoreUnavailableError } from "../storage/errors.ts";
+import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "../storage/errors.ts";
 import type { Store } from "../storage/store.ts";
 import type { Metrics, StoreOutcome } from "./metrics.ts";
 
 const outcomeOf = (error: unknown): StoreOutcome => {
   if (error instanceof DuplicateKeyError) return "duplicate_key";
+  if (error instanceof StoreOverloadedError) return "overloaded";
   return error instanceof StoreUnavailableError ? "unavailable" : "error";
 };
 
@@ -54,6 +55,7 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
 
   return {
     engine: store.engine,
+    ...(store.places !== undefined && { places: store.places }),
     collection: meterCollection,
     ...(store.counters && {
       counters: aroundCounters(store.counters, (_kind, name, operation) => measure("counters", name, operation)),

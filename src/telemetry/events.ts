@@ -1,9 +1,24 @@
 import type { Log } from "./log.ts";
+import { createRepeats } from "./repeats.ts";
 
 /** A background task, as it appears in the log. */
 export type BackgroundTask = "changes feed" | "audit log" | "last used" | "sweep";
 
-/** Everything that the service tells in its log, one function per event. Never a secret, never a line per verification. */
+/** How long what happens again is only counted, in milliseconds. */
+const SUM_UP_EVERY = 10_000;
+
+/** A call that ended in a 5xx; `error` is what the caller does not see. */
+interface FailedCall {
+  readonly requestId: string;
+  readonly procedure: string;
+  readonly reason: string;
+  readonly error: unknown;
+}
+
+/**
+ * Everything that the service tells in its log, one function per event. Never a secret, never a line per verification. Of
+ * what callers or an absent store can make happen again and again the first is a line, and then one in ten seconds.
+ */
 export interface Events {
   readonly serviceStarted: (facts: {
     readonly url: string;
@@ -17,6 +32,8 @@ export interface Events {
   readonly suspiciousSettings: (problems: readonly string[]) => void;
   readonly serviceStopping: (reason: string) => void;
   readonly serviceStopped: () => void;
+  /** Tells what was only counted so far. */
+  readonly sumUp: () => void;
   readonly firstRootKeyCreated: (facts: { readonly rootKeyId: string; readonly file: string }) => void;
   /** `ratelimits`: what rate limits do beyond the budget held, `allow` or `deny`; left out before the start is done. */
   readonly storeAway: (error: unknown, ratelimits?: string) => void;
@@ -39,15 +56,9 @@ export interface Events {
   readonly tlsReloaded: () => void;
   /** The old certificate stays in use. */
   readonly tlsReloadFailed: (error: unknown) => void;
-  /** A call ended in a 5xx; `error` is what the caller does not see. */
-  readonly callFailed: (facts: {
-    readonly requestId: string;
-    readonly procedure: string;
-    readonly reason: string;
-    readonly error: unknown;
-  }) => void;
-  /** Calls were refused because too many are in work. */
-  readonly overloaded: (refused: number) => void;
+  readonly callFailed: (facts: FailedCall) => void;
+  /** A caller that has its share was refused more. @param resource what ran out, as in the metrics. */
+  readonly refusedForOthers: (resource: string) => void;
   /** Whether `callEnded` writes anything at the configured level. */
   readonly tellsCalls: boolean;
   readonly callEnded: (facts: {
@@ -60,29 +71,56 @@ export interface Events {
   readonly crashed: (error: unknown) => void;
 }
 
-export const createEvents = (log: Log): Events => ({
-  serviceStarted: (facts) => log.info(facts, "service started"),
-  testClockInUse: () => log.warn("test clock in use: any root key can turn the time with testing.setTime"),
-  suspiciousSettings: (problems) => log.warn({ problems }, "unknown settings"),
-  serviceStopping: (reason) => log.info({ reason }, "service stopping"),
-  serviceStopped: () => log.info("service stopped"),
-  firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
-  storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
-  storeBack: () => log.info("store back"),
-  backgroundTaskFailed: (task, error) => log.warn({ task, err: error }, "background task failed"),
-  analyticsAway: (error) => log.warn({ err: error }, "analytics store away"),
-  analyticsBack: () => log.info("analytics store answers"),
-  analyticsEngineDied: (reason) => log.error({ reason }, "analytics engine ended"),
-  analyticsIsolationLeaks: (version, queries) =>
-    log.error({ version, queries }, "analytics engine shows scoped queries rows of others: they are refused"),
-  analyticsEventsDropped: (count, error) => log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
-  sweepStarted: (due) => log.info({ due }, "sweep started"),
-  sweepEnded: (facts) => log.info(facts, "sweep ended"),
-  tlsReloaded: () => log.info("TLS certificate reloaded"),
-  tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
-  callFailed: ({ error, ...facts }) => log.error({ ...facts, err: error }, "call failed"),
-  overloaded: (refused) => log.warn({ refused }, "too many calls in flight"),
-  tellsCalls: log.isLevelEnabled("debug"),
-  callEnded: (facts) => log.debug(facts, "call ended"),
-  crashed: (error) => log.fatal({ err: error }, "unhandled error"),
-});
+const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name} ${error.message.slice(0, 100)}` : "");
+
+export const createEvents = (log: Log): Events => {
+  const failedCalls = createRepeats<FailedCall>({
+    interval: SUM_UP_EVERY,
+    kindOf: ({ procedure, reason, error }) => `${procedure} ${reason} ${messageOf(error)}`,
+    first: ({ error, ...facts }) => log.error({ ...facts, err: error }, "call failed"),
+    more: ({ error, ...facts }, count) => log.error({ ...facts, count, cause: messageOf(error) }, "more calls failed"),
+  });
+  const failedTasks = createRepeats<{ readonly task: BackgroundTask; readonly error: unknown }>({
+    interval: SUM_UP_EVERY,
+    kindOf: ({ task, error }) => `${task} ${messageOf(error)}`,
+    first: ({ task, error }) => log.warn({ task, err: error }, "background task failed"),
+    more: ({ task, error }, count) => log.warn({ task, count, cause: messageOf(error) }, "background task failed again"),
+  });
+  const refusals = createRepeats<string>({
+    interval: SUM_UP_EVERY,
+    kindOf: (resource) => resource,
+    first: (resource) => log.warn({ resource }, "caller had its share"),
+    more: (resource, count) => log.warn({ resource, count }, "callers had their share"),
+  });
+
+  return {
+    serviceStarted: (facts) => log.info(facts, "service started"),
+    testClockInUse: () => log.warn("test clock in use: any root key can turn the time with testing.setTime"),
+    suspiciousSettings: (problems) => log.warn({ problems }, "unknown settings"),
+    serviceStopping: (reason) => log.info({ reason }, "service stopping"),
+    serviceStopped: () => log.info("service stopped"),
+    sumUp: () => {
+      for (const { flush } of [failedCalls, failedTasks, refusals]) flush();
+    },
+    firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
+    storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
+    storeBack: () => log.info("store back"),
+    backgroundTaskFailed: (task, error) => failedTasks.happened({ task, error }),
+    analyticsAway: (error) => log.warn({ err: error }, "analytics store away"),
+    analyticsBack: () => log.info("analytics store answers"),
+    analyticsEngineDied: (reason) => log.error({ reason }, "analytics engine ended"),
+    analyticsIsolationLeaks: (version, queries) =>
+      log.error({ version, queries }, "analytics engine shows scoped queries rows of others: they are refused"),
+    analyticsEventsDropped: (count, error) =>
+      log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
+    sweepStarted: (due) => log.info({ due }, "sweep started"),
+    sweepEnded: (facts) => log.info(facts, "sweep ended"),
+    tlsReloaded: () => log.info("TLS certificate reloaded"),
+    tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
+    callFailed: failedCalls.happened,
+    refusedForOthers: refusals.happened,
+    tellsCalls: log.isLevelEnabled("debug"),
+    callEnded: (facts) => log.debug(facts, "call ended"),
+    crashed: (error) => log.fatal({ err: error }, "unhandled error"),
+  };
+};

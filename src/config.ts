@@ -29,6 +29,8 @@ export interface Config {
   readonly encryptionKeys: readonly EncryptionKey[] | undefined;
   /** Addresses and networks whose `X-Forwarded-For` is believed, as `address/prefix`. */
   readonly trustedProxies: readonly string[];
+  /** Whether gRPC server reflection is served. */
+  readonly reflection: boolean;
   /** Where events are kept and queried; absent = there is no analytics store. */
   readonly analytics: AnalyticsConfig | undefined;
 }
@@ -142,6 +144,12 @@ const variables = {
     description: "Comma-separated addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` names the caller's address.",
     parse: networks,
   },
+  reflection: {
+    name: "REFLECTION",
+    byDefault: "on",
+    description: "`off` serves no gRPC server reflection, which describes the interface to anybody who can reach the port.",
+    parse: oneOf(["on", "off"] as const),
+  },
   ...analyticsVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
@@ -229,6 +237,7 @@ export const loadConfig = (
     ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
     encryptionKeys: read(variables.encryptionKeys),
     trustedProxies: read(variables.trustedProxies) ?? [],
+    reflection: readRequired(variables.reflection) === "on",
     analytics: hasAnalytics ? analytics : undefined,
   };
   const portsRead = !problems.has("PORT") && !problems.has("ADMIN_PORT");

@@ -10,6 +10,9 @@ import { TestingService } from "../gen/latchkey/v2/testing_pb.ts";
 import type { Config } from "./config.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "./domain/clock.ts";
 import { createAdminServer } from "./rpc/admin.ts";
+import { createCapacity } from "./rpc/capacity.ts";
+import { createClientAddress } from "./rpc/clientAddress.ts";
+import { createPublicStreams } from "./rpc/connect/publicStreams.ts";
 import { compileRpcRoutes } from "./rpc/connect/routes.ts";
 import { createConnectEdge } from "./rpc/connect.ts";
 import { createDispatcher } from "./rpc/dispatch.ts";
@@ -17,6 +20,8 @@ import type { EdgeObserver } from "./rpc/edgeObserver.ts";
 import { createGateway } from "./rpc/gateway.ts";
 import { createGrpcEdge } from "./rpc/grpc/grpcEdge.ts";
 import { createHealthService } from "./rpc/health.ts";
+import { unreadTimeout } from "./rpc/limits.ts";
+import { createGuardConnection } from "./rpc/listener/connectionGuard.ts";
 import { createListener, type Listener } from "./rpc/listener.ts";
 import { procedureName } from "./rpc/procedureName.ts";
 import { readCertificate } from "./rpc/tls.ts";
@@ -88,6 +93,18 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause, config.ratelimitStoreDown);
     },
   });
+  const { maxInFlight, maxBodyBytes } = config;
+  const capacity = createCapacity({
+    clock,
+    maxInFlight,
+    maxBodyBytes,
+    onChange: metrics.capacityTaken,
+    onRefused: (resource) => {
+      metrics.capacityRefused(resource);
+      events.refusedForOthers(resource);
+    },
+  });
+  const clientAddress = createClientAddress(config.trustedProxies);
   const { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed } = assemble({
     config,
     clock,
@@ -95,19 +112,23 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     store,
     metrics,
     events,
+    capacity,
+    clientAddress,
   });
 
   const observer: EdgeObserver = {
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
     fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
   };
-  const { errorsBaseUrl, maxBodyBytes, host, port, tls } = config;
+  const { errorsBaseUrl, host, port, tls } = config;
   const served = testClock ? [...services, TestingService] : services;
   const health = createHealthService(served);
   const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer };
-  const rpc = { ...edge, routes: compileRpcRoutes(served), health };
+  const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);
+  const rpc = { ...edge, routes: compileRpcRoutes(served), health, publicStreams, reflection: config.reflection };
   const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
   const streams = createGrpcEdge(rpc);
+  const guardConnection = createGuardConnection(capacity, clientAddress);
 
   let ready = false;
   let running = false;
@@ -123,7 +144,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
     listener = await listenOn("HOST, PORT", host, port, () =>
-      createListener({ host, port, certificate, handler, streams, errorsBaseUrl, clock, onFault }),
+      createListener({ host, port, certificate, handler, streams, guardConnection, errorsBaseUrl, clock, onFault }),
     );
     running = true;
     limiter.start();
@@ -149,6 +170,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       ...(running ? [analytics, limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each?.stop()) : []),
       store.close,
       admin.stop,
+      async () => events.sumUp(),
     ]);
   };
   let stopping: Promise<void> | undefined;

@@ -30,6 +30,7 @@ describe("an empty environment", () => {
       managementRateLimit: undefined,
       ratelimitStoreDown: "allow",
       trustedProxies: [],
+      reflection: true,
       analytics: {
         clickhouseUrl: undefined,
         cluster: undefined,
@@ -65,6 +66,7 @@ describe("a value that is set", () => {
       MANAGEMENT_RATE_LIMIT: "0",
       RATELIMIT_STORE_DOWN: "deny",
       TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.7,2001:db8::/32",
+      REFLECTION: "off",
       CLICKHOUSE_URL: "https://user:hunter2@clickhouse:8443/events",
       CLICKHOUSE_CLUSTER: "main",
       ANALYTICS_MEMORY: "512MiB",
@@ -90,6 +92,7 @@ describe("a value that is set", () => {
       managementRateLimit: 0,
       ratelimitStoreDown: "deny",
       trustedProxies: ["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"],
+      reflection: false,
       analytics: {
         clickhouseUrl: "https://user:hunter2@clickhouse:8443/events",
         cluster: "main",
@@ -132,6 +135,7 @@ describe("a malformed value is refused, never replaced by the default", () => {
     ["MAX_BODY_BYTES", "0"],
     ["MANAGEMENT_RATE_LIMIT", "none"],
     ["RATELIMIT_STORE_DOWN", "maybe"],
+    ["REFLECTION", "no"],
     ["TRUSTED_PROXIES", "10.0.0.0/33"],
     ["TRUSTED_PROXIES", "2001:db8::/129"],
     ["TRUSTED_PROXIES", "10.0.0.0/8,"],

@@ -45,6 +45,8 @@ export interface Cache<V> {
   readonly get: (key: string) => Cached<V> | Promise<Cached<V>>;
   /** True when a value is cached, be it still good or not; of one with a shorter life than others only while it is. */
   readonly has: (key: string) => boolean;
+  /** True while a load is under way that `get` would join. */
+  readonly isLoading: (key: string) => boolean;
   readonly size: () => number;
   /** Bytes of all entries together, by the estimate that bounds them. */
   readonly bytes: () => number;
@@ -164,5 +166,7 @@ export const createCache = <V>({ clock, invalidations, maxBytes, load, sizeOf = 
     return entry !== undefined && (entry.refreshes || clock.monotonic() < entry.expiresAt);
   };
 
-  return { get, has, size: () => entries.size, bytes: () => bytes };
+  const isLoading = (key: string): boolean => loading.get(key)?.sequence === invalidations.sequence();
+
+  return { get, has, isLoading, size: () => entries.size, bytes: () => bytes };
 };

@@ -3,6 +3,7 @@ import type { Invalidations } from "../cache/invalidations.ts";
 import { type Caller, compileGrants, unrestrictedGrants } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/errors.ts";
+import type { Share } from "../domain/fairShares.ts";
 import { hashKey } from "../domain/keySecret.ts";
 import { looksLikeRootKey } from "../domain/rootKeySecret.ts";
 import type { RootKeyDocument } from "../storage/documents.ts";
@@ -10,12 +11,14 @@ import type { RootKeysRepository } from "../storage/rootKeys.ts";
 
 const UNKNOWN_MAX_AGE_MS = 1_000;
 
-export interface Authenticator {
+/** `S`: what tells where a call comes from. */
+export interface Authenticator<S> {
   /**
    * The caller behind an `Authorization` header (protocol §7). 401 `authentication_missing`, `_malformed`,
-   * `_key_not_found`, `_key_disabled` or `_key_expired`; rejects with `StoreUnavailableError` when the store cannot tell.
+   * `_key_not_found`, `_key_disabled` or `_key_expired`; 503 when too many root keys are asked for that are not known here;
+   * rejects with the store's error when that cannot tell.
    */
-  readonly authenticate: (authorization: string | undefined, now: number) => Caller | Promise<Caller>;
+  readonly authenticate: (authorization: string | undefined, now: number, source: S) => Caller | Promise<Caller>;
 }
 
 interface Known {
@@ -64,17 +67,22 @@ const judge = (root: Known | null, now: number): Caller => {
   return root.caller;
 };
 
-export interface AuthenticatorOptions {
+export interface AuthenticatorOptions<S> {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
   readonly rootKeys: RootKeysRepository;
   readonly maxBytes: number;
+  /** Makes room for a read on behalf of somebody who may be anybody; undefined when there is none. */
+  readonly roomForRead: (source: S) => Share | undefined;
+  /** How long the read for a root key that does not exist keeps its room, in milliseconds. */
+  readonly unknownRest: number;
   readonly onAccess?: (hit: boolean) => void;
   /** Hears of every call that was let in. */
   readonly onUse?: (rootKeyId: string, now: number) => void;
 }
 
-export const createAuthenticator = ({ clock, invalidations, rootKeys, maxBytes, onAccess, onUse }: AuthenticatorOptions): Authenticator => {
+export const createAuthenticator = <S>(options: AuthenticatorOptions<S>): Authenticator<S> => {
+  const { clock, invalidations, rootKeys, maxBytes, roomForRead, unknownRest, onAccess, onUse } = options;
   const cache = createCache<Known | null>({
     clock,
     invalidations,
@@ -92,12 +100,32 @@ export const createAuthenticator = ({ clock, invalidations, rootKeys, maxBytes, 
     onUse?.(caller.rootKeyId, now);
     return caller;
   };
+
+  /** Whoever guesses root keys waits for nobody's room but his own, and what does not exist is not asked for quickly. */
+  const lookUp = async (hash: string, source: S): Promise<Known | null> => {
+    const room = roomForRead(source);
+    if (room === undefined)
+      throw new ServiceError("service_unavailable", "Too many unknown root keys are being looked up. Try again shortly.");
+    try {
+      const { value } = await cache.get(hash);
+      if (value === null) setTimeout(room.give, unknownRest).unref();
+      else room.give();
+      return value;
+    } catch (error) {
+      room.give();
+      throw error;
+    }
+  };
+
   return {
-    authenticate: (authorization, now) => {
+    authenticate: (authorization, now, source) => {
       const token = bearerToken(authorization);
       const hash = hashKey(token);
-      // An ordinary key, or a mistyped root key: no look-up needed.
-      if (!cache.has(hash) && !looksLikeRootKey(token)) throw keyNotFound();
+      if (!cache.has(hash)) {
+        // An ordinary key, or a mistyped root key: no look-up needed.
+        if (!looksLikeRootKey(token)) throw keyNotFound();
+        if (!cache.isLoading(hash)) return lookUp(hash, source).then((value) => admit(value, now));
+      }
       const found = cache.get(hash);
       return found instanceof Promise ? found.then(({ value }) => admit(value, now)) : admit(found.value, now);
     },

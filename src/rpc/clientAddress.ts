@@ -2,6 +2,23 @@ import { isIP } from "node:net";
 import { compileIpAllowlist, plainAddress } from "../domain/ipAllowlist.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 
+/**
+ * The name under which an address is counted: IPv6 by its first 64 bits, which are what one customer gets of a network
+ * and may count up as he likes. `hidden` where a proxy does not say who calls.
+ */
+export const networkOf = (address: string | undefined): string => {
+  if (address === undefined) return "hidden";
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("::");
+  const groups = head.split(":");
+  if (tail !== undefined)
+    groups.push(...Array<string>(Math.max(0, 8 - groups.length - tail.split(":").length)).fill("0"), ...tail.split(":"));
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group || "0", 16).toString(16))
+    .join(":");
+};
+
 /** The address of the caller of a procedure, or undefined when there is none or nobody knows it. */
 export type ClientAddress = (call: Pick<IncomingCall, "remoteIp" | "forwardedFor">) => string | undefined;
 

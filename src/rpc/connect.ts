@@ -8,6 +8,7 @@ import { createId } from "../domain/ids.ts";
 import { answerCall, send } from "./connect/answerCall.ts";
 import { createDescribeError, type DescribeError } from "./connect/connectError.ts";
 import { decodeMessage } from "./connect/decodeMessage.ts";
+import type { PublicStreams } from "./connect/publicStreams.ts";
 import { readMessage } from "./connect/readMessage.ts";
 import type { RpcRoute, RpcRoutes } from "./connect/routes.ts";
 import { createStandardServices } from "./connect/standardServices.ts";
@@ -19,6 +20,7 @@ import { isGone } from "./http2Stream.ts";
 import { HttpCall } from "./httpCall.ts";
 import type { Pipeline } from "./incomingCall.ts";
 import type { RequestHandler } from "./listener.ts";
+import type { BodyRoom } from "./readBody.ts";
 
 export interface ConnectOptions {
   /** What exists. */
@@ -31,6 +33,9 @@ export interface ConnectOptions {
   readonly maxBodyBytes: number;
   readonly observer: EdgeObserver;
   readonly health: HealthService;
+  /** Bounds the streams that need no credentials. */
+  readonly publicStreams: PublicStreams;
+  readonly reflection: boolean;
   /** How failures look; left out, as grpc §3 says. */
   readonly describeError?: DescribeError;
 }
@@ -54,7 +59,7 @@ const rpcContentType = /^application\/(grpc|connect\+|proto$)/i;
 export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   const { services, routes, pipeline, clock, maxBodyBytes, observer } = options;
 
-  const standard = createStandardServices(services, options.health);
+  const standard = createStandardServices(services, options);
   const prefixes = [...new Set(services.map((service) => `/${service.file.proto.package}.`))];
   const describeError = options.describeError ?? createDescribeError(options.errorsBaseUrl);
 
@@ -91,7 +96,8 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
     badTimeout: Violation | undefined,
   ): Promise<Uint8Array> => {
     const caller = await pipeline.authenticate(call);
-    const read = await readMessage(call.req, call.res, wire, maxBodyBytes).catch((error: unknown) => {
+    const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
+    const read = await readMessage(call, wire, maxBodyBytes, room).catch((error: unknown) => {
       if (error instanceof ServiceError) observer.refused(method, error.reason);
       throw error;
     });
@@ -126,7 +132,7 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   const answer = (req: IncomingMessage, res: ServerResponse): Promise<void> | undefined => {
     const path = pathOf(req.url ?? "");
     const open = standard.get(path);
-    if (open !== undefined) return open(req, res);
+    if (open !== undefined) return open(req, res, (error) => refuse(req, res, error, 503));
     const route = routes.get(path);
     if (route === undefined)
       return refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."), 404);

@@ -3,6 +3,7 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import { http2Stream } from "./http2Stream.ts";
 import { drainTimeout, keptRemainder, maxDrainBytes } from "./limits.ts";
+import type { ConnectionGuard, Guarded } from "./listener/connectionGuard.ts";
 
 /** True when the request has a body of which much, or an unknown amount, may still come. */
 export const hasRemainder = (req: IncomingMessage): boolean => {
@@ -16,8 +17,11 @@ export const hasRemainder = (req: IncomingMessage): boolean => {
 /** True for a body that a client cannot have sent as a whole before it sees an answer. */
 export const isLong = (headers: IncomingHttpHeaders): boolean => Number(headers["content-length"] ?? 0) > keptRemainder;
 
-/** Swallows the rest of a request body: all of it, or 64 MiB, or what comes in 10 s. Then says whether it was all. */
-const swallow = (req: Readable, done: (all: boolean) => void): void => {
+/**
+ * Swallows the rest of a request body: all of it, or 64 MiB, or what comes in 10 s, or as much as its connection may cost
+ * others. Then says whether it was all.
+ */
+const swallow = (req: Readable, guard: ConnectionGuard | undefined, done: (all: boolean) => void): void => {
   let size = 0;
   const stop = (all: boolean) => {
     clearTimeout(timer);
@@ -27,7 +31,7 @@ const swallow = (req: Readable, done: (all: boolean) => void): void => {
   const end = () => stop(true);
   const count = (chunk: Buffer) => {
     size += chunk.length;
-    if (size > maxDrainBytes) stop(false);
+    if (size > maxDrainBytes || guard?.swallow(chunk.length) === false) stop(false);
   };
   const timer = setTimeout(stop, drainTimeout, false).unref();
   req.on("data", count).on("end", end).on("close", end);
@@ -36,7 +40,7 @@ const swallow = (req: Readable, done: (all: boolean) => void): void => {
 
 /** Swallows what still comes of a request whose answer is given, and closes its stream if that is too much. */
 export const swallowStream = (stream: ServerHttp2Stream, source: Readable = stream): void =>
-  swallow(source, (all) => {
+  swallow(source, (stream.session as Guarded | undefined)?.guard, (all) => {
     if (!all) stream.close(constants.NGHTTP2_NO_ERROR);
   });
 
@@ -75,6 +79,6 @@ export const answerEarly = (
     res.writeHead(status, { ...headers, Connection: "close" });
     // The client has all that Content-Length promised; ending the response would close the connection.
     res.write(body);
-    swallow(req, () => res.end());
+    swallow(req, (req.socket as Guarded).guard, () => res.end());
   }
 };

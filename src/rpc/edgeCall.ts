@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../domain/clock.ts";
+import type { Share } from "../domain/fairShares.ts";
 import { createId } from "../domain/ids.ts";
 import { type CallSignal, createCallSignal, type OtherEnd } from "./callSignal.ts";
+import { single } from "./fields.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import { callTimeout } from "./limits.ts";
 
 /** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
 const mappedPrefix = "::ffff:";
-
-const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(", ") : header);
 
 /**
  * A call as it came over HTTP, on any edge and either version. One is made per request, on the way of every
@@ -23,6 +23,8 @@ export abstract class EdgeCall implements IncomingCall {
   /** Set by the edge once nothing of the body is left to come. */
   bodyRead = false;
   onRelease: (() => void) | undefined;
+  /** What its body takes, if that counts. */
+  body: Share | undefined;
   /** Names and values that `setHeader` was given, in turns. */
   headers: string[] | undefined;
   /** Names and values that `setTrailer` was given, in turns. */
@@ -97,5 +99,6 @@ export abstract class EdgeCall implements IncomingCall {
     const onRelease = this.onRelease;
     this.onRelease = undefined;
     onRelease?.();
+    this.body?.give();
   }
 }

@@ -13,3 +13,6 @@ export const addFields = <F extends OutgoingHttpHeaders>(target: F, fields: read
   }
   return target;
 };
+
+/** A header as one text: several of one name are joined with a comma. */
+export const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(", ") : header);

@@ -7,15 +7,15 @@ import { createId } from "../domain/ids.ts";
 import type { Decoded } from "./codec/compileCodec.ts";
 import { parseBody } from "./codec/parseBody.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
+import { atEndOfTurn } from "./endOfTurn.ts";
 import { createErrorBody } from "./errorBody.ts";
 import { answer, createAnswerFailure, type Failure } from "./gateway/answer.ts";
-import { atEndOfTurn } from "./gateway/endOfTurn.ts";
 import { checkContentHeaders } from "./gateway/requestHeaders.ts";
 import { compileRoutes, type Route } from "./gateway/routes.ts";
 import { HttpCall } from "./httpCall.ts";
 import type { Pipeline, Response } from "./incomingCall.ts";
 import type { RequestHandler } from "./listener.ts";
-import { readBody } from "./readBody.ts";
+import { type BodyRoom, readBody } from "./readBody.ts";
 
 export interface GatewayOptions {
   /** What exists; the paths are derived from it. */
@@ -116,16 +116,19 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
     }
   };
 
-  const read = (call: HttpCall, route: Route, caller: Caller): void =>
-    readBody(call.req, call.res, maxBodyBytes, (body) => {
+  const read = (call: HttpCall, route: Route, caller: Caller): void => {
+    const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
+    readBody(call.req, call.res, maxBodyBytes, room, (body, share) => {
       if (body instanceof ServiceError) {
         observer.refused(route.method, body.reason);
         fail(call, route, body);
       } else {
+        call.body = share;
         call.bodyRead = true;
         invoke(call, route, caller, body);
       }
     });
+  };
 
   const serve = (req: IncomingMessage, res: ServerResponse, route: Route): void => {
     const call = new HttpCall(route.method, req, res, clock);

@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
 import type { Violation } from "../domain/errors.ts";
+import type { Share } from "../domain/fairShares.ts";
 
 /** What an edge knows of a call before its body is read. Everything but the first three is taken from the wire as it is. */
 export interface IncomingCall {
@@ -41,6 +42,11 @@ export interface Pipeline {
    * rejecting.
    */
   readonly authenticate: (call: IncomingCall) => Caller | Promise<Caller>;
+  /**
+   * Makes room for a body that is awaited, in bytes; undefined when the caller has had its share. `evict` takes that back
+   * when others have less: it ends the waiting.
+   */
+  readonly holdBody: (call: IncomingCall, caller: Caller, bytes: number, evict: () => void) => Share | undefined;
   /**
    * Steps 4 to 10. `violations` are what reading, decoding and validating the request found: any makes the call fail
    * with 400 `invalid_input`. At once when nothing has to be waited for. Fails with `ServiceError` only, by throwing or

@@ -46,3 +46,50 @@ export const streamResetRate = 200;
 /** Invalid frames and refused streams after which an HTTP/2 connection is ended. */
 export const maxInvalidFrames = 100;
 export const maxRejectedStreams = 100;
+
+/*
+ * What callers share (`capacity.ts`). The first number is for all of them; what is fair for one is made of it. Twice as
+ * much may be taken in all when callers that have little come after those that took everything.
+ */
+
+/** Bodies that are awaited or in work, in bytes: twelve of the largest by default, or 8,000 requests of which only the headers came. */
+export const leastBodyBytes: number = 128 * 1024 * 1024;
+/** Where larger bodies are allowed, there is room for so many of the largest. */
+export const largestBodies = 4;
+/** What a request costs whose body is awaited, beside its bytes: its stream, its headers, its timers. */
+export const awaitedRequestBytes: number = 16 * 1024;
+/** What each piece of a body costs beside its bytes, so that bodies in pieces of one byte are counted for what they take. */
+export const bodyPieceBytes = 128;
+/** A body up to this size costs nothing more once it is there: its call counts from then on. */
+export const smallBodyBytes: number = 64 * 1024;
+
+/** Open HTTP/2 streams: as many as calls may be in work. Each takes some 10 KB, also when its answer waits for a client that does not read. */
+export const freeStreams = 8;
+/** Of each connection the first `freeStreams` are not counted, and all further ones by so many at a time. */
+export const streamStep = 16;
+
+/** Streams without credentials, in units of a watch (30 KB); a reflection stream may hold an answer of 190 KB that nobody reads. */
+export const openStreamUnits = 1_024;
+export const watchUnits = 1;
+export const reflectionUnits = 4;
+/** Of one address and of one connection: a client has one watch for each connection, and asks for descriptions on one stream. */
+export const addressStreamUnits = 256;
+export const connectionStreamUnits = 16;
+/** How long the client of such a stream may leave what it was sent unread. */
+export const unreadTimeout = 10_000;
+
+/** Reads of the store for root keys that are not known here: less than half of a MongoDB driver's 100 connections. */
+export const rootKeyReads = 32;
+/** How long the read for a root key that does not exist keeps its place: 128 a second in all, where others are free at once. */
+export const unknownRootKeyRest = 250;
+
+/** The interval of the rates below, in milliseconds. */
+export const rateInterval = 1_000;
+/** Headers up to this size, names and values after decompression, are ordinary and not counted: most requests have 300 bytes. */
+export const ordinaryHeaderBytes = 2_048;
+/** Bytes of headers beyond that in one interval: 150 of the largest header lists. */
+export const excessHeaderBytes: number = 2 * 1024 * 1024;
+/** Streams that clients reset in one interval: a client that gives up all calls of a connection resets 256. */
+export const streamResets = 1_000;
+/** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
+export const swallowedBytes: number = 64 * 1024 * 1024;

@@ -3,10 +3,13 @@ import { Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Clock } from "../domain/clock.ts";
+import { ServiceError } from "../domain/errors.ts";
 import { createId } from "../domain/ids.ts";
 import { createErrorBody } from "./errorBody.ts";
+import { single } from "./fields.ts";
 import type { StreamHandler } from "./grpc/grpcEdge.ts";
 import { handshakeTimeout, stopGrace } from "./limits.ts";
+import type { GuardConnection } from "./listener/connectionGuard.ts";
 import { createHttp1Side } from "./listener/http1.ts";
 import { createHttp2Side } from "./listener/http2.ts";
 import { type Connection, createMalformedListener } from "./listener/malformed.ts";
@@ -25,6 +28,8 @@ export interface ListenerOptions {
   readonly handler: RequestHandler;
   /** Sees every HTTP/2 stream first, and may take it instead of `handler`. */
   readonly streams?: StreamHandler;
+  /** Makes what bounds each connection, for the sake of the others; left out, each is only bounded by itself. */
+  readonly guardConnection?: GuardConnection;
   /** For the envelopes that answer what never became a request. */
   readonly errorsBaseUrl: string;
   readonly clock: Clock;
@@ -65,7 +70,16 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
       res.destroy();
     }
   };
-  const http2 = createHttp2Side(guarded, options.streams);
+  const errorBody = createErrorBody(options.errorsBaseUrl);
+
+  /** Cheaper than a look at the request, and the last answer of its connection. */
+  const refuseHeaders = (req: IncomingMessage, res: ServerResponse): void => {
+    const error = new ServiceError("service_unavailable", "Too many large headers. Send smaller ones, or try again shortly.");
+    const body = errorBody(error, createId("req", clock.now()));
+    res.writeHead(503, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body), Connection: "close" });
+    res.end(req.method === "HEAD" ? undefined : body);
+  };
+  const http2 = createHttp2Side(guarded, options.streams, options.guardConnection);
 
   const track = (socket: Socket): void => {
     connections.add(socket);
@@ -76,6 +90,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     socket.established = true;
     if (isHttp2) http2.serve(socket);
     else {
+      if (options.guardConnection) socket.guard = options.guardConnection(socket.remoteAddress);
       http1.serve(socket);
       // Not before the parser has taken the handle: what was read while looking at the protocol comes first.
       process.nextTick(() => socket.resume());
@@ -85,7 +100,10 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     certificate,
     (req, res) => {
       if (stopping) res.shouldKeepAlive = false;
-      guarded(req, res);
+      const { guard } = req.socket as Connection;
+      const arrival = guard?.arrive(req.rawHeaders, single(req.headers["x-forwarded-for"])) ?? "yes";
+      if (arrival === "yes") guarded(req, res);
+      else refuseHeaders(req, res);
     },
     (socket) => {
       if (socket instanceof TLSSocket) {
@@ -98,7 +116,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   server.on("connection", track);
   server.on(
     "clientError",
-    createMalformedListener(createErrorBody(options.errorsBaseUrl), () => createId("req", clock.now())),
+    createMalformedListener(errorBody, () => createId("req", clock.now())),
   );
 
   await new Promise<void>((resolve, reject) => {

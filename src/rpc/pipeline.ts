@@ -2,28 +2,29 @@ import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobu
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import type { Caller } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
-import { appearances, invalidInput, type ServiceError, type Violation } from "../domain/errors.ts";
+import { appearances, invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
+import type { CallerPath } from "../domain/fairShares.ts";
 import type { AnyProcedure, ProcedureTable } from "../procedures/registry.ts";
 import { toServiceError } from "../procedures/toServiceError.ts";
 import type { Authenticator } from "../rootKeys/authenticator.ts";
 import type { CallOutcome } from "../telemetry/metrics.ts";
-import type { ClientAddress } from "./clientAddress.ts";
+import type { Capacity } from "./capacity.ts";
+import { type ClientAddress, networkOf } from "./clientAddress.ts";
 import type { Idempotency } from "./idempotency/idempotency.ts";
 import { checkIdempotencyKey } from "./idempotency/idempotencyKey.ts";
 import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
-import type { InFlight } from "./inFlight.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
 import { PipelineCall } from "./pipelineCall.ts";
 import { procedureName } from "./procedureName.ts";
 
 export interface PipelineOptions {
   readonly clock: Clock;
-  readonly authenticator: Authenticator;
+  readonly authenticator: Authenticator<IncomingCall>;
   readonly procedures: ProcedureTable;
   readonly clientAddress: ClientAddress;
   readonly managementLimit: ManagementLimit | undefined;
   readonly idempotency: Idempotency;
-  readonly inFlight: InFlight;
+  readonly capacity: Pick<Capacity, "calls" | "bodies">;
   /** Binds the recorder of a procedure's calls. */
   readonly recorder: (procedure: string) => (outcome: CallOutcome, milliseconds: number) => void;
   /** Hears of every 5xx, with the cause that the caller is not told. */
@@ -40,7 +41,8 @@ const describeViolations = (procedure: string, violations: readonly Violation[])
 
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { clock, authenticator, procedures, clientAddress, managementLimit, idempotency, inFlight, recorder, onFailure, onEnd } = options;
+  const { clock, authenticator, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } = options;
+  const { calls, bodies } = options.capacity;
 
   interface Bound {
     readonly name: string;
@@ -97,32 +99,50 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     return { ...answer, meta: { requestId: call.requestId } };
   };
 
+  const addressOf = (call: IncomingCall): string => networkOf(clientAddress(call));
+  const pathOf = (call: IncomingCall, caller: Caller): CallerPath => [caller.rootKeyId, addressOf(call)];
+
+  /** Counted by whoever refused, and as a call, but not logged one by one. */
+  const refuse = (call: IncomingCall): never => {
+    end(call, "service_unavailable");
+    throw new ServiceError("service_unavailable", "Too many calls are in work. Try again shortly.");
+  };
+
   return {
     authenticate: (call) => {
+      let caller: Caller | Promise<Caller>;
       try {
-        inFlight.enter();
-      } catch (error) {
-        // Counted, but not logged one by one.
-        end(call, "service_unavailable");
-        throw error;
-      }
-      call.onRelease = inFlight.leave;
-      try {
-        const caller = authenticator.authenticate(call.authorization, call.receivedAt);
-        if (!(caller instanceof Promise)) return caller;
-        return caller.catch((error: unknown) => {
-          throw fail(call, error);
-        });
+        caller = authenticator.authenticate(call.authorization, call.receivedAt, call);
       } catch (error) {
         throw fail(call, error);
       }
+      if (!(caller instanceof Promise)) return caller;
+      // Nobody is known yet but the address.
+      const slot = calls.take([addressOf(call)], 1);
+      if (slot === undefined) {
+        caller.catch(() => undefined);
+        return refuse(call);
+      }
+      return caller
+        .catch((error: unknown) => {
+          throw fail(call, error);
+        })
+        .finally(slot.give);
     },
+    holdBody: (call, caller, bytes, evict) => bodies.take(pathOf(call, caller), bytes, evict),
     invoke: (call, caller, message, violations) => {
+      // A call that is answered at once takes no place; whether there is one has to be known before it begins.
+      let slot = calls.hasRoom(1) ? undefined : (calls.take(pathOf(call, caller), 1) ?? refuse(call));
       try {
         const answer = managementLimit
           ? managementLimit(call).then(() => perform(call, caller, message, violations))
           : perform(call, caller, message, violations);
-        if (!(answer instanceof Promise)) return succeed(call, answer);
+        if (!(answer instanceof Promise)) {
+          slot?.give();
+          return succeed(call, answer);
+        }
+        slot ??= calls.take(pathOf(call, caller), 1);
+        call.onRelease = slot?.give;
         return answer.then(
           (known) => succeed(call, known),
           (error: unknown) => {
@@ -130,6 +150,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
           },
         );
       } catch (error) {
+        slot?.give();
         throw fail(call, error);
       }
     },

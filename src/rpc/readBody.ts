@@ -1,11 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../domain/errors.ts";
+import type { Share } from "../domain/fairShares.ts";
+import { atEndOfTurn } from "./endOfTurn.ts";
 import { isGone } from "./http2Stream.ts";
-import { requestTimeout } from "./limits.ts";
+import { awaitedRequestBytes, bodyPieceBytes, requestTimeout, smallBodyBytes } from "./limits.ts";
 
-/** Gets the body, or why there is none. Called once, not necessarily later. */
-export type BodyReader = (body: Buffer | ServiceError) => void;
+/** Gets the body, or why there is none. Called once, not necessarily later. `share`: what a large body takes until it is given back. */
+export type BodyReader = (body: Buffer | ServiceError, share?: Share) => void;
+
+/** Makes room for so many bytes of a body, as `Pipeline.holdBody`. */
+export type BodyRoom = (bytes: number, evict: () => void) => Share | undefined;
 
 export const bodyTooLarge = (limit: number): ServiceError =>
   new ServiceError("request_body_too_large", `The request body exceeds the limit of ${limit} bytes.`);
@@ -21,16 +26,23 @@ export interface BodyBounds {
   readonly timed: boolean;
   /** The other end has left: nothing comes any more, not even an event that says so. */
   readonly isGone: boolean;
+  readonly room: BodyRoom;
 }
 
 const brokenOff = (): ServiceError => new ServiceError("request_body_unreadable", "The request body broke off.");
 
+const noRoom = (): ServiceError => new ServiceError("service_unavailable", "Too many request bodies are on their way. Try again shortly.");
+
+/** Nearly every body is there in the turn of its headers, and is not counted. */
+const holdLater = atEndOfTurn((hold: () => void) => hold());
+
 /**
  * Collects a request body within its bounds (protocol §3). More than that, declared or sent, is
  * `request_body_too_large`; a body that breaks off is `request_body_unreadable`, one that is not there after 60 s
- * `request_timeout`.
+ * `request_timeout`, one for which callers leave no room `service_unavailable`.
  */
-export const collectBody = (source: Readable, { declared, limit, overhead, timed, isGone }: BodyBounds, done: BodyReader): void => {
+export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyReader): void => {
+  const { declared, limit, overhead, timed, isGone, room } = bounds;
   if (isGone) {
     done(brokenOff());
     return;
@@ -44,12 +56,25 @@ export const collectBody = (source: Readable, { declared, limit, overhead, timed
   let size = 0;
   let settled = false;
   let timer: NodeJS.Timeout | undefined;
+  let share: Share | undefined;
   const settle = (result: Buffer | ServiceError) => {
     if (settled) return;
     settled = true;
     clearTimeout(timer);
-    done(result);
+    if (share !== undefined && (result instanceof ServiceError || size <= smallBodyBytes)) {
+      share.give();
+      share = undefined;
+    }
+    share?.pin();
+    done(result, share);
   };
+  const crowdedOut = () => settle(noRoom());
+  const hold = () => {
+    if (settled || share !== undefined) return;
+    share = room(awaitedRequestBytes + size, crowdedOut);
+    if (share === undefined) crowdedOut();
+  };
+  holdLater(hold);
   if (timed) {
     const late = () => settle(new ServiceError("request_timeout", `The request was not complete within ${requestTimeout / 1000} seconds.`));
     timer = setTimeout(late, requestTimeout).unref();
@@ -60,8 +85,13 @@ export const collectBody = (source: Readable, { declared, limit, overhead, timed
     if (size > limit + overhead) settle(bodyTooLarge(limit));
     // All of it in one piece, as nearly always: no need to wait for the end.
     else if (size === length && chunks === undefined) settle(chunk);
-    else if (chunks === undefined) chunks = [chunk];
-    else chunks.push(chunk);
+    else {
+      if (chunks === undefined) chunks = [chunk];
+      else chunks.push(chunk);
+      if (share === undefined) {
+        if (size > smallBodyBytes) hold();
+      } else if (!share.grow(chunk.length + bodyPieceBytes)) crowdedOut();
+    }
   });
   source.on("end", () => settle(chunks === undefined ? Buffer.alloc(0) : Buffer.concat(chunks, size)));
   source.on("close", () => {
@@ -73,11 +103,18 @@ export const collectBody = (source: Readable, { declared, limit, overhead, timed
  * Reads the body of a request in the manner of node:http, where the HTTP/1.1 server sees to the time. A client that
  * waits for `100 Continue` gets it, unless what it declares is too much. `overhead`: bytes that do not count.
  */
-export const readBody = (req: IncomingMessage, res: ServerResponse, limit: number, done: BodyReader, overhead = 0): void => {
+export const readBody = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  limit: number,
+  room: BodyRoom,
+  done: BodyReader,
+  overhead = 0,
+): void => {
   const { headers } = req;
   const declared = headers["content-length"];
   const isTooLong = declared !== undefined && Number(declared) > limit + overhead;
   const hasLeft = isGone(res) || req.destroyed;
   if (headers.expect !== undefined && !isTooLong && !hasLeft) res.writeContinue();
-  collectBody(req, { declared, limit, overhead, timed: req.httpVersionMajor > 1, isGone: hasLeft }, done);
+  collectBody(req, { declared, limit, overhead, timed: req.httpVersionMajor > 1, isGone: hasLeft, room }, done);
 };

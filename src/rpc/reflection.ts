@@ -22,6 +22,23 @@ export interface ReflectionService {
   readonly v1alpha: ServiceImpl<typeof ServerReflectionAlpha>;
 }
 
+/**
+ * The requests as they come, until the signal is aborted. `Promise.race` with one promise of the end would keep all that
+ * it ever raced against, for as long as the service runs.
+ */
+async function* until<T>(signal: AbortSignal, requests: AsyncIterable<T>): AsyncGenerator<T> {
+  const iterator = requests[Symbol.asyncIterator]();
+  while (!signal.aborted) {
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T> | undefined>();
+    const end = () => resolve(undefined);
+    signal.addEventListener("abort", end);
+    iterator.next().then(resolve, reject);
+    const next = await promise.finally(() => signal.removeEventListener("abort", end));
+    if (next === undefined || next.done) return;
+    yield next.value;
+  }
+}
+
 const notFound = (what: string): Answer => ({
   case: "errorResponse",
   value: { errorCode: Code.NotFound, errorMessage: `There is no ${what}.` },
@@ -59,34 +76,17 @@ export const createReflectionService = (services: readonly DescService[], draini
     }
   };
 
-  /** The requests as they come, until draining begins. */
-  async function* untilDraining<T>(requests: AsyncIterable<T>): AsyncGenerator<T> {
-    const { promise: ended, resolve } = Promise.withResolvers<undefined>();
-    const end = () => resolve(undefined);
-    draining.addEventListener("abort", end);
-    try {
-      const iterator = requests[Symbol.asyncIterator]();
-      while (!draining.aborted) {
-        const next = await Promise.race([iterator.next(), ended]);
-        if (next === undefined || next.done) return;
-        yield next.value;
-      }
-    } finally {
-      draining.removeEventListener("abort", end);
-    }
-  }
-
   return {
     v1: {
       serverReflectionInfo: async function* (requests) {
-        for await (const request of untilDraining(requests)) {
+        for await (const request of until(draining, requests)) {
           yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
         }
       },
     },
     v1alpha: {
       serverReflectionInfo: async function* (requests) {
-        for await (const request of untilDraining(requests)) {
+        for await (const request of until(draining, requests)) {
           yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
         }
       },

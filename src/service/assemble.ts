@@ -11,10 +11,11 @@ import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
 import { restartWhenSetBack } from "../ratelimit/restartable.ts";
 import { createAuthenticator } from "../rootKeys/authenticator.ts";
-import { createClientAddress } from "../rpc/clientAddress.ts";
+import type { Capacity } from "../rpc/capacity.ts";
+import { type ClientAddress, networkOf } from "../rpc/clientAddress.ts";
 import { createIdempotency } from "../rpc/idempotency/idempotency.ts";
-import type { Pipeline } from "../rpc/incomingCall.ts";
-import { createInFlight } from "../rpc/inFlight.ts";
+import type { IncomingCall, Pipeline } from "../rpc/incomingCall.ts";
+import { unknownRootKeyRest } from "../rpc/limits.ts";
 import { createManagementLimit } from "../rpc/managementLimit.ts";
 import { createPipeline } from "../rpc/pipeline.ts";
 import { createApisRepository } from "../storage/apis.ts";
@@ -51,6 +52,8 @@ export interface AssembleOptions {
   readonly store: Store;
   readonly metrics: Metrics;
   readonly events: Events;
+  readonly capacity: Capacity;
+  readonly clientAddress: ClientAddress;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
@@ -66,7 +69,8 @@ export interface Core {
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
-export const assemble = ({ config, clock, testClock, store, metrics, events }: AssembleOptions): Core => {
+export const assemble = (options: AssembleOptions): Core => {
+  const { config, clock, testClock, store, metrics, events, capacity, clientAddress } = options;
   const invalidations = createInvalidations(clock);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
   const commonClock = testClock ? systemClock : clock;
@@ -142,11 +146,13 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
 
   const pipeline = createPipeline({
     clock,
-    authenticator: createAuthenticator({
+    authenticator: createAuthenticator<IncomingCall>({
       clock,
       invalidations,
       rootKeys,
       maxBytes: share(4),
+      roomForRead: (call) => capacity.rootKeyReads.take([networkOf(clientAddress(call))], 1),
+      unknownRest: unknownRootKeyRest,
       onAccess: metrics.cache("root_key"),
       onUse: rootKeysLastUsed.mark,
     }),
@@ -173,7 +179,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
       keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),
       onOutcome: metrics.verification,
     }),
-    clientAddress: createClientAddress(config.trustedProxies),
+    clientAddress,
     managementLimit: config.managementRateLimit === undefined ? undefined : createManagementLimit(limiter, config.managementRateLimit),
     idempotency: createIdempotency(
       createReservations({
@@ -183,7 +189,7 @@ export const assemble = ({ config, clock, testClock, store, metrics, events }: A
         announce,
       }),
     ),
-    inFlight: createInFlight({ clock, max: config.maxInFlight, onChange: metrics.callsInFlight, onRefused: events.overloaded }),
+    capacity,
     recorder: metrics.calls,
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,

@@ -8,7 +8,7 @@ export type CallOutcome = "ok" | Reason;
 /** Who decided a rate limit: budget or a remembered denial held in memory, the store, or the rule for a store that is away. */
 export type RatelimitSource = "memory" | "store" | "store_down";
 
-export type StoreOutcome = "ok" | "duplicate_key" | "unavailable" | "error";
+export type StoreOutcome = "ok" | "duplicate_key" | "overloaded" | "unavailable" | "error";
 
 /**
  * What the service counts. Recorders are bound once to their labels and cost well under a microsecond each, so they may
@@ -25,7 +25,10 @@ export interface Metrics {
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
   /** Also says whether rate limits go by the rule for a store that is away. */
   readonly storeState: (up: boolean) => void;
-  readonly callsInFlight: (count: number) => void;
+  /** What callers have of a resource that they share. Of `calls` it is the number of calls in work. */
+  readonly capacityTaken: (resource: string, taken: number) => void;
+  /** Counts what was refused, or taken away, for the sake of other callers. */
+  readonly capacityRefused: (resource: string) => void;
   readonly analytics: AnalyticsMetrics;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
@@ -111,10 +114,27 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
   const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work.", labels: [] });
-  const families = [build, callDuration, inFlight, verifications, ratelimits, caches, storeDuration, store, withoutStore, swept, sweepDue];
+  const shared = createGauge({
+    name: "latchkey_capacity_taken",
+    help: "What callers have now of what they share: calls, bytes of bodies, streams without credentials, reads for unknown root keys.",
+    labels: ["resource"],
+  });
+  const refused = createCounter({
+    name: "latchkey_capacity_refused_total",
+    help: "Refused, or taken away, because a caller had its share.",
+    labels: ["resource"],
+  });
   const analytics = createAnalyticsMetrics(BUCKETS);
 
+  const families = [
+    ...[build, callDuration, inFlight, shared, refused, verifications, ratelimits, caches, storeDuration],
+    ...[store, withoutStore, swept, sweepDue],
+  ];
+
   build.bind(version)(1);
+  const callsInFlight = inFlight.bind();
+  const capacityTaken = memoize((resource) => shared.bind(resource));
+  const capacityRefused = memoize((resource) => refused.bind(resource));
   const storeUp = store.bind(engine);
   const limitsWithoutStore = withoutStore.bind(ratelimitStoreDown);
   const verification = memoize((code) => verifications.bind(code));
@@ -138,7 +158,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
       return (isHit) => (isHit ? hit : miss)();
     },
     storeOperation: (collection, operation, outcome, milliseconds) => storeOperations(collection)(operation)(outcome)(milliseconds / 1000),
-    callsInFlight: inFlight.bind(),
+    capacityTaken: (resource, taken) => {
+      if (resource === "calls") callsInFlight(taken);
+      capacityTaken(resource)(taken);
+    },
+    capacityRefused: (resource) => capacityRefused(resource)(),
     storeState: (up) => {
       storeUp(up ? 1 : 0);
       limitsWithoutStore(up ? 0 : 1);

@@ -4,6 +4,7 @@ import { createChangesFeed } from "../../src/cache/changesFeed.ts";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
 import { allows } from "../../src/domain/authorization.ts";
 import { systemClock } from "../../src/domain/clock.ts";
+import { createFairShares } from "../../src/domain/fairShares.ts";
 import { createAuthenticator } from "../../src/rootKeys/authenticator.ts";
 import { createRootKey, type NewRootKey, type RootKeyUpdate, revokeRootKey, updateRootKey } from "../../src/rootKeys/rootKeys.ts";
 import { createChangesRepository } from "../../src/storage/changes.ts";
@@ -209,14 +210,21 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     const feed = createChangesFeed({ clock, invalidations, changes: createChangesRepository(store) });
     feeds.push(feed);
     const rootKeys = createRootKeysRepository(store, feed.announce);
-    const { authenticate } = createAuthenticator({ clock, invalidations, rootKeys, maxBytes: 1_000_000 });
+    const { authenticate } = createAuthenticator({
+      clock,
+      invalidations,
+      rootKeys,
+      maxBytes: 1_000_000,
+      roomForRead: () => createFairShares({ capacity: 1 }).take(["anybody"], 1),
+      unknownRest: 0,
+    });
 
     const source = systemSource(clock);
     const { rootKeyId, key } = await createRootKey(rootKeys, { permissions: ["api.*.read_api"] }, source);
     const authorization = `Bearer ${key.reveal()}`;
-    const ask = async () => authenticate(authorization, clock.now());
+    const ask = async () => authenticate(authorization, clock.now(), undefined);
     expect(allows(await ask(), "api.read_api", "api_1")).toBe(true);
-    expect(authenticate(authorization, clock.now())).not.toBeInstanceOf(Promise);
+    expect(authenticate(authorization, clock.now(), undefined)).not.toBeInstanceOf(Promise);
 
     await updateRootKey(rootKeys, rootKeyId, { permissions: ["api.*.create_api"] }, source);
     expect(allows(await ask(), "api.read_api", "api_1")).toBe(false);

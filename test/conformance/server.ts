@@ -54,6 +54,8 @@ const start = async ({ useTls, serverCreds, messageReceiveLimit }: ServerCompatR
     maxBodyBytes: messageReceiveLimit || 10_485_760,
     observer: { refused: () => undefined, fault: (_requestId: string, error: unknown) => onFault(error) },
     health: createHealthService(services),
+    publicStreams: { admit: () => true },
+    reflection: false,
   };
   const certificate = useTls && serverCreds ? { cert: Buffer.from(serverCreds.cert), key: Buffer.from(serverCreds.key) } : undefined;
   const { address } = await createListener({

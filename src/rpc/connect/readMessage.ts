@@ -1,9 +1,10 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Code } from "@connectrpc/connect";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
-import { bodyTooLarge, readBody } from "../readBody.ts";
+import type { HttpCall } from "../httpCall.ts";
+import { type BodyReader, type BodyRoom, bodyTooLarge, readBody } from "../readBody.ts";
 import { firstFrameEnd, frameHeaderBytes, unframe } from "./frame.ts";
 import { ProtocolError } from "./protocolError.ts";
 import { headerOf, type Protocol, type Wire } from "./wire.ts";
@@ -65,11 +66,17 @@ export const messageIn = (
  * `ServiceError` for what is not the message's own fault: too large, broken off, late, compressed by something else
  * than gzip, other than one message.
  */
-export const readMessage = async (req: IncomingMessage, res: ServerResponse, { protocol }: Wire, limit: number): Promise<ReadMessage> => {
+export const readMessage = async (call: HttpCall, { protocol }: Wire, limit: number, room: BodyRoom): Promise<ReadMessage> => {
+  const { req, res } = call;
   const encoding = messageEncoding(req.headers, protocol);
   const overhead = protocol.framed ? frameHeaderBytes : 0;
   const body = await new Promise<Buffer>((resolve, reject) => {
-    readBody(req, res, limit, (result) => (result instanceof ServiceError ? reject(result) : resolve(result)), overhead);
+    const done: BodyReader = (result, share) => {
+      call.body = share;
+      if (result instanceof ServiceError) reject(result);
+      else resolve(result);
+    };
+    readBody(req, res, limit, room, done, overhead);
   });
   return messageIn(body, encoding, protocol, limit);
 };

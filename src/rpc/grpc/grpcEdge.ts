@@ -26,7 +26,7 @@ const { protocol } = grpcWire;
  * compatibility API and Protobuf reflection took two thirds of their time. Everything else of RPC, also what is wrong
  * with a request's address or content type, is left to the Connect edge, which answers alike.
  */
-export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "health">): StreamHandler => {
+export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "health" | "publicStreams" | "reflection">): StreamHandler => {
   const { pipeline, clock, maxBodyBytes, observer } = options;
   const { routes } = options;
   const describeError = options.describeError ?? createDescribeError(options.errorsBaseUrl);
@@ -108,9 +108,11 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
         overhead: frameHeaderBytes,
         timed: true,
         isGone: call.isGone,
+        room: (bytes: number, evict: () => void) => pipeline.holdBody(call, caller, bytes, evict),
       };
-      collectBody(call.stream, bounds, (body) => {
+      collectBody(call.stream, bounds, (body, share) => {
         if (body instanceof ServiceError) return refuse(call, body);
+        call.body = share;
         call.bodyRead = true;
         const message = messageIn(body, encoding, protocol, maxBodyBytes);
         if (!(message instanceof Promise)) return invoke(call, route, caller, message, badTimeout);

@@ -1,9 +1,18 @@
-import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { Socket } from "node:net";
+import { single } from "../fields.ts";
 import type { StreamHandler } from "../grpc/grpcEdge.ts";
 import { isGone } from "../http2Stream.ts";
 import * as limits from "../limits.ts";
 import type { RequestHandler } from "../listener.ts";
+import type { ConnectionGuard, GuardConnection, Guarded } from "./connectionGuard.ts";
 import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
@@ -42,6 +51,39 @@ const tidy = (stream: ServerHttp2Stream): void => {
   else stream.once("finish", () => stream.resume());
 };
 
+type GuardedSession = ServerHttp2Session & Guarded;
+
+/** Ends a connection with everything on it; its GOAWAY says why. */
+const expel = (session: ServerHttp2Session): void => {
+  // No error of ours, which `undefined` would make of it: node then takes the code for the error's, or sends none.
+  session.destroy(null as unknown as undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+};
+
+/** Counts a stream until it ends; false when it is refused. */
+const admit = (
+  session: GuardedSession,
+  guard: ConnectionGuard,
+  stream: ServerHttp2Stream,
+  rawHeaders: readonly string[],
+  forwardedFor: string | undefined,
+): boolean => {
+  const arrival = guard.arrive(rawHeaders, forwardedFor);
+  if (arrival !== "yes" || !guard.open()) {
+    // Nobody else listens to it.
+    stream.on("error", () => undefined);
+    if (arrival === "gone") expel(session);
+    else stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    return false;
+  }
+  const end = () => {
+    const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR && !session.closed && !session.destroyed;
+    if (!guard.end(isReset)) expel(session);
+  };
+  if (stream.destroyed) end();
+  else stream.once("close", end);
+  return true;
+};
+
 /** A request that was taken back before it could be looked at is not looked at. */
 const unlessGone =
   (handler: RequestHandler): RequestHandler =>
@@ -49,8 +91,15 @@ const unlessGone =
     if (!isGone(res)) handler(req, res);
   };
 
-/** @param streams sees every stream first, and may take it instead of `handler`. */
-export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler = () => false): Http2Side => {
+/**
+ * @param streams sees every stream first, and may take it instead of `handler`.
+ * @param guardConnection makes what bounds each connection; left out, only node's own bounds hold.
+ */
+export const createHttp2Side = (
+  handler: RequestHandler,
+  streams: StreamHandler = () => false,
+  guardConnection?: GuardConnection,
+): Http2Side => {
   const sessions = new Map<ServerHttp2Session, () => void>();
   const checking = setInterval(() => {
     for (const check of sessions.values()) check();
@@ -66,12 +115,19 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
   server.removeAllListeners("stream");
   const take: StreamListener = (stream, headers, flags, rawHeaders) => {
     tidy(stream);
+    const session = stream.session as GuardedSession | undefined;
+    const guard = session?.guard;
+    if (session && guard && !admit(session, guard, stream, rawHeaders, single(headers["x-forwarded-for"]))) return;
     if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
   };
   server.on("stream", take as Parameters<typeof server.on<"stream">>[1]);
-  server.on("session", (session) => {
+  server.on("session", (session: GuardedSession) => {
     sessions.set(session, createSilenceCheck(session));
-    session.once("close", () => sessions.delete(session));
+    if (guardConnection) session.guard = guardConnection(session.socket.remoteAddress);
+    session.once("close", () => {
+      sessions.delete(session);
+      session.guard?.close();
+    });
     if (leaving) session.close();
   });
   return {

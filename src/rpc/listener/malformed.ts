@@ -3,9 +3,10 @@ import type { Socket } from "node:net";
 import { appearances, invalidInput, ServiceError } from "../../domain/errors.ts";
 import type { ErrorBody } from "../errorBody.ts";
 import { lingerTimeout, maxHeaderBytes, requestTimeout } from "../limits.ts";
+import type { Guarded } from "./connectionGuard.ts";
 
 /** What is remembered of a connection: the latest request on it, and whether it is being given up. */
-export interface Connection extends Socket {
+export interface Connection extends Socket, Guarded {
   latest?: ServerResponse<IncomingMessage>;
   /** Set once the connection was handed to a protocol; before, nothing may be written in the name of one. */
   established?: boolean;

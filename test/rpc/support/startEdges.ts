@@ -1,7 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
 import { type Caller, unrestrictedGrants } from "../../../src/domain/authorization.ts";
-import { systemClock } from "../../../src/domain/clock.ts";
+import { type Clock, systemClock } from "../../../src/domain/clock.ts";
 import { invalidInput, type Reason, ServiceError, type Violation } from "../../../src/domain/errors.ts";
+import { type CapacityOptions, createCapacity } from "../../../src/rpc/capacity.ts";
+import { createClientAddress } from "../../../src/rpc/clientAddress.ts";
+import { createPublicStreams } from "../../../src/rpc/connect/publicStreams.ts";
 import { compileRpcRoutes } from "../../../src/rpc/connect/routes.ts";
 import { createConnectEdge } from "../../../src/rpc/connect.ts";
 import { createDispatcher } from "../../../src/rpc/dispatch.ts";
@@ -9,6 +12,7 @@ import { createGateway } from "../../../src/rpc/gateway.ts";
 import { createGrpcEdge } from "../../../src/rpc/grpc/grpcEdge.ts";
 import { createHealthService, type HealthService } from "../../../src/rpc/health.ts";
 import type { IncomingCall, Pipeline } from "../../../src/rpc/incomingCall.ts";
+import { createGuardConnection } from "../../../src/rpc/listener/connectionGuard.ts";
 import { createListener, type Listener } from "../../../src/rpc/listener.ts";
 import type { Certificate } from "../../../src/rpc/tls.ts";
 import { services } from "../../../src/service.ts";
@@ -30,6 +34,12 @@ export interface EdgesOptions {
   /** The response without its meta, or an error. */
   readonly invoke?: (invocation: Invocation) => Answer;
   readonly authenticate?: Pipeline["authenticate"];
+  readonly capacity?: Partial<CapacityOptions>;
+  /** Of streams without credentials, in milliseconds. */
+  readonly unreadTimeout?: number;
+  readonly reflection?: boolean;
+  /** By which rates are counted. */
+  readonly clock?: Clock;
 }
 
 /** The edges on a port of their own, over a pipeline that does nothing but what the test says. */
@@ -53,11 +63,13 @@ const authenticate: Pipeline["authenticate"] = ({ authorization }) => {
 
 export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => {
   const { maxBodyBytes = 10_485_760, certificate, invoke = () => ({}) } = options;
+  const capacity = createCapacity({ clock: options.clock ?? systemClock, maxInFlight: 1_000, maxBodyBytes, ...options.capacity });
   const invocations: Invocation[] = [];
   const refused: { method: string | undefined; reason: Reason }[] = [];
   const faults: unknown[] = [];
   const pipeline: Pipeline = {
     authenticate: options.authenticate ?? authenticate,
+    holdBody: (_call, { rootKeyId }, bytes, evict) => capacity.bodies.take([rootKeyId], bytes, evict),
     invoke: async (call, _caller, message, violations) => {
       const invocation = { call, message, violations };
       invocations.push(invocation);
@@ -79,6 +91,8 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     maxBodyBytes,
     observer,
     health,
+    publicStreams: createPublicStreams(capacity, createClientAddress([]), options.unreadTimeout ?? 60_000),
+    reflection: options.reflection ?? true,
     routes: compileRpcRoutes(services),
   };
   const handler = createDispatcher(createGateway(shared), createConnectEdge(shared));
@@ -88,6 +102,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     certificate,
     handler,
     streams: createGrpcEdge(shared),
+    guardConnection: createGuardConnection(capacity, createClientAddress([])),
     errorsBaseUrl,
     clock: systemClock,
     onFault: (error) => faults.push(error),

@@ -1,0 +1,109 @@
+import { type ClientHttp2Stream, connect } from "node:http2";
+import { expect, test, vi } from "vitest";
+import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
+import { startEdges } from "../rpc/support/startEdges.ts";
+
+const room = 200_000;
+const body = `{"name":"payments"${" ".repeat(70_000)}}`;
+
+/** A root key of its own for every token. */
+const start = () =>
+  startEdges({
+    capacity: { bodyBytes: room },
+    authenticate: ({ authorization = "" }): Caller => ({
+      rootKeyId: authorization,
+      name: undefined,
+      expires: undefined,
+      grants: unrestrictedGrants,
+    }),
+  });
+
+interface Trickle {
+  readonly stream: ClientHttp2Stream;
+  status: number | undefined;
+  text: string;
+}
+
+const kinds = [
+  ["/v2", "/v2/apis.createApi", "application/json"],
+  ["gRPC", "/latchkey.v2.ApisService/CreateApi", "application/grpc"],
+  ["gRPC in JSON", "/latchkey.v2.ApisService/CreateApi", "application/grpc+json"],
+  ["gRPC-Web", "/latchkey.v2.ApisService/CreateApi", "application/grpc-web+proto"],
+  ["Connect", "/latchkey.v2.ApisService/CreateApi", "application/json"],
+] as const;
+
+test.each(kinds)(
+  "[attack B4] bodies that trickle in are bounded in bytes, and whoever trickles most makes room for others (%s)",
+  async (_, path, type) => {
+    await using edges = await start();
+    const session = connect(edges.url);
+    const trickle = (): Trickle => {
+      const headers = { ":method": "POST", ":path": path, "content-type": type, te: "trailers", authorization: "hog" };
+      const stream = session.request(headers);
+      const seen: Trickle = { stream, status: undefined, text: "" };
+      stream.on("error", () => undefined);
+      for (const event of ["response", "trailers"] as const) {
+        stream.on(event, (fields) => {
+          seen.status ??= Number(fields["grpc-status"] ?? (fields[":status"] === 200 ? Number.NaN : fields[":status"])) || undefined;
+        });
+      }
+      stream.setEncoding("latin1").on("data", (chunk: string) => {
+        seen.text += chunk;
+      });
+      stream.write(Buffer.alloc(1_000, 32));
+      return seen;
+    };
+    const hogs = Array.from({ length: 20 }, trickle);
+    const refused = () => hogs.filter(({ status, text }) => status !== undefined || text.includes("grpc-status"));
+    // Each counts 1,000 bytes and what a request that is awaited takes.
+    const most = Math.floor(room / 17_384);
+    await vi.waitFor(() => expect(refused()).toHaveLength(20 - most));
+    for (const { status, text } of refused())
+      expect(text.includes("grpc-status: 14") ? 503 : status).toSatisfy((code) => code === 503 || code === 14);
+
+    const answer = await fetch(`${edges.url}/v2/apis.createApi`, {
+      method: "POST",
+      headers: { authorization: "other", "content-type": "application/json" },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    session.destroy();
+  },
+);
+
+test("[attack B4] a body in pieces of one byte counts for what its pieces take", async () => {
+  await using edges = await start();
+  const session = connect(edges.url);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/v2/apis.createApi",
+    "content-type": "application/json",
+    authorization: "a",
+  });
+  let status: unknown;
+  stream.on("error", () => undefined);
+  stream.on("response", (fields) => {
+    status = fields[":status"];
+  });
+  stream.resume();
+  let sent = 0;
+  while (status === undefined && sent < 3_000) {
+    sent++;
+    await new Promise((resolve) => stream.write(" ", resolve));
+  }
+  expect(status).toBe(503);
+  session.destroy();
+});
+
+test("[attack B4] large bodies in work count until they are answered", async () => {
+  const { promise, resolve } = Promise.withResolvers<object>();
+  await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
+  const send = (): Promise<Response> =>
+    fetch(`${edges.url}/v2/apis.createApi`, { method: "POST", headers: { authorization: "a", "content-type": "application/json" }, body });
+  const first = [send(), send()];
+  await vi.waitFor(() => expect(edges.invocations).toHaveLength(2));
+  expect((await send()).status).toBe(503);
+  resolve({});
+  expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await send()).status).toBe(200);
+});

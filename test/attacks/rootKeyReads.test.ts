@@ -1,0 +1,157 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { systemSource } from "../../src/audit/auditEvent.ts";
+import { createInvalidations } from "../../src/cache/invalidations.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import type { ServiceError } from "../../src/domain/errors.ts";
+import { createFairShares } from "../../src/domain/fairShares.ts";
+import { createRootKeySecret } from "../../src/domain/rootKeySecret.ts";
+import { createAuthenticator } from "../../src/rootKeys/authenticator.ts";
+import { createRootKey } from "../../src/rootKeys/rootKeys.ts";
+import { StoreOverloadedError } from "../../src/storage/errors.ts";
+import { guardStore } from "../../src/storage/guarded.ts";
+import { openMongoStore } from "../../src/storage/mongo.ts";
+import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
+import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
+import { type HttpAnswer, request } from "../support/envelope.ts";
+import { interceptStore } from "../support/interceptStore.ts";
+import { dropMongoDatabase, engines, freshMongoUrl } from "../support/stores.ts";
+
+const FLOOD = 500;
+/** What all may read at the same time, and as much again for those who come later. */
+const MOST_READS = 32;
+
+describe.each(engines)("[attack B6] unknown root keys on $name", (engine) => {
+  let api: Api;
+  let reads = 0;
+  /** Reads of root keys wait for it. */
+  let gate: Promise<void> | undefined;
+  let fail = false;
+
+  beforeAll(async () => {
+    const store = interceptStore(await engine.open(), async (operation, { collection, name }) => {
+      if (fail && name.startsWith("find")) throw new StoreOverloadedError("the pool is full");
+      if (collection === "rootKeys" && name === "findOne") {
+        reads++;
+        await gate;
+      }
+      return operation();
+    });
+    api = await startApi(engine, { store, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    await call(api.rootKey);
+    reads = 0;
+  });
+  afterEach(() => {
+    gate = undefined;
+    fail = false;
+    reads = 0;
+  });
+  afterAll(async () => {
+    await api.close();
+    await engine.close();
+  });
+
+  const unknown = (): string => createRootKeySecret().key.reveal();
+  const call = (rootKey: string, address = "192.0.2.1"): Promise<HttpAnswer> =>
+    request(api.url, "apis.getApi", {
+      rootKey,
+      body: { apiId: "api_none" },
+      headers: { "content-type": "application/json", "x-forwarded-for": address },
+    });
+  const flood = (address: string): Promise<HttpAnswer>[] => Array.from({ length: FLOOD }, () => call(unknown(), address));
+  const statuses = (answers: readonly HttpAnswer[]): Record<number, number> =>
+    Object.fromEntries(Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length ?? 0]));
+
+  test("cost no more reads at a time than the budget has, and 503 beyond it; who comes from elsewhere is served, and known root keys all the time", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    const flooded = Promise.all(flood("192.0.2.1"));
+    await vi.waitFor(() => expect(reads).toBe(MOST_READS));
+    for (const edge of api.edges) {
+      const headers = { "x-forwarded-for": "192.0.2.1" };
+      expectError(await edge.call("apis.getApi", { apiId: "api_none" }, unknown(), { headers }), 503, "service_unavailable");
+      expectError(await edge.call("apis.getApi", { apiId: "api_none" }, api.rootKey, { headers }), 404, "api_not_found");
+    }
+    const made = await api.createRootKey();
+    const elsewhere = call(made, "198.51.100.1");
+    await vi.waitFor(() => expect(reads).toBe(MOST_READS + 1));
+    resolve();
+    expect((await elsewhere).status).toBe(404);
+    expect(statuses(await flooded)).toEqual({ 401: MOST_READS, 503: FLOOD - MOST_READS });
+  });
+
+  test("one that was just made works at once on this node, while others are guessed", async () => {
+    const guesses = Promise.all(flood("192.0.2.9"));
+    const body = { name: "new", permissions: ["api.*.create_api"] };
+    const { key } = dataOf(await request(api.url, "rootKeys.createKey", { rootKey: api.rootKey, body }));
+    expect((await call(String(key), "198.51.100.2")).status).toBe(403);
+    await guesses;
+  });
+
+  test("a full connection pool is 503, and no sign that the store is away", async () => {
+    fail = true;
+    expectError(await call(unknown(), "203.0.113.1"), 503, "unkey/application/service_unavailable");
+    expect(await (await fetch(`${api.adminUrl}/metrics`)).text()).toMatch(/^latchkey_store_up\S* 1$/m);
+    fail = false;
+    expect((await call(unknown(), "203.0.113.1")).status).toBe(401);
+  });
+});
+
+test.each(engines)(
+  "[attack B6] a guessed root key keeps the place of its read for a while, a found one does not ($name)",
+  async (engine) => {
+    const store = await engine.open();
+    const clock = systemClock;
+    const rootKeys = createRootKeysRepository(store, () => undefined);
+    const reads = createFairShares({ capacity: 4 });
+    const { authenticate } = createAuthenticator<string>({
+      clock,
+      invalidations: createInvalidations(clock),
+      rootKeys,
+      maxBytes: 1_000_000,
+      roomForRead: (address) => reads.take([address], 1),
+      unknownRest: 1_000_000,
+    });
+    const ask = async (rootKey: string, address: string): Promise<string> => {
+      try {
+        return (await authenticate(`Bearer ${rootKey}`, clock.now(), address)).rootKeyId;
+      } catch (error) {
+        return (error as ServiceError).reason;
+      }
+    };
+    for (let i = 0; i < 9; i++) {
+      const { key, rootKeyId } = await createRootKey(rootKeys, {}, systemSource(clock));
+      expect(await ask(key.reveal(), "192.0.2.1")).toBe(rootKeyId);
+    }
+    expect(reads.taken()).toBe(0);
+    const answers = [];
+    for (let i = 0; i < 9; i++) answers.push(await ask(createRootKeySecret().key.reveal(), "192.0.2.1"));
+    expect(answers).toEqual([
+      ...Array.from({ length: 4 }, () => "authentication_key_not_found"),
+      ...Array.from({ length: 5 }, () => "service_unavailable"),
+    ]);
+    expect(await ask(createRootKeySecret().key.reveal(), "192.0.2.2")).toBe("authentication_key_not_found");
+    await engine.close();
+  },
+);
+
+const server = process.env.MONGODB_URL;
+
+test.skipIf(server === undefined)("[attack B6] a full connection pool refuses what comes then, and answers pings", async () => {
+  const url = freshMongoUrl(server ?? "");
+  const states: string[] = [];
+  const engine = openMongoStore({ url: `${url}?maxPoolSize=3` });
+  const store = guardStore(engine, { clock: systemClock, placeTimeout: 100, onStateChange: (state) => states.push(state) });
+  try {
+    await store.prepare();
+    const operations = Array.from({ length: 20_000 }, () => store.collection("keys").findOne({ _id: "key_none" }));
+    const settled = Promise.allSettled(operations);
+    await store.ping();
+    const failures = (await settled).flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    expect(failures.length).toBeGreaterThan(0);
+    for (const failure of failures) expect(failure).toBeInstanceOf(StoreOverloadedError);
+    expect(states).toEqual([]);
+  } finally {
+    await store.close();
+    await dropMongoDatabase(url);
+  }
+});

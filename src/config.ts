@@ -20,7 +20,7 @@ export interface Config {
   readonly maxBodyBytes: number;
   /** Memory of all caches together, in MiB, by an estimate. */
   readonly cacheMegabytes: number;
-  /** Calls at the same time; further ones are answered 503. */
+  /** Calls that wait for something at the same time, before callers have to share. */
   readonly maxInFlight: number;
   /** Calls per minute of the whole workspace (protocol §8); absent = no limit, 0 = everything is refused. */
   readonly managementRateLimit: number | undefined;
@@ -116,7 +116,8 @@ const variables = {
   maxInFlight: {
     name: "MAX_IN_FLIGHT",
     byDefault: "10000",
-    description: "Calls that may be in work at the same time; further ones are answered 503 at once.",
+    description:
+      "Calls that may wait for something at the same time. When there are as many, root keys and addresses share them fairly, up to twice as many; what is beyond is answered 503 at once.",
     parse: integer(1, 1_000_000),
   },
   managementRateLimit: {

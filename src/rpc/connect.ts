@@ -97,7 +97,7 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   ): Promise<Uint8Array> => {
     const caller = await pipeline.authenticate(call);
     const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
-    const read = await readMessage(call, wire, maxBodyBytes, room).catch((error: unknown) => {
+    const read = await readMessage(call, caller, wire, maxBodyBytes, room).catch((error: unknown) => {
       if (error instanceof ServiceError) observer.refused(method, error.reason);
       throw error;
     });

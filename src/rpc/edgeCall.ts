@@ -7,6 +7,7 @@ import { type CallSignal, createCallSignal, type OtherEnd } from "./callSignal.t
 import { single } from "./fields.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import { callTimeout } from "./limits.ts";
+import type { BodyRoom } from "./readBody.ts";
 
 /** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
 const mappedPrefix = "::ffff:";
@@ -23,6 +24,8 @@ export abstract class EdgeCall implements IncomingCall {
   /** Set by the edge once nothing of the body is left to come. */
   bodyRead = false;
   onRelease: (() => void) | undefined;
+  /** Makes room for its body; set by the edge once the caller is known. */
+  room: BodyRoom | undefined;
   /** What its body takes, if that counts. */
   body: Share | undefined;
   /** Names and values that `setHeader` was given, in turns. */

@@ -63,6 +63,9 @@ export const bodyPieceBytes = 128;
 /** A body up to this size costs nothing more once it is there: its call counts from then on. */
 export const smallBodyBytes: number = 64 * 1024;
 
+/** Messages that are decompressed at the same time, in turns between root keys: each keeps one of the process's four threads busy, which files need, too. */
+export const inflationsAtATime = 2;
+
 /** Open HTTP/2 streams: as many as calls may be in work. Each takes some 10 KB, also when its answer waits for a client that does not read. */
 export const freeStreams = 8;
 /** Of each connection the first `freeStreams` are not counted, and all further ones by so many at a time. */

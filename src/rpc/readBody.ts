@@ -31,7 +31,8 @@ export interface BodyBounds {
 
 const brokenOff = (): ServiceError => new ServiceError("request_body_unreadable", "The request body broke off.");
 
-const noRoom = (): ServiceError => new ServiceError("service_unavailable", "Too many request bodies are on their way. Try again shortly.");
+export const noRoom = (): ServiceError =>
+  new ServiceError("service_unavailable", "Too many request bodies are on their way. Try again shortly.");
 
 /** Nearly every body is there in the turn of its headers, and is not counted. */
 const holdLater = atEndOfTurn((hold: () => void) => hold());

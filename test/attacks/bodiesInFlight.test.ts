@@ -1,4 +1,5 @@
 import { type ClientHttp2Stream, connect } from "node:http2";
+import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
@@ -106,4 +107,44 @@ test("[attack B4] large bodies in work count until they are answered", async () 
   resolve({});
   expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200]);
   expect((await send()).status).toBe(200);
+});
+
+test.each([
+  ["gRPC", "/latchkey.v2.ApisService/CreateApi", "application/grpc", "grpc-encoding"],
+  ["Connect", "/latchkey.v2.ApisService/CreateApi", "application/json", "content-encoding"],
+])("[attack B8] what a compressed message becomes counts until it is answered (%s)", async (_, path, type, encodingHeader) => {
+  const { promise, resolve } = Promise.withResolvers<object>();
+  await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
+  const session = connect(edges.url);
+  const message = type === "application/json" ? gzipSync(body) : gzipSync(Buffer.alloc(70_000, "\n\bpayments"));
+  const head = Buffer.alloc(5);
+  head[0] = 1;
+  head.writeUInt32BE(message.length, 1);
+  const send = (): Promise<string> =>
+    new Promise((done) => {
+      const headers = {
+        ":method": "POST",
+        ":path": path,
+        "content-type": type,
+        te: "trailers",
+        authorization: "a",
+        [encodingHeader]: "gzip",
+      };
+      const stream = session.request(headers);
+      for (const event of ["response", "trailers"] as const) {
+        stream.on(event, (fields) => {
+          if (fields["grpc-status"] !== undefined) done(`grpc ${fields["grpc-status"]}`);
+          else if (type === "application/json") done(`http ${fields[":status"]}`);
+        });
+      }
+      stream.resume();
+      stream.end(type === "application/json" ? message : Buffer.concat([head, message]));
+    });
+  const first = [send(), send()];
+  await vi.waitFor(() => expect(edges.invocations).toHaveLength(2));
+  expect(await send()).toMatch(/^(http 503|grpc 14)$/);
+  resolve({});
+  expect(new Set(await Promise.all(first))).toEqual(new Set([type === "application/json" ? "http 200" : "grpc 0"]));
+  expect(await send()).toMatch(/^(http 200|grpc 0)$/);
+  session.destroy();
 });

@@ -2,9 +2,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Code } from "@connectrpc/connect";
+import type { Caller } from "../../domain/authorization.ts";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
+import { createFairTurns } from "../../domain/fairTurns.ts";
+import type { EdgeCall } from "../edgeCall.ts";
 import type { HttpCall } from "../httpCall.ts";
-import { type BodyReader, type BodyRoom, bodyTooLarge, readBody } from "../readBody.ts";
+import { inflationsAtATime, smallBodyBytes } from "../limits.ts";
+import { type BodyReader, type BodyRoom, bodyTooLarge, noRoom, readBody } from "../readBody.ts";
 import { firstFrameEnd, frameHeaderBytes, unframe } from "./frame.ts";
 import { ProtocolError } from "./protocolError.ts";
 import { headerOf, type Protocol, type Wire } from "./wire.ts";
@@ -16,13 +20,30 @@ const gunzipAsync = promisify(gunzip);
 
 const broken = (message: string): ReadMessage => ({ violation: { location: "body", message } });
 
-const decompress = async (bytes: Uint8Array, limit: number): Promise<ReadMessage> => {
+/** One for the process, as its threads are. */
+const turns = createFairTurns(inflationsAtATime);
+
+/** What comes out counts as a body, for it is what the call keeps. */
+const hold = (call: EdgeCall, { length }: Buffer): void => {
+  if (length <= smallBodyBytes) return;
+  if (call.body?.grow(length)) return;
+  call.body?.give();
+  call.body = call.room?.(length, () => undefined);
+  if (call.body === undefined) throw noRoom();
+  call.body.pin();
+};
+
+const decompress = async (bytes: Uint8Array, limit: number, call: EdgeCall, caller: Caller): Promise<ReadMessage> => {
+  if (bytes.length === 0) return { bytes };
+  let inflated: Buffer;
   try {
-    return { bytes: bytes.length === 0 ? bytes : await gunzipAsync(bytes, { maxOutputLength: limit }) };
+    inflated = await turns.run(caller.rootKeyId, () => gunzipAsync(bytes, { maxOutputLength: limit }));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw bodyTooLarge(limit);
     return broken("cannot be decompressed");
   }
+  hold(call, inflated);
+  return { bytes: inflated };
 };
 
 /** The compression that a request names. Throws `not_implemented` for other than gzip. */
@@ -53,12 +74,14 @@ export const messageIn = (
   encoding: "gzip" | "identity",
   { framed }: Protocol,
   limit: number,
+  call: EdgeCall,
+  caller: Caller,
 ): ReadMessage | Promise<ReadMessage> => {
-  if (!framed) return encoding === "gzip" ? decompress(body, limit) : { bytes: body };
+  if (!framed) return encoding === "gzip" ? decompress(body, limit, call, caller) : { bytes: body };
   const frame = unframe(body);
   if (frame === undefined) return unframed(body);
   if (!frame.compressed) return frame;
-  return encoding === "gzip" ? decompress(frame.bytes, limit) : Promise.reject(unexpectedlyCompressed());
+  return encoding === "gzip" ? decompress(frame.bytes, limit, call, caller) : Promise.reject(unexpectedlyCompressed());
 };
 
 /**
@@ -66,7 +89,14 @@ export const messageIn = (
  * `ServiceError` for what is not the message's own fault: too large, broken off, late, compressed by something else
  * than gzip, other than one message.
  */
-export const readMessage = async (call: HttpCall, { protocol }: Wire, limit: number, room: BodyRoom): Promise<ReadMessage> => {
+export const readMessage = async (
+  call: HttpCall,
+  caller: Caller,
+  { protocol }: Wire,
+  limit: number,
+  room: BodyRoom,
+): Promise<ReadMessage> => {
+  call.room = room;
   const { req, res } = call;
   const encoding = messageEncoding(req.headers, protocol);
   const overhead = protocol.framed ? frameHeaderBytes : 0;
@@ -78,5 +108,5 @@ export const readMessage = async (call: HttpCall, { protocol }: Wire, limit: num
     };
     readBody(req, res, limit, room, done, overhead);
   });
-  return messageIn(body, encoding, protocol, limit);
+  return messageIn(body, encoding, protocol, limit, call, caller);
 };

@@ -13,7 +13,7 @@ import { answerStreamEarly, isLong, swallowStream } from "../drain.ts";
 import { asServiceError } from "../edgeObserver.ts";
 import { addFields } from "../fields.ts";
 import type { Response } from "../incomingCall.ts";
-import { collectBody } from "../readBody.ts";
+import { type BodyRoom, collectBody } from "../readBody.ts";
 import { GrpcCall } from "./grpcCall.ts";
 
 /** Takes a stream of HTTP/2 if it is a unary gRPC call of ours, and says whether it did. */
@@ -102,19 +102,21 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
   const read = (call: GrpcCall, route: RpcRoute, caller: Caller, badTimeout?: Violation): void => {
     try {
       const encoding = messageEncoding(call.requestHeaders, protocol);
+      const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
+      call.room = room;
       const bounds = {
         declared: call.requestHeaders["content-length"],
         limit: maxBodyBytes,
         overhead: frameHeaderBytes,
         timed: true,
         isGone: call.isGone,
-        room: (bytes: number, evict: () => void) => pipeline.holdBody(call, caller, bytes, evict),
+        room,
       };
       collectBody(call.stream, bounds, (body, share) => {
         if (body instanceof ServiceError) return refuse(call, body);
         call.body = share;
         call.bodyRead = true;
-        const message = messageIn(body, encoding, protocol, maxBodyBytes);
+        const message = messageIn(body, encoding, protocol, maxBodyBytes, call, caller);
         if (!(message instanceof Promise)) return invoke(call, route, caller, message, badTimeout);
         message.then(
           (known) => invoke(call, route, caller, known, badTimeout),

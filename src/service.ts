@@ -21,7 +21,7 @@ import { createGateway } from "./rpc/gateway.ts";
 import { createGrpcEdge } from "./rpc/grpc/grpcEdge.ts";
 import { createHealthService } from "./rpc/health.ts";
 import { unreadTimeout } from "./rpc/limits.ts";
-import { createGuardConnection } from "./rpc/listener/connectionGuard.ts";
+import { createConnectionGuards } from "./rpc/listener/connectionGuard.ts";
 import { createListener, type Listener } from "./rpc/listener.ts";
 import { procedureName } from "./rpc/procedureName.ts";
 import { readCertificate } from "./rpc/tls.ts";
@@ -128,7 +128,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const rpc = { ...edge, routes: compileRpcRoutes(served), health, publicStreams, reflection: config.reflection };
   const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
   const streams = createGrpcEdge(rpc);
-  const guardConnection = createGuardConnection(capacity, clientAddress);
+  const guards = createConnectionGuards(capacity, clientAddress);
 
   let ready = false;
   let running = false;
@@ -144,7 +144,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
     listener = await listenOn("HOST, PORT", host, port, () =>
-      createListener({ host, port, certificate, handler, streams, guardConnection, errorsBaseUrl, clock, onFault }),
+      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, clock, onFault }),
     );
     running = true;
     limiter.start();

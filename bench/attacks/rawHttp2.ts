@@ -42,7 +42,7 @@ export interface RawConnection {
   readonly request: (fields: Buffer, reset?: boolean) => Buffer;
   /** Resolves once it is written, or at once when the connection is closed. */
   readonly write: (bytes: Buffer) => Promise<void>;
-  /** Answers that came: headers, and streams that the server reset. */
+  /** Answers that came. */
   readonly answers: () => number;
 }
 
@@ -59,7 +59,7 @@ export const openRawHttp2 = async ({ host, port }: AttackTarget): Promise<RawCon
       const end = HEAD_BYTES + rest.readUIntBE(0, 3);
       if (rest.length < end) return;
       const type = rest[3];
-      if (type === HEADERS || type === RST_STREAM) answers++;
+      if (type === HEADERS) answers++;
       if (type === SETTINGS && rest[4] === 0) socket.write(frame(SETTINGS, 1, 0, Buffer.alloc(0)));
       rest = rest.subarray(end);
     }

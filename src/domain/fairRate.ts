@@ -5,6 +5,8 @@ import { type CallerPath, createFairShares } from "./fairShares.ts";
 export interface FairRate {
   /** Takes `amount` of this interval, or says that the caller has had its share. */
   readonly spend: (path: CallerPath, amount: number) => boolean;
+  /** Whether a caller was refused in this interval already. */
+  readonly wasRefused: (path: CallerPath) => boolean;
 }
 
 export interface FairRateOptions {
@@ -18,17 +20,26 @@ export interface FairRateOptions {
 
 /** Nothing is remembered of an interval that is over. */
 export const createFairRate = ({ clock, capacity, interval, onRefused }: FairRateOptions): FairRate => {
-  const fresh = () => createFairShares({ capacity, onRefused });
-  let shares = fresh();
+  let shares = createFairShares({ capacity, onRefused });
+  let refused = new Set<string>();
   let end = Number.NEGATIVE_INFINITY;
+  const begin = (): void => {
+    const now = clock.monotonic();
+    if (now < end) return;
+    shares = createFairShares({ capacity, onRefused });
+    refused = new Set();
+    end = now + interval;
+  };
   return {
     spend: (path, amount) => {
-      const now = clock.monotonic();
-      if (now >= end) {
-        shares = fresh();
-        end = now + interval;
-      }
-      return shares.take(path, amount) !== undefined;
+      begin();
+      if (shares.take(path, amount) !== undefined) return true;
+      refused.add(path.join());
+      return false;
+    },
+    wasRefused: (path) => {
+      begin();
+      return refused.has(path.join());
     },
   };
 };

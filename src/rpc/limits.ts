@@ -92,7 +92,7 @@ export const rateInterval = 1_000;
 export const ordinaryHeaderBytes = 2_048;
 /** Bytes of headers beyond that in one interval: 150 of the largest header lists. */
 export const excessHeaderBytes: number = 2 * 1024 * 1024;
-/** Streams that clients reset in one interval: a client that gives up all calls of a connection resets 256. */
+/** Streams that clients reset in one interval, or that are refused them: a client that gives up all calls of a connection resets 256. */
 export const streamResets = 1_000;
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;

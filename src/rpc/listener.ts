@@ -9,7 +9,7 @@ import { createErrorBody } from "./errorBody.ts";
 import { single } from "./fields.ts";
 import type { StreamHandler } from "./grpc/grpcEdge.ts";
 import { handshakeTimeout, stopGrace } from "./limits.ts";
-import type { GuardConnection } from "./listener/connectionGuard.ts";
+import type { ConnectionGuards } from "./listener/connectionGuard.ts";
 import { createHttp1Side } from "./listener/http1.ts";
 import { createHttp2Side } from "./listener/http2.ts";
 import { type Connection, createMalformedListener } from "./listener/malformed.ts";
@@ -29,7 +29,7 @@ export interface ListenerOptions {
   /** Sees every HTTP/2 stream first, and may take it instead of `handler`. */
   readonly streams?: StreamHandler;
   /** Makes what bounds each connection, for the sake of the others; left out, each is only bounded by itself. */
-  readonly guardConnection?: GuardConnection;
+  readonly guards?: ConnectionGuards;
   /** For the envelopes that answer what never became a request. */
   readonly errorsBaseUrl: string;
   readonly clock: Clock;
@@ -79,7 +79,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     res.writeHead(503, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body), Connection: "close" });
     res.end(req.method === "HEAD" ? undefined : body);
   };
-  const http2 = createHttp2Side(guarded, options.streams, options.guardConnection);
+  const http2 = createHttp2Side(guarded, options.streams, options.guards);
 
   const track = (socket: Socket): void => {
     connections.add(socket);
@@ -88,9 +88,10 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   };
   const establish = (socket: Connection, isHttp2: boolean): void => {
     socket.established = true;
-    if (isHttp2) http2.serve(socket);
+    if (isHttp2 && options.guards?.isBarred(socket.remoteAddress)) socket.destroy();
+    else if (isHttp2) http2.serve(socket);
     else {
-      if (options.guardConnection) socket.guard = options.guardConnection(socket.remoteAddress);
+      if (options.guards) socket.guard = options.guards.guard(socket.remoteAddress);
       http1.serve(socket);
       // Not before the parser has taken the handle: what was read while looking at the protocol comes first.
       process.nextTick(() => socket.resume());

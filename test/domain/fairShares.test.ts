@@ -104,6 +104,8 @@ test("[design §9] a rate is spent anew in each interval, and fairly", () => {
   let now = 0;
   const rate = createFairRate({ clock: { now: () => now, monotonic: () => now }, capacity: 10, interval: 1_000 });
   expect([rate.spend(["a"], 10), rate.spend(["a"], 1), rate.spend(["b"], 5), rate.spend(["b"], 1)]).toEqual([true, false, true, false]);
+  expect([rate.wasRefused(["a"]), rate.wasRefused(["b"]), rate.wasRefused(["c"])]).toEqual([true, true, false]);
   now = 1_000;
+  expect(rate.wasRefused(["a"])).toBe(false);
   expect(rate.spend(["a"], 10)).toBe(true);
 });

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { constants } from "node:http2";
+import { constants, type Http2Session } from "node:http2";
 import type { Capacity } from "../capacity.ts";
 import { type ClientAddress, networkOf } from "../clientAddress.ts";
 import { single } from "../fields.ts";
 import { http2Stream } from "../http2Stream.ts";
+import { expel, type Guarded } from "../listener/connectionGuard.ts";
 
 /** Streams that need no credentials and may stay open: few for each connection and address, and not for those who do not read. */
 export interface PublicStreams {
@@ -59,7 +60,11 @@ export const createPublicStreams = (
         else res.destroy();
       };
       const share = publicStreams.take([networkOf(address), nameOf(stream?.session ?? req.socket)], units, end);
-      if (share === undefined) return false;
+      if (share === undefined) {
+        const session: (Http2Session & Guarded) | undefined = stream?.session;
+        if (session?.guard?.refuse() === false) expel(session);
+        return false;
+      }
       const unwatch = watchReader(res, unreadTimeout, end);
       const closed = () => {
         unwatch();

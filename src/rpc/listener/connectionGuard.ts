@@ -1,3 +1,4 @@
+import { constants, type Http2Session } from "node:http2";
 import type { Share } from "../../domain/fairShares.ts";
 import type { Capacity } from "../capacity.ts";
 import { type ClientAddress, networkOf } from "../clientAddress.ts";
@@ -14,6 +15,8 @@ export interface ConnectionGuard {
   readonly open: () => boolean;
   /** A stream that was open ended. `isReset`: because the client took it back. Says whether the connection may go on. */
   readonly end: (isReset: boolean) => boolean;
+  /** A stream was refused, which costs about as much as serving it. Says whether the connection may go on. */
+  readonly refuse: () => boolean;
   /** Bytes of a body come that nobody reads: whether they may still be swallowed. */
   readonly swallow: (bytes: number) => boolean;
   /** The connection is closed. */
@@ -25,16 +28,30 @@ export interface Guarded {
   guard?: ConnectionGuard;
 }
 
-/** Makes the guard of a connection from an address. */
-export type GuardConnection = (remoteIp: string | undefined) => ConnectionGuard;
+/** The guards of all connections. */
+export interface ConnectionGuards {
+  readonly guard: (remoteIp: string | undefined) => ConnectionGuard;
+  /** Connections from there were closed a moment ago for what they cost: another one with many streams is not to begin yet. */
+  readonly isBarred: (remoteIp: string | undefined) => boolean;
+}
 
 type GuardedResources = Pick<Capacity, "streams" | "headers" | "resets" | "swallowed">;
 
+/** Ends an HTTP/2 connection with everything on it; its GOAWAY says why. */
+export const expel = (session: Http2Session): void => {
+  // No error of ours, which `undefined` would make of it: node then takes the code for the error's, or sends none.
+  session.destroy(null as unknown as undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+};
+
 /** Connections are counted by their address; requests that a trusted proxy hands on by the address that it names. */
-export const createGuardConnection =
-  ({ streams, headers, resets, swallowed }: GuardedResources, clientAddress: ClientAddress): GuardConnection =>
-  (remoteIp) => {
-    const network = networkOf(clientAddress({ remoteIp, forwardedFor: undefined }));
+export const createConnectionGuards = (
+  { streams, headers, resets, swallowed }: GuardedResources,
+  clientAddress: ClientAddress,
+): ConnectionGuards => {
+  const networkFrom = (remoteIp: string | undefined): string => networkOf(clientAddress({ remoteIp, forwardedFor: undefined }));
+
+  const guard = (remoteIp: string | undefined): ConnectionGuard => {
+    const network = networkFrom(remoteIp);
     const shares: Share[] = [];
     let open = 0;
     let room = freeStreams;
@@ -60,15 +77,26 @@ export const createGuardConnection =
       },
       end: (isReset) => {
         open--;
-        if (shares.length > 0 && open < room - 2 * streamStep) {
+        // Not at once: the next stream would ask for it again.
+        if (shares.length > 0 && open <= room - streamStep - freeStreams / 2) {
           shares.pop()?.give();
           room -= streamStep;
         }
         return !isReset || resets.spend([network], 1);
       },
+      refuse: () => resets.spend([network], 1),
       swallow: (bytes) => swallowed.spend([network], bytes),
       close: () => {
         for (const share of shares) share.give();
       },
     };
   };
+
+  return {
+    guard,
+    isBarred: (remoteIp) => {
+      const path = [networkFrom(remoteIp)];
+      return headers.wasRefused(path) || resets.wasRefused(path);
+    },
+  };
+};

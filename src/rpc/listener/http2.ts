@@ -12,7 +12,7 @@ import type { StreamHandler } from "../grpc/grpcEdge.ts";
 import { isGone } from "../http2Stream.ts";
 import * as limits from "../limits.ts";
 import type { RequestHandler } from "../listener.ts";
-import type { ConnectionGuard, GuardConnection, Guarded } from "./connectionGuard.ts";
+import { type ConnectionGuard, type ConnectionGuards, expel, type Guarded } from "./connectionGuard.ts";
 import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
@@ -53,12 +53,6 @@ const tidy = (stream: ServerHttp2Stream): void => {
 
 type GuardedSession = ServerHttp2Session & Guarded;
 
-/** Ends a connection with everything on it; its GOAWAY says why. */
-const expel = (session: ServerHttp2Session): void => {
-  // No error of ours, which `undefined` would make of it: node then takes the code for the error's, or sends none.
-  session.destroy(null as unknown as undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
-};
-
 /** Counts a stream until it ends; false when it is refused. */
 const admit = (
   session: GuardedSession,
@@ -71,7 +65,7 @@ const admit = (
   if (arrival !== "yes" || !guard.open()) {
     // Nobody else listens to it.
     stream.on("error", () => undefined);
-    if (arrival === "gone") expel(session);
+    if (arrival === "gone" || !guard.refuse()) expel(session);
     else stream.close(constants.NGHTTP2_REFUSED_STREAM);
     return false;
   }
@@ -93,13 +87,9 @@ const unlessGone =
 
 /**
  * @param streams sees every stream first, and may take it instead of `handler`.
- * @param guardConnection makes what bounds each connection; left out, only node's own bounds hold.
+ * @param guards makes what bounds each connection; left out, only node's own bounds hold.
  */
-export const createHttp2Side = (
-  handler: RequestHandler,
-  streams: StreamHandler = () => false,
-  guardConnection?: GuardConnection,
-): Http2Side => {
+export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler = () => false, guards?: ConnectionGuards): Http2Side => {
   const sessions = new Map<ServerHttp2Session, () => void>();
   const checking = setInterval(() => {
     for (const check of sessions.values()) check();
@@ -123,7 +113,7 @@ export const createHttp2Side = (
   server.on("stream", take as Parameters<typeof server.on<"stream">>[1]);
   server.on("session", (session: GuardedSession) => {
     sessions.set(session, createSilenceCheck(session));
-    if (guardConnection) session.guard = guardConnection(session.socket.remoteAddress);
+    if (guards) session.guard = guards.guard(session.socket.remoteAddress);
     session.once("close", () => {
       sessions.delete(session);
       session.guard?.close();

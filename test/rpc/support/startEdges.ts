@@ -12,7 +12,7 @@ import { createGateway } from "../../../src/rpc/gateway.ts";
 import { createGrpcEdge } from "../../../src/rpc/grpc/grpcEdge.ts";
 import { createHealthService, type HealthService } from "../../../src/rpc/health.ts";
 import type { IncomingCall, Pipeline } from "../../../src/rpc/incomingCall.ts";
-import { createGuardConnection } from "../../../src/rpc/listener/connectionGuard.ts";
+import { createConnectionGuards } from "../../../src/rpc/listener/connectionGuard.ts";
 import { createListener, type Listener } from "../../../src/rpc/listener.ts";
 import type { Certificate } from "../../../src/rpc/tls.ts";
 import { services } from "../../../src/service.ts";
@@ -102,7 +102,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     certificate,
     handler,
     streams: createGrpcEdge(shared),
-    guardConnection: createGuardConnection(capacity, createClientAddress([])),
+    guards: createConnectionGuards(capacity, createClientAddress([])),
     errorsBaseUrl,
     clock: systemClock,
     onFault: (error) => faults.push(error),

@@ -11,7 +11,7 @@ import type { Config } from "./config.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "./domain/clock.ts";
 import { createAdminServer } from "./rpc/admin.ts";
 import { createCapacity } from "./rpc/capacity.ts";
-import { createClientAddress } from "./rpc/clientAddress.ts";
+import { createClientAddress, createIsProxy } from "./rpc/clientAddress.ts";
 import { createPublicStreams } from "./rpc/connect/publicStreams.ts";
 import { compileRpcRoutes } from "./rpc/connect/routes.ts";
 import { createConnectEdge } from "./rpc/connect.ts";
@@ -128,7 +128,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const rpc = { ...edge, routes: compileRpcRoutes(served), health, publicStreams, reflection: config.reflection };
   const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
   const streams = createGrpcEdge(rpc);
-  const guards = createConnectionGuards(capacity, clientAddress);
+  const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies));
 
   let ready = false;
   let running = false;

@@ -55,3 +55,9 @@ export const createClientAddress = (trustedProxies: readonly string[]): ClientAd
     return address;
   };
 };
+
+/** Whether the other end of a connection hands on the calls of others. @param trustedProxies as for `createClientAddress`. */
+export const createIsProxy = (trustedProxies: readonly string[]): ((remoteIp: string | undefined) => boolean) => {
+  const trusted = compileIpAllowlist(trustedProxies);
+  return (remoteIp) => trusted.allows(remoteIp);
+};

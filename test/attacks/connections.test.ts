@@ -106,6 +106,17 @@ describe("[attack B8] what connections may cost others", () => {
     expect(await liveness(session)).toBe(200);
   });
 
+  test("what callers behind a trusted proxy do is refused by the address that it names, and its connection stays", async () => {
+    await using edges = await startEdges({ clock: { now: Date.now, monotonic: () => 0 }, trustedProxies: ["127.0.0.1/32"] });
+    const session = await open(edges.url);
+    let refused = 0;
+    for (let i = 0; i < 400; i++) if ((await liveness(session, { ...large, "x-forwarded-for": "192.0.2.1" })) === undefined) refused++;
+    expect(refused).toBeGreaterThan(200);
+    expect(await liveness(session, { ...large, "x-forwarded-for": "192.0.2.2" })).toBe(200);
+    expect(await liveness(session, { "x-forwarded-for": "192.0.2.1" })).toBe(200);
+    expect(await liveness(await open(edges.url))).toBe(200);
+  });
+
   test("open streams are shared fairly between addresses when they run out", async () => {
     await using edges = await startEdges({ capacity: { maxInFlight: 64 }, invoke: () => new Promise(() => undefined) });
     const hold = async (from: string, times: number): Promise<number> => {

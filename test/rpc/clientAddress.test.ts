@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createClientAddress } from "../../src/rpc/clientAddress.ts";
+import { createClientAddress, createIsProxy, networkOf } from "../../src/rpc/clientAddress.ts";
 
 const trusting = createClientAddress(["10.0.0.0/8", "2001:db8:aaaa::/48"]);
 const of = (remoteIp: string | undefined, forwardedFor?: string): string | undefined => trusting({ remoteIp, forwardedFor });
@@ -71,4 +71,21 @@ describe("[protocol §11] the client's address", () => {
     expect(of("10.0.0.1", `${spoofed},198.51.100.1`)).toBe("198.51.100.1");
     expect(of("10.0.0.1", `203.0.113.9,${Array(10_000).fill("10.0.0.2").join(",")}`)).toBe("203.0.113.9");
   });
+});
+
+test.each([
+  ["192.0.2.7", "192.0.2.7"],
+  ["2001:db8::1", "2001:db8:0:0"],
+  ["2001:db8:0:0:1:2:3:4", "2001:db8:0:0"],
+  ["2001:db8:0:1::4", "2001:db8:0:1"],
+  ["::1", "0:0:0:0"],
+  ["fe80::", "fe80:0:0:0"],
+  [undefined, "hidden"],
+])("[design §9] %s is counted as %s", (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
+
+test("[design §9] a proxy is one whose networks are trusted, however its address is written", () => {
+  const isProxy = createIsProxy(["10.0.0.0/8"]);
+  expect([isProxy("10.1.2.3"), isProxy("::ffff:10.1.2.3"), isProxy("192.0.2.1"), isProxy(undefined)]).toEqual([true, true, false, false]);
 });

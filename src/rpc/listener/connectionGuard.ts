@@ -8,7 +8,7 @@ import { freeStreams, ordinaryHeaderBytes, streamStep } from "../limits.ts";
 export interface ConnectionGuard {
   /**
    * Called for every request with its header fields as they came, names and values in turns. `no`: it is not to be looked
-   * at; `gone`: nothing of its connection is, for it belongs to the caller alone.
+   * at; `gone`: nor is anything of its connection, which belongs to that caller alone.
    */
   readonly arrive: (rawHeaders: readonly string[], forwardedFor: string | undefined) => "yes" | "no" | "gone";
   /** A stream opens: whether there is room for it. */
@@ -43,15 +43,20 @@ export const expel = (session: Http2Session): void => {
   session.destroy(null as unknown as undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
 };
 
-/** Connections are counted by their address; requests that a trusted proxy hands on by the address that it names. */
+/**
+ * Connections are counted by their address; requests that a trusted proxy hands on by the address that it names. The
+ * connection of a proxy serves many, and is never closed for what one of them does.
+ */
 export const createConnectionGuards = (
   { streams, headers, resets, swallowed }: GuardedResources,
   clientAddress: ClientAddress,
+  isProxy: (remoteIp: string | undefined) => boolean,
 ): ConnectionGuards => {
   const networkFrom = (remoteIp: string | undefined): string => networkOf(clientAddress({ remoteIp, forwardedFor: undefined }));
 
   const guard = (remoteIp: string | undefined): ConnectionGuard => {
     const network = networkFrom(remoteIp);
+    const isShared = isProxy(remoteIp);
     const shares: Share[] = [];
     let open = 0;
     let room = freeStreams;
@@ -63,7 +68,7 @@ export const createConnectionGuards = (
         if (bytes <= ordinaryHeaderBytes) return "yes";
         const caller = networkOf(clientAddress({ remoteIp, forwardedFor }));
         if (headers.spend([caller], bytes - ordinaryHeaderBytes)) return "yes";
-        return caller === network ? "gone" : "no";
+        return isShared ? "no" : "gone";
       },
       open: () => {
         if (open >= room) {
@@ -82,9 +87,9 @@ export const createConnectionGuards = (
           shares.pop()?.give();
           room -= streamStep;
         }
-        return !isReset || resets.spend([network], 1);
+        return !isReset || isShared || resets.spend([network], 1);
       },
-      refuse: () => resets.spend([network], 1),
+      refuse: () => isShared || resets.spend([network], 1),
       swallow: (bytes) => swallowed.spend([network], bytes),
       close: () => {
         for (const share of shares) share.give();

@@ -3,7 +3,7 @@ import { type Caller, unrestrictedGrants } from "../../../src/domain/authorizati
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
 import { invalidInput, type Reason, ServiceError, type Violation } from "../../../src/domain/errors.ts";
 import { type CapacityOptions, createCapacity } from "../../../src/rpc/capacity.ts";
-import { createClientAddress } from "../../../src/rpc/clientAddress.ts";
+import { createClientAddress, createIsProxy } from "../../../src/rpc/clientAddress.ts";
 import { createPublicStreams } from "../../../src/rpc/connect/publicStreams.ts";
 import { compileRpcRoutes } from "../../../src/rpc/connect/routes.ts";
 import { createConnectEdge } from "../../../src/rpc/connect.ts";
@@ -38,6 +38,7 @@ export interface EdgesOptions {
   /** Of streams without credentials, in milliseconds. */
   readonly unreadTimeout?: number;
   readonly reflection?: boolean;
+  readonly trustedProxies?: readonly string[];
   /** By which rates are counted. */
   readonly clock?: Clock;
 }
@@ -62,7 +63,7 @@ const authenticate: Pipeline["authenticate"] = ({ authorization }) => {
 };
 
 export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => {
-  const { maxBodyBytes = 10_485_760, certificate, invoke = () => ({}) } = options;
+  const { maxBodyBytes = 10_485_760, trustedProxies = [], certificate, invoke = () => ({}) } = options;
   const capacity = createCapacity({ clock: options.clock ?? systemClock, maxInFlight: 1_000, maxBodyBytes, ...options.capacity });
   const invocations: Invocation[] = [];
   const refused: { method: string | undefined; reason: Reason }[] = [];
@@ -91,7 +92,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     maxBodyBytes,
     observer,
     health,
-    publicStreams: createPublicStreams(capacity, createClientAddress([]), options.unreadTimeout ?? 60_000),
+    publicStreams: createPublicStreams(capacity, createClientAddress(trustedProxies), options.unreadTimeout ?? 60_000),
     reflection: options.reflection ?? true,
     routes: compileRpcRoutes(services),
   };
@@ -102,7 +103,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     certificate,
     handler,
     streams: createGrpcEdge(shared),
-    guards: createConnectionGuards(capacity, createClientAddress([])),
+    guards: createConnectionGuards(capacity, createClientAddress(trustedProxies), createIsProxy(trustedProxies)),
     errorsBaseUrl,
     clock: systemClock,
     onFault: (error) => faults.push(error),

@@ -24,6 +24,7 @@ import { unreadTimeout } from "./rpc/limits.ts";
 import { createConnectionGuards } from "./rpc/listener/connectionGuard.ts";
 import { createListener, type Listener } from "./rpc/listener.ts";
 import { procedureName } from "./rpc/procedureName.ts";
+import { createSlices } from "./rpc/slices.ts";
 import { readCertificate } from "./rpc/tls.ts";
 import { assemble } from "./service/assemble.ts";
 import { listenOn } from "./service/listenOn.ts";
@@ -105,6 +106,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     },
   });
   const clientAddress = createClientAddress(config.trustedProxies);
+  const slices = createSlices();
   const { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed } = assemble({
     config,
     clock,
@@ -114,6 +116,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     events,
     capacity,
     clientAddress,
+    slices,
   });
 
   const observer: EdgeObserver = {
@@ -123,9 +126,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const { errorsBaseUrl, host, port, tls } = config;
   const served = testClock ? [...services, TestingService] : services;
   const health = createHealthService(served);
-  const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer };
+  const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer, slices };
   const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);
-  const rpc = { ...edge, routes: compileRpcRoutes(served), health, publicStreams, reflection: config.reflection };
+  const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
   const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
   const streams = createGrpcEdge(rpc);
   const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies));

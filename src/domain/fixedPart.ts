@@ -81,11 +81,3 @@ export const messageAbout = <S extends Answered, M extends object>(
 
 /** The fixed part of a message, if it has one. */
 export const fixedPartOf = (message: Fixed): FixedPart | undefined => message[fixedPart];
-
-/** The message with all fields its own, for those who write it some other way; messages in it likewise. */
-export const withoutFixedParts = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutFixedParts);
-  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
-  const entries = Object.entries({ ...fixedPartOf(value)?.fields(), ...value });
-  return Object.fromEntries(entries.map(([name, field]) => [name, withoutFixedParts(field)]));
-};

@@ -1,13 +1,11 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { create, type DescMessage, type DescService, type MessageInitShape, toJsonString } from "@bufbuild/protobuf";
+import { create, type DescService } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError, type Violation } from "../domain/errors.ts";
-import { withoutFixedParts } from "../domain/fixedPart.ts";
 import { createId } from "../domain/ids.ts";
 import { answerCall, send } from "./connect/answerCall.ts";
 import { createDescribeError, type DescribeError } from "./connect/connectError.ts";
-import { decodeMessage } from "./connect/decodeMessage.ts";
 import type { PublicStreams } from "./connect/publicStreams.ts";
 import { readMessage } from "./connect/readMessage.ts";
 import type { RpcRoute, RpcRoutes } from "./connect/routes.ts";
@@ -91,7 +89,7 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   /** Steps 2 to 10 of protocol §2; the bytes of the response. */
   const run = async (
     call: HttpCall,
-    { method, request, encodeResponse, registry }: RpcRoute,
+    { method, binary, json }: RpcRoute,
     wire: Wire,
     badTimeout: Violation | undefined,
   ): Promise<Uint8Array> => {
@@ -102,15 +100,12 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
       throw error;
     });
     call.bodyRead = true;
-    const decoded =
-      "bytes" in read ? decodeMessage(method.input, read.bytes, wire.binary, registry) : { message: create(method.input), ...read };
-    const unreadable = [badTimeout, decoded.violation].filter((violation) => violation !== undefined);
-    const violations = unreadable.length > 0 ? unreadable : request.validate(decoded.message);
+    const form = wire.binary ? binary : json;
+    const { message, violations } =
+      "bytes" in read ? await form.read(read.bytes, () => call.signal) : { message: create(method.input), violations: [read.violation] };
     if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
-    const response = await pipeline.invoke(call, caller, decoded.message, violations);
-    if (wire.binary) return encodeResponse(response);
-    const message = create(method.output, withoutFixedParts(response) as MessageInitShape<DescMessage>);
-    return Buffer.from(toJsonString(method.output, message, registry && { registry }));
+    const response = await pipeline.invoke(call, caller, message, badTimeout ? [badTimeout, ...violations] : violations);
+    return form.write(response);
   };
 
   const serve = async (req: IncomingMessage, res: ServerResponse, route: RpcRoute, wire: Wire): Promise<void> => {

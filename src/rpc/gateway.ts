@@ -1,21 +1,21 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, type DescMessage, type DescService } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/errors.ts";
 import { createId } from "../domain/ids.ts";
 import type { Decoded } from "./codec/compileCodec.ts";
-import { parseBody } from "./codec/parseBody.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
 import { atEndOfTurn } from "./endOfTurn.ts";
 import { createErrorBody } from "./errorBody.ts";
-import { answer, createAnswerFailure, type Failure } from "./gateway/answer.ts";
+import { answer, answerLong, createAnswerFailure, type Failure } from "./gateway/answer.ts";
 import { checkContentHeaders } from "./gateway/requestHeaders.ts";
 import { compileRoutes, type Route } from "./gateway/routes.ts";
 import { HttpCall } from "./httpCall.ts";
 import type { Pipeline, Response } from "./incomingCall.ts";
 import type { RequestHandler } from "./listener.ts";
 import { type BodyRoom, readBody } from "./readBody.ts";
+import type { Slices } from "./slices.ts";
 
 export interface GatewayOptions {
   /** What exists; the paths are derived from it. */
@@ -26,6 +26,7 @@ export interface GatewayOptions {
   /** Largest request body that is accepted (protocol §3). */
   readonly maxBodyBytes: number;
   readonly observer: EdgeObserver;
+  readonly slices: Slices;
 }
 
 const livenessPath = "/v2/liveness";
@@ -40,10 +41,9 @@ const targetPath = (url: string): string => {
 };
 
 /** The request message and all that is wrong with it; what cannot be read at all is one violation. */
-const decode = (route: Route, headers: IncomingHttpHeaders, body: Buffer): Decoded<DescMessage> => {
-  const violation = checkContentHeaders(headers);
-  const parsed = violation ? { violation } : parseBody(body);
-  return "json" in parsed ? route.request.decode(parsed.json) : { message: create(route.method.input), violations: [parsed.violation] };
+const decode = (route: Route, call: HttpCall, body: Buffer): Decoded<DescMessage> | Promise<Decoded<DescMessage>> => {
+  const violation = checkContentHeaders(call.req.headers);
+  return violation ? { message: create(route.method.input), violations: [violation] } : route.read(body, () => call.signal);
 };
 
 /**
@@ -53,7 +53,7 @@ const decode = (route: Route, headers: IncomingHttpHeaders, body: Buffer): Decod
  */
 export const createGateway = (options: GatewayOptions): RequestHandler => {
   const { pipeline, clock, maxBodyBytes, observer } = options;
-  const routes = compileRoutes(options.services);
+  const routes = compileRoutes(options.services, options.slices);
   const answerFailure = createAnswerFailure(createErrorBody(options.errorsBaseUrl));
 
   /** Answers what reached no procedure. */
@@ -90,20 +90,39 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
     }
   };
 
+  const finish = (call: HttpCall, route: Route, body: string | readonly Buffer[]): void => {
+    call.release();
+    const headers = call.headers === undefined ? route.successHeaders : [...route.successHeaders, ...call.headers];
+    if (typeof body === "string") answer(call.res, 200, headers, body);
+    else answerLong(call.res, 200, headers, body);
+  };
+
   const succeed = atEndOfTurn(({ call, route, response }: { call: HttpCall; route: Route; response: Response }) => {
     try {
-      const text = route.response.encode(response);
-      call.release();
-      answer(call.res, 200, call.headers === undefined ? route.successHeaders : [...route.successHeaders, ...call.headers], text);
+      const text = route.write(response);
+      if (typeof text !== "string") {
+        text.then((pieces) => finish(call, route, pieces)).catch((cause: unknown) => fail(call, route, cause));
+        return;
+      }
+      finish(call, route, text);
     } catch (cause) {
       fail(call, route, cause);
     }
   });
 
   /** Decodes what can be decoded, and lets the pipeline do the rest. */
-  const invoke = (call: HttpCall, route: Route, caller: Caller, body: Buffer): void => {
+  const accept = (call: HttpCall, route: Route, caller: Caller, body: Buffer): void => {
     try {
-      const { message, violations } = decode(route, call.req.headers, body);
+      const decoded = decode(route, call, body);
+      if (!(decoded instanceof Promise)) invoke(call, route, caller, decoded);
+      else decoded.then((known) => invoke(call, route, caller, known)).catch((cause: unknown) => fail(call, route, cause));
+    } catch (cause) {
+      fail(call, route, cause);
+    }
+  };
+
+  const invoke = (call: HttpCall, route: Route, caller: Caller, { message, violations }: Decoded<DescMessage>): void => {
+    try {
       const response = pipeline.invoke(call, caller, message, violations);
       if (response instanceof Promise) {
         response.then(
@@ -125,7 +144,7 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
       } else {
         call.body = share;
         call.bodyRead = true;
-        invoke(call, route, caller, body);
+        accept(call, route, caller, body);
       }
     });
   };

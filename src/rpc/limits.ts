@@ -96,3 +96,13 @@ export const excessHeaderBytes: number = 2 * 1024 * 1024;
 export const streamResets = 1_000;
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;
+
+/**
+ * A request body up to this many bytes is decoded in one turn of the event loop: 1 ms at the worst (an empty object in
+ * every third byte). What is larger, as hardly any request of the hot path is, is decoded in slices.
+ */
+export const wholeBody: number = 8 * 1024;
+/** The same for binary messages with a Struct: the library merges one that comes in many parts in quadratic time. */
+export const wholeStructBody = 1024;
+/** Answers whose lists and metadata may be longer than this are written in slices. */
+export const largeAnswer: number = 64 * 1024;

@@ -18,6 +18,7 @@ import type { IncomingCall, Pipeline } from "../rpc/incomingCall.ts";
 import { unknownRootKeyRest } from "../rpc/limits.ts";
 import { createManagementLimit } from "../rpc/managementLimit.ts";
 import { createPipeline } from "../rpc/pipeline.ts";
+import type { Slices } from "../rpc/slices.ts";
 import { createApisRepository } from "../storage/apis.ts";
 import { createAuditLogRepository } from "../storage/auditLog.ts";
 import { createChangesRepository } from "../storage/changes.ts";
@@ -54,6 +55,7 @@ export interface AssembleOptions {
   readonly events: Events;
   readonly capacity: Capacity;
   readonly clientAddress: ClientAddress;
+  readonly slices: Slices;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
@@ -70,7 +72,7 @@ export interface Core {
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
 export const assemble = (options: AssembleOptions): Core => {
-  const { config, clock, testClock, store, metrics, events, capacity, clientAddress } = options;
+  const { config, clock, testClock, store, metrics, events, capacity, clientAddress, slices } = options;
   const invalidations = createInvalidations(clock);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
   const commonClock = testClock ? systemClock : clock;
@@ -188,6 +190,7 @@ export const assemble = (options: AssembleOptions): Core => {
         reservations: createReservationsRepository(store),
         announce,
       }),
+      slices,
     ),
     capacity,
     recorder: metrics.calls,

@@ -2,6 +2,7 @@ import { type Cached, createCache, MAX_AGE_MS } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { memorySize } from "../cache/memorySize.ts";
 import type { Clock } from "../domain/clock.ts";
+import { heldText } from "../domain/jsonText.ts";
 import type { KeysRepository } from "../storage/keys.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 import { createSharedGrants } from "./sharedGrants.ts";
@@ -28,6 +29,8 @@ export interface VerificationCacheOptions {
   readonly onAccess?: (hit: boolean) => void;
 }
 
+const metaSize = (meta: VerificationEntry["meta"]): number => (meta === undefined ? 0 : memorySize(heldText(meta)));
+
 /**
  * Flattened entries by key hash (DESIGN §4). An entry depends on every object it was built from, is as old as the
  * oldest read behind it, and is void as soon as one of them changes.
@@ -45,13 +48,13 @@ export const createVerificationCache = ({
     clock,
     invalidations,
     maxBytes,
-    // What edges keep of an answer is made later: as long as the metadata, in two forms.
+    // What edges keep of an answer is made later: of the metadata another text, and a binary form of twice its length, or so.
     sizeOf: (entry) =>
       entry === null
         ? 0
         : memorySize({ ...entry, permissions: undefined }) +
           grants.shareOf(entry.permissions) +
-          2 * (memorySize(entry.meta) + memorySize(entry.identity?.meta)),
+          4 * (metaSize(entry.meta) + metaSize(entry.identity?.meta)),
     ...(onAccess ? { onAccess } : {}),
     load: async (hash) => {
       const sentAt = clock.monotonic();

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Answered } from "../domain/fixedPart.ts";
 import { compileIpAllowlist, type IpAllowlist } from "../domain/ipAllowlist.ts";
+import { jsonText } from "../domain/jsonText.ts";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
 import type {
   ApiDocument,
@@ -49,11 +50,9 @@ export interface VerificationEntry extends Answered {
   refilledAt: number | undefined;
 }
 
-/** Metadata as it is shown: absent when there is none or when it is empty. */
-export const readMeta = (text: string | undefined): JsonObject | undefined => {
-  if (text === undefined || text === "{}") return undefined;
-  return JSON.parse(text) as JsonObject;
-};
+/** Metadata as it is shown: absent when there is none or when it is empty. It stays the text as which it is stored. */
+export const readMeta = (text: string | undefined): JsonObject | undefined =>
+  text === undefined || text === "{}" ? undefined : jsonText(text);
 
 export interface EntryParts {
   readonly api: ApiDocument;

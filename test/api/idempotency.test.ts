@@ -49,6 +49,21 @@ everywhere((run) => {
   // Once for all edges of an engine.
   beforeAll(() => registerMigration(run.api.store).catch(() => undefined));
 
+  test("[attack B3] large metadata is compared and given back like any, the order of its properties is no difference", async () => {
+    const { identity } = await createObjects(run.data);
+    const names = Array.from({ length: 20_000 }, (_, i) => `property ${i}`);
+    const body = (order: readonly string[], last = 1) => {
+      const inner = Object.fromEntries(order.map((name) => [name, name === "property 7" ? last : [name, { deep: null }]]));
+      return { identity, meta: { inner, list: order.length } };
+    };
+    const key = run.unique("key");
+    const first = await withKey(run, key, "identities.updateIdentity", body(names));
+    const data = dataOf(first);
+    const repeat = await withKey(run, key, "identities.updateIdentity", body(names.toReversed()));
+    expect([dataOf(repeat), repeat.replayed]).toEqual([data, true]);
+    expectKeyInUse(await withKey(run, key, "identities.updateIdentity", body(names, 2)));
+  });
+
   test.each(changing)("[protocol §2] a repeat of %s gets the same answer, marked, and does nothing again", async (procedure) => {
     const objects = await createObjects(run.data);
     const body = bodyOf(procedure, objects);

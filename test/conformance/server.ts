@@ -2,8 +2,19 @@
  * A server for `connectconformance`: our edges and our listener, around the service of the suite. Reads one
  * ServerCompatRequest from standard input, writes the ServerCompatResponse, and serves until it is ended.
  */
-import { create, createRegistry, type DescMethodUnary, fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  createRegistry,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  fromJsonString,
+  type Message,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
 import { systemClock } from "../../src/domain/clock.ts";
+import type { Decoded } from "../../src/rpc/codec/compileCodec.ts";
 import type { RpcRoutes } from "../../src/rpc/connect/routes.ts";
 import { createConnectEdge } from "../../src/rpc/connect.ts";
 import { createGrpcEdge } from "../../src/rpc/grpc/grpcEdge.ts";
@@ -23,15 +34,30 @@ const host = "127.0.0.1";
 const lengthBytes = 4;
 const { unary, unimplemented } = ConformanceService.method;
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+const reading = ({ input }: DescMethodUnary, read: () => Message): Decoded<DescMessage> => {
+  try {
+    return { message: read(), violations: [] };
+  } catch {
+    return { message: create(input), violations: [{ location: "body", message: `not a message ${input.typeName}` }] };
+  }
+};
+
 /** The suite's messages hold what no message of ours does, so they are written by reflection, and there is nothing to validate. */
 const routes: RpcRoutes = new Map(
   [unary, unimplemented].map((method: DescMethodUnary) => [
     `/${ConformanceService.typeName}/${method.name}`,
     {
       method,
-      request: { validate: () => [] },
-      encodeResponse: (init) => toBinary(method.output, create(method.output, { ...init })),
-      registry,
+      binary: {
+        read: (bytes) => reading(method, () => fromBinary(method.input, bytes, { readUnknownFields: false })),
+        write: (init) => toBinary(method.output, create(method.output, { ...init })),
+      },
+      json: {
+        read: (bytes) => reading(method, () => fromJsonString(method.input, utf8.decode(bytes), { registry })),
+        write: (init) => Buffer.from(toJsonString(method.output, create(method.output, { ...init }), { registry })),
+      },
     },
   ]),
 );

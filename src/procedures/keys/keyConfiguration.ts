@@ -3,6 +3,7 @@ import { type RatelimitConfig, type Refill, RefillInterval } from "../../../gen/
 import type { CreateKeyCredits } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { type AuditSource, auditEvent, resource } from "../../audit/auditEvent.ts";
 import { createId } from "../../domain/ids.ts";
+import { textOf } from "../../domain/jsonText.ts";
 import type {
   AuditEvent,
   AuditResource,
@@ -19,7 +20,7 @@ import type { Call } from "../call.ts";
 
 /** What createKey and updateKey share (keys §1.7): from request messages to stored values. */
 
-export const storeMeta = (meta: JsonObject): string => JSON.stringify(meta);
+export const storeMeta = (meta: JsonObject): string => textOf(meta);
 
 export const storeRefill = ({ interval, amount, refillDay }: Refill): StoredRefill => ({
   interval: interval === RefillInterval.MONTHLY ? "monthly" : "daily",

@@ -2,8 +2,11 @@ import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
 import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
+import { heldBinary, heldText } from "../../domain/jsonText.ts";
+import { inOneGo } from "../slices.ts";
 import { partingInHalves } from "./halves.ts";
 import { encodeStruct } from "./structEncoder.ts";
+import { textToStruct } from "./structWriter.ts";
 
 type Init = Readonly<Record<string, unknown>>;
 
@@ -24,13 +27,16 @@ const boolean: Kind = { wireType: WireType.Varint, write: (writer, value) => wri
 const integer: Kind = { wireType: WireType.Varint, write: (writer, value) => writer.int64(value as bigint), zero: 0n };
 const enumeration: Kind = { wireType: WireType.Varint, write: (writer, value) => writer.int32(value as number), zero: 0 };
 
-/** Messages hold a Struct as a plain JSON object. */
+/** Messages hold a Struct as a plain JSON object, or as its text; what of that is long has been written before. */
 const struct: Kind = {
   wireType: WireType.LengthDelimited,
   write: (writer, value) => {
-    writer.fork();
-    encodeStruct(writer, value as JsonObject);
-    writer.join();
+    const text = heldText(value as object);
+    if (text === undefined) {
+      writer.fork();
+      encodeStruct(writer, value as JsonObject);
+      writer.join();
+    } else writer.bytes(heldBinary(value as object) ?? inOneGo(textToStruct(text)));
   },
   zero: undefined,
 };

@@ -28,9 +28,9 @@ export interface Codec<D extends DescMessage = DescMessage> {
  */
 export const compileCodec = <D extends DescMessage>(desc: D): Codec<D> => {
   const shape = messageShape(desc);
-  const decode = decoder(shape);
+  const decode = decoder(shape, "v2");
   const validate = validator(shape);
-  const encode = encoder(shape);
+  const encode = encoder(shape, "v2");
   return {
     decode: (json) => {
       const violations: Finding[] = [];

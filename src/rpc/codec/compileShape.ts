@@ -45,7 +45,8 @@ const enumShape = (place: string, desc: DescEnum, rules: FieldRules): EnumShape 
     spellings.set(value.number, first);
     for (const name of [first, ...others]) numbers.set(name, value.number);
   }
-  return { kind: "enum", name: desc.typeName, numbers, spellings };
+  const protoNames = new Map(desc.values.map(({ name, number }) => [name, number]));
+  return { kind: "enum", name: desc.typeName, numbers, spellings, protoNames };
 };
 
 /** The shape of one value: of a singular field, or of an item of a repeated one. */
@@ -57,7 +58,7 @@ const valueShape = (field: DescField, rules: FieldRules): Shape => {
   if (field.message === undefined) throw new Error(`${place}: the codec does not know this kind of field`);
   if (field.message.typeName !== "google.protobuf.Struct") return messageShape(field.message);
   const bounds = { maxBytes: getOption(field, max_json_bytes), maxProperties: getOption(field, max_properties) };
-  return { kind: "struct", check: structCheck(bounds) };
+  return { kind: "struct", rules: bounds, check: structCheck(bounds) };
 };
 
 const listShape = (field: DescField): ListShape => {
@@ -85,6 +86,7 @@ const fieldShape = (field: DescField): FieldShape => {
   }
   return {
     name: field.jsonName,
+    protoName: field.name,
     local: field.localName,
     shape,
     required: rules.required,

@@ -1,9 +1,10 @@
 import { applyCrossRules } from "./applyCrossRules.ts";
 import { type Finding, prefixFindings, report, reportMissing, reportType, reportUnknown } from "./findings.ts";
+import { isUnset, memberNames } from "./memberNames.ts";
+import { type Decode, scalarDecoder } from "./scalarDecoder.ts";
 import {
   type BoxedListShape,
-  type EnumShape,
-  type IntegerShape,
+  type Dialect,
   type ListShape,
   messageFactory,
   type NullableShape,
@@ -11,39 +12,11 @@ import {
   type Shape,
 } from "./shape.ts";
 
-/** Turns parsed JSON into a field's value. What is of another type becomes an empty value: given, as the rules over several fields see it. */
-type Decode = (json: unknown, findings: Finding[]) => unknown;
+/** What becomes of an object of arbitrary content. */
+type KeepStruct = (struct: object) => object;
 
-const decodeInteger =
-  ({ check }: IntegerShape): Decode =>
-  (json, findings) => {
-    if (typeof json !== "number") {
-      reportType(findings, json, "integer");
-    } else if (Number.isInteger(json)) {
-      const before = findings.length;
-      check(json, findings);
-      if (findings.length === before) return BigInt(json);
-    } else {
-      report(findings, Number.isFinite(json) ? `got ${json}, want integer` : "too large for a number");
-    }
-    return 0n;
-  };
-
-const decodeEnum = ({ numbers }: EnumShape): Decode => {
-  const spellings = [...numbers.keys()].join(", ");
-  return (json, findings) => {
-    if (typeof json !== "string") {
-      reportType(findings, json, "string");
-      return 0;
-    }
-    const number = numbers.get(json);
-    if (number === undefined) report(findings, `want one of ${spellings}`, "mind the letter case");
-    return number ?? 0;
-  };
-};
-
-const decodeList = ({ item, check, most }: ListShape): Decode => {
-  const decodeItem = decoder(item);
+const decodeList = ({ item, check, most }: ListShape, dialect: Dialect, keep?: KeepStruct): Decode => {
+  const decodeItem = decoder(item, dialect, keep);
   return (json, findings) => {
     if (!Array.isArray(json)) {
       reportType(findings, json, "array");
@@ -60,97 +33,152 @@ const decodeList = ({ item, check, most }: ListShape): Decode => {
   };
 };
 
-const decodeBoxedList = ({ typeName, local, list }: BoxedListShape): Decode => {
-  const decode = decodeList(list);
+const decodeBoxedList = ({ typeName, local, list }: BoxedListShape, keep?: KeepStruct): Decode => {
+  const decode = decodeList(list, "v2", keep);
   return (json, findings) => ({ $typeName: typeName, [local]: decode(json, findings) });
 };
 
-const decodeNullable = ({ typeName, value }: NullableShape): Decode => {
-  const decode = decoder(value);
+const decodeNullable = ({ typeName, value }: NullableShape, keep?: KeepStruct): Decode => {
+  const decode = decoder(value, "v2", keep);
   return (json, findings) => ({
     $typeName: typeName,
     kind: json === null ? { case: "null", value: 0 } : { case: "value", value: decode(json, findings) },
   });
 };
 
-const decodeObject = (shape: ObjectShape): Decode => {
+const isObject = (json: unknown): json is Readonly<Record<string, unknown>> =>
+  typeof json === "object" && json !== null && !Array.isArray(json);
+
+/** A wrapper in Protobuf's own JSON, where it is the message that it is: `{"value": …}`, `{"null": null}`, `{"values": […]}`. */
+const decodeWrapper = (shape: NullableShape | BoxedListShape, keep?: KeepStruct): Decode => {
+  const inner = shape.kind === "nullable" ? shape.value : shape.list;
+  const decode = decoder(inner, "protobuf", keep);
+  const name = shape.kind === "nullable" ? "value" : shape.local;
+  return (json, findings) => {
+    if (!isObject(json)) {
+      reportType(findings, json, "object");
+      return emptyWrapper(shape);
+    }
+    let value: unknown;
+    let hasNull = false;
+    for (const member of Object.keys(json)) {
+      if (member === name) value = json[name] === null ? undefined : { is: decode(json[name], findings) };
+      else if (member === "null" && shape.kind === "nullable") hasNull = isNullValue(json.null, findings);
+      else reportUnknown(findings, member);
+    }
+    return wrap(shape, value as { readonly is: unknown } | undefined, hasNull, findings);
+  };
+};
+
+/** Whether it is the one value of google.protobuf.NullValue. */
+export const isNullValue = (json: unknown, findings: Finding[]): boolean => {
+  if (json !== null && json !== "NULL_VALUE" && json !== 0) report(findings, "want null");
+  return true;
+};
+
+/** A wrapper that has neither. */
+export const emptyWrapper = (shape: NullableShape | BoxedListShape): object =>
+  shape.kind === "nullable" ? { $typeName: shape.typeName, kind: { case: undefined } } : { $typeName: shape.typeName, [shape.local]: [] };
+
+/** The wrapper of what its members were found to be. */
+export const wrap = (
+  shape: NullableShape | BoxedListShape,
+  value: { readonly is: unknown } | undefined,
+  hasNull: boolean,
+  findings: Finding[],
+): object => {
+  const { typeName: $typeName } = shape;
+  if (shape.kind === "boxedList") {
+    if (value === undefined) shape.list.check(0, findings);
+    return { $typeName, [shape.local]: value?.is ?? [] };
+  }
+  if (value !== undefined && hasNull) report(findings, "more than one member of 'kind' is set");
+  if (value !== undefined) return { $typeName, kind: { case: "value", value: value.is } };
+  if (hasNull) return { $typeName, kind: { case: "null", value: 0 } };
+  report(findings, "got neither null nor a value");
+  return emptyWrapper(shape);
+};
+
+const decodeObject = (shape: ObjectShape, keep?: KeepStruct): Decode => {
   const make = messageFactory(shape);
-  const fields = new Map(
-    shape.fields.map(({ name, local, shape: value }) => [name, { local, segment: `.${name}`, decode: decoder(value) }]),
-  );
+  const fields = memberNames(shape, "v2", (field) => decoder(field.shape, "v2", keep));
   const required = shape.fields.filter((field) => field.required).map(({ name }) => name);
   const crossCheck = applyCrossRules(shape.crossRules);
   return (json, findings) => {
     const message = make();
-    if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    if (!isObject(json)) {
       reportType(findings, json, "object");
       return message;
     }
     const first = findings.length;
-    // Object.entries and lookups in a Map see own properties only: `__proto__` is an ordinary unknown name.
-    const given = json as Readonly<Record<string, unknown>>;
-    for (const name of Object.keys(given)) {
+    // Object.keys and lookups in a Map see own properties only: `__proto__` is an ordinary unknown name.
+    for (const name of Object.keys(json)) {
       const field = fields.get(name);
       if (field === undefined) {
         if (!shape.ignoreUnknown) reportUnknown(findings, name);
         continue;
       }
       const before = findings.length;
-      message[field.local] = field.decode(given[name], findings);
+      message[field.local] = field.decode(json[name], findings);
       if (findings.length !== before) prefixFindings(findings, before, field.segment);
     }
     for (const name of required) {
-      if (!Object.hasOwn(given, name)) reportMissing(findings, name);
+      if (!Object.hasOwn(json, name)) reportMissing(findings, name);
     }
     crossCheck(message, findings, first);
     return message;
   };
 };
 
-/** A value whose type is all there is to know of it. */
-const decodeChecked =
-  <T>(want: string, is: (json: unknown) => json is T, zero: () => T, check: (value: T, findings: Finding[]) => void): Decode =>
-  (json, findings) => {
-    if (!is(json)) {
-      reportType(findings, json, want);
-      return zero();
+/** The same in Protobuf's own JSON; after what is unknown in the order of the fields, as in the binary form. */
+const decodeProtoObject = (shape: ObjectShape, keep?: KeepStruct): Decode => {
+  const make = messageFactory(shape);
+  const fields = shape.fields.map((field) => ({ field, segment: `.${field.name}`, decode: decoder(field.shape, "protobuf", keep) }));
+  const names = memberNames(shape, "protobuf", () => undefined);
+  const crossCheck = applyCrossRules(shape.crossRules);
+  return (json, findings) => {
+    const message = make();
+    if (!isObject(json)) {
+      reportType(findings, json, "object");
+      return message;
     }
-    check(json, findings);
-    return json;
+    const first = findings.length;
+    for (const name of Object.keys(json)) if (!shape.ignoreUnknown && !names.has(name)) reportUnknown(findings, name);
+    for (const { field, segment, decode } of fields) {
+      const name = Object.hasOwn(json, field.name) ? field.name : field.protoName;
+      const given = Object.hasOwn(json, name) ? json[name] : null;
+      const before = findings.length;
+      if (given !== null) message[field.local] = decode(given, findings);
+      if (findings.length !== before) prefixFindings(findings, before, segment);
+      else if (field.required && isUnset(field, given !== null, message)) reportMissing(findings, field.name);
+    }
+    crossCheck(message, findings, first);
+    return message;
   };
-
-const isText = (json: unknown): json is string => typeof json === "string";
-const isBoolean = (json: unknown): json is boolean => typeof json === "boolean";
-const isObject = (json: unknown): json is object => typeof json === "object" && json !== null && !Array.isArray(json);
+};
 
 /**
  * Compiles the way from parsed JSON to a message or value (protocol §§3, 4, 6): no coercion, null only in nullables,
- * unknown and missing fields, and every rule of the value on the way. Never throws on any JSON.
+ * unknown and missing fields, and every rule of the value on the way. In the dialect of Protobuf null is omission,
+ * numbers may come as text, and wrappers are messages (grpc §2); the places are those of /v2. Never throws on any JSON.
+ *
+ * @param keep what objects of arbitrary content are kept as; left out, as they are.
  */
-export const decoder = (shape: Shape): Decode => {
+export const decoder = (shape: Shape, dialect: Dialect, keep?: KeepStruct): Decode => {
   switch (shape.kind) {
-    case "text":
-      return decodeChecked("string", isText, () => "", shape.check);
-    case "boolean":
-      return decodeChecked(
-        "boolean",
-        isBoolean,
-        () => false,
-        () => {},
-      );
-    case "struct":
-      return decodeChecked("object", isObject, () => ({}), shape.check);
-    case "integer":
-      return decodeInteger(shape);
-    case "enum":
-      return decodeEnum(shape);
     case "list":
-      return decodeList(shape);
+      return decodeList(shape, dialect, keep);
     case "boxedList":
-      return decodeBoxedList(shape);
+      return dialect === "protobuf" ? decodeWrapper(shape, keep) : decodeBoxedList(shape, keep);
     case "nullable":
-      return decodeNullable(shape);
+      return dialect === "protobuf" ? decodeWrapper(shape, keep) : decodeNullable(shape, keep);
     case "object":
-      return decodeObject(shape);
+      return dialect === "protobuf" ? decodeProtoObject(shape, keep) : decodeObject(shape, keep);
+    case "struct": {
+      const decode = scalarDecoder(shape, dialect);
+      return keep === undefined ? decode : (json, findings) => keep(decode(json, findings) as object);
+    }
+    default:
+      return scalarDecoder(shape, dialect);
   }
 };

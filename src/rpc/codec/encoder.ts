@@ -1,6 +1,18 @@
 import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
+import { textOf } from "../../domain/jsonText.ts";
+import type { Sliced } from "../slices.ts";
 import { partingInHalves } from "./halves.ts";
-import type { BoxedListShape, EnumShape, FieldShape, ListShape, NullableShape, ObjectShape, Shape } from "./shape.ts";
+import {
+  type BoxedListShape,
+  type Dialect,
+  type EnumShape,
+  type FieldShape,
+  type ListShape,
+  type NullableShape,
+  type ObjectShape,
+  type Shape,
+  zeroOf,
+} from "./shape.ts";
 
 /** Writes a field's value as JSON text. */
 type Encode = (value: unknown) => string;
@@ -8,6 +20,9 @@ type Encode = (value: unknown) => string;
 type Init = Readonly<Record<string, unknown>>;
 
 const encodeJson: Encode = (value) => JSON.stringify(value);
+
+/** Metadata is text already. */
+const encodeStruct: Encode = (value) => textOf(value as object);
 
 const encodeBoolean: Encode = (value) => (value ? "true" : "false");
 
@@ -17,8 +32,11 @@ const encodeInteger: Encode = (value) => {
   return String(number);
 };
 
-const encodeEnum = ({ name, spellings }: EnumShape): Encode => {
-  const texts = new Map([...spellings].map(([number, spelling]) => [number, JSON.stringify(spelling)]));
+const encodeProtoInteger: Encode = (value) => `"${encodeInteger(value)}"`;
+
+const encodeEnum = ({ name, spellings, protoNames }: EnumShape, dialect: Dialect): Encode => {
+  const written = dialect === "v2" ? [...spellings] : [...protoNames].map(([spelling, number]) => [number, spelling] as const);
+  const texts = new Map(written.map(([number, spelling]) => [number, JSON.stringify(spelling)]));
   return (value) => {
     const text = texts.get(value as number);
     if (text === undefined) throw new TypeError(`${name} has no spelling for ${String(value)}`);
@@ -26,9 +44,9 @@ const encodeEnum = ({ name, spellings }: EnumShape): Encode => {
   };
 };
 
-const encodeList = ({ item }: ListShape): Encode => {
+const encodeList = ({ item }: ListShape, dialect: Dialect): Encode => {
   if (item.kind === "text") return encodeJson;
-  const encodeItem = encoder(item);
+  const encodeItem = encoder(item, dialect);
   return (value) => {
     let text = "[";
     for (const element of value as readonly unknown[]) text += text === "[" ? encodeItem(element) : `,${encodeItem(element)}`;
@@ -36,20 +54,31 @@ const encodeList = ({ item }: ListShape): Encode => {
   };
 };
 
-const encodeBoxedList = ({ local, list }: BoxedListShape): Encode => {
-  const encode = encodeList(list);
-  return (value) => encode((value as Init)[local] ?? []);
+const encodeBoxedList = ({ local, list }: BoxedListShape, dialect: Dialect): Encode => {
+  const encode = encodeList(list, dialect);
+  if (dialect === "v2") return (value) => encode((value as Init)[local] ?? []);
+  return (value) => {
+    const items = (value as Init)[local];
+    return items === undefined || isEmptyList(items) ? "{}" : `{${JSON.stringify(local)}:${encode(items)}}`;
+  };
 };
 
 interface NullableInit {
   readonly kind?: { readonly case: string | undefined; readonly value?: unknown };
 }
 
-const encodeNullable = ({ value }: NullableShape): Encode => {
-  const encode = encoder(value);
+const encodeNullable = ({ value }: NullableShape, dialect: Dialect): Encode => {
+  const encode = encoder(value, dialect);
+  if (dialect === "v2") {
+    return (init) => {
+      const { kind } = init as NullableInit;
+      return kind?.case === "value" ? encode(kind.value) : "null";
+    };
+  }
   return (init) => {
     const { kind } = init as NullableInit;
-    return kind?.case === "value" ? encode(kind.value) : "null";
+    if (kind?.case === "value") return `{"value":${encode(kind.value)}}`;
+    return kind?.case === "null" ? '{"null":null}' : "{}";
   };
 };
 
@@ -84,13 +113,25 @@ interface Member {
   readonly encode: (init: Init) => string | undefined;
 }
 
-const encodeMember = (field: FieldShape): Member => {
+const encodeMember = (field: FieldShape, dialect: Dialect): Member => {
   const { name, local, shape } = field;
-  const encode = encoder(shape);
+  const encode = encoder(shape, dialect);
   const prefix = `${JSON.stringify(name)}:`;
+  const isList = shape.kind === "list";
+  if (dialect === "protobuf") {
+    // What has no presence is left out where it is zero, as the mapping wants it.
+    const zero = zeroOf(field);
+    return {
+      name: local,
+      encode: (init) => {
+        const value = init[local];
+        const isZero = value === undefined || (!field.explicit && (value === zero || value === 0 || isEmptyList(value)));
+        return isZero ? undefined : prefix + encode(value);
+      },
+    };
+  }
   const unset = textOfUnset(field);
   const whenUnset = unset === undefined ? undefined : prefix + unset;
-  const isList = shape.kind === "list";
   return {
     name: local,
     encode: (init) => {
@@ -110,8 +151,13 @@ const append = (text: string, members: readonly Member[], init: Init): string =>
   return all;
 };
 
+const encodeProtoObject = ({ fields }: ObjectShape): Encode => {
+  const members = fields.map((field) => encodeMember(field, "protobuf"));
+  return (init) => `{${append("", members, { ...fixedPartOf(init as Init)?.fields(), ...(init as Init) })}}`;
+};
+
 const encodeObject = ({ fields }: ObjectShape): Encode => {
-  const members = fields.map(encodeMember);
+  const members = fields.map((field) => encodeMember(field, "v2"));
   const halvesOf = partingInHalves(members);
 
   const encodeWithFixed = (part: FixedPart, init: Init): string => {
@@ -127,27 +173,74 @@ const encodeObject = ({ fields }: ObjectShape): Encode => {
 };
 
 /**
- * Compiles the way from a message, or what `create` would take for one, to /v2 JSON (protocol §§4, 5). int64 may be
- * given as number or bigint. Throws a TypeError for a value that its field cannot hold.
+ * Compiles the way from a message, or what `create` would take for one, to /v2 JSON (protocol §§4, 5), or to that of the
+ * Protobuf mapping. int64 may be given as number or bigint. Throws a TypeError for a value that its field cannot hold.
  */
-export const encoder = (shape: Shape): Encode => {
+export const encoder = (shape: Shape, dialect: Dialect): Encode => {
   switch (shape.kind) {
     case "text":
-    case "struct":
       return encodeJson;
+    case "struct":
+      return encodeStruct;
     case "boolean":
       return encodeBoolean;
     case "integer":
-      return encodeInteger;
+      return dialect === "protobuf" ? encodeProtoInteger : encodeInteger;
     case "enum":
-      return encodeEnum(shape);
+      return encodeEnum(shape, dialect);
     case "list":
-      return encodeList(shape);
+      return encodeList(shape, dialect);
     case "boxedList":
-      return encodeBoxedList(shape);
+      return encodeBoxedList(shape, dialect);
     case "nullable":
-      return encodeNullable(shape);
+      return encodeNullable(shape, dialect);
     case "object":
-      return encodeObject(shape);
+      return dialect === "protobuf" ? encodeProtoObject(shape) : encodeObject(shape);
   }
+};
+
+/** Characters that are turned into bytes in one turn of the event loop. */
+const sliceLength: number = 64 * 1024;
+
+/**
+ * The encoder in slices: the items of a message's lists are written one by one. Undefined for a type that has none, whose
+ * messages are written in one go.
+ */
+export const partEncoder = (shape: Shape, dialect: Dialect): ((init: object) => Sliced<Buffer[]>) | undefined => {
+  if (shape.kind !== "object" || shape.fields.every((field) => field.shape.kind !== "list")) return undefined;
+  const members = shape.fields.map((field) => ({
+    whole: encodeMember(field, dialect),
+    prefix: `${JSON.stringify(field.name)}:[`,
+    encodeItem: field.shape.kind === "list" ? encoder(field.shape.item, dialect) : undefined,
+  }));
+  return function* (init) {
+    const chunks: Buffer[] = [];
+    let text = "";
+    const flush = (): number => {
+      const chunk = Buffer.from(text);
+      chunks.push(chunk);
+      text = "";
+      return chunk.length;
+    };
+    let before = "{";
+    for (const { whole, prefix, encodeItem } of members) {
+      const items = (init as Init)[whole.name];
+      if (encodeItem !== undefined && Array.isArray(items) && items.length > 0) {
+        text += before + prefix;
+        for (let i = 0; i < items.length; i++) {
+          text += i === 0 ? encodeItem(items[i]) : `,${encodeItem(items[i])}`;
+          if (text.length >= sliceLength) yield flush();
+        }
+        text += "]";
+      } else {
+        const member = whole.encode(init as Init);
+        if (member === undefined) continue;
+        text += before + member;
+      }
+      before = ",";
+    }
+    text += before === "{" ? "{}" : "}";
+    flush();
+    return chunks;
+  };
 };

@@ -16,12 +16,20 @@ const mostFindings = 1000;
 
 /** Adds a finding about the value itself, or about what `location` (`.name`, `[1].limit`) leads to. */
 export const report = (findings: Finding[], message: string, fix?: string, location = ""): void => {
-  if (findings.length < mostFindings) findings.push(fix === undefined ? { location, message } : { location, message, fix });
+  if (!isFull(findings)) findings.push(fix === undefined ? { location, message } : { location, message, fix });
+};
+
+/** Whether nothing more would be reported. */
+export const isFull = (findings: readonly Finding[]): boolean => findings.length >= mostFindings;
+
+/** Adds what was found by itself. */
+export const addFindings = (findings: Finding[], more: readonly Finding[]): void => {
+  for (const finding of more) if (!isFull(findings)) findings.push(finding);
 };
 
 /** Puts a segment (`.name`, `[3]`, `body`) in front of every finding from `from` on. */
 export const prefixFindings = (findings: Finding[], from: number, segment: string): void => {
-  for (const finding of findings.slice(from)) finding.location = segment + finding.location;
+  for (let i = from; i < findings.length; i++) (findings[i] as Finding).location = segment + (findings[i] as Finding).location;
 };
 
 const articles: Readonly<Record<string, string>> = { integer: "an integer, without quotes", array: "an array", object: "an object" };

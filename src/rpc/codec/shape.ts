@@ -1,5 +1,9 @@
 import type { CrossRule } from "./crossRules.ts";
 import type { Check } from "./findings.ts";
+import type { StructRules } from "./textSink.ts";
+
+/** The JSON of /v2, or that of the Protobuf mapping, which Connect speaks (grpc §2). */
+export type Dialect = "v2" | "protobuf";
 
 /**
  * What the codec knows of a message after start-up: descriptors, options and annotations boiled down to what decoding,
@@ -38,11 +42,14 @@ export interface EnumShape {
   readonly numbers: ReadonlyMap<string, number>;
   /** Number → the spelling that is written. */
   readonly spellings: ReadonlyMap<number, string>;
+  /** Name in the .proto → number, in Protobuf's own JSON. */
+  readonly protoNames: ReadonlyMap<string, number>;
 }
 
 /** `google.protobuf.Struct`, which messages hold as a plain JSON object. */
-interface StructShape {
+export interface StructShape {
   readonly kind: "struct";
+  readonly rules: StructRules;
   readonly check: Check<object>;
 }
 
@@ -82,6 +89,8 @@ export interface ObjectShape {
 export interface FieldShape {
   /** In JSON. */
   readonly name: string;
+  /** In the .proto; Protobuf's own JSON accepts it as well. */
+  readonly protoName: string;
   /** In messages. */
   readonly local: string;
   readonly shape: Shape;

@@ -1,15 +1,7 @@
+import { heldText } from "../../domain/jsonText.ts";
 import { type Check, report } from "./findings.ts";
-
-/** Objects and arrays within one another. The stacks of JSON.stringify and of Protobuf readers hold far more. */
-const deepest = 1000;
-
-/** Bounds of a `google.protobuf.Struct` field; 0 is none. */
-export interface StructRules {
-  /** Compact JSON in UTF-8. */
-  readonly maxBytes: number;
-  /** Top level only. */
-  readonly maxProperties: number;
-}
+import { deepest } from "./jsonScan.ts";
+import type { StructRules } from "./textSink.ts";
 
 interface Level {
   readonly depth: number;
@@ -37,6 +29,8 @@ const flaw = (struct: object): string | undefined => {
 export const structCheck =
   ({ maxBytes, maxProperties }: StructRules): Check<object> =>
   (struct, findings) => {
+    // A text was checked as it was read.
+    if (heldText(struct) !== undefined) return;
     const problem = flaw(struct);
     if (problem !== undefined) return report(findings, problem);
     if (maxProperties > 0) {

@@ -1,6 +1,9 @@
 import type { IntegerRules, TextRules } from "./annotations.ts";
 import { type Check, report } from "./findings.ts";
 
+/** UTF-16 units that are counted one by one; of longer texts beyond their bound only that is told. */
+const longestCounted: number = 64 * 1024;
+
 /** Length in code points (protocol §3). */
 const codePoints = (text: string): number => {
   let count = 0;
@@ -16,6 +19,8 @@ export const textCheck =
   ({ min, max, pattern }: TextRules): Check<string> =>
   (text, findings) => {
     // A code point has one or two UTF-16 units: only a text near a bound has to be counted.
+    if (text.length > 2 * max && text.length > longestCounted)
+      return report(findings, `too long: got more than ${max}, want at most ${max}`);
     if (text.length > max || text.length < 2 * min) {
       const length = codePoints(text);
       if (length < min) report(findings, `too short: got ${length}, want ${min}`);

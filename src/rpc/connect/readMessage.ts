@@ -14,7 +14,7 @@ import { ProtocolError } from "./protocolError.ts";
 import { headerOf, type Protocol, type Wire } from "./wire.ts";
 
 /** The bytes of the request message, or why there are none. */
-export type ReadMessage = { readonly bytes: Uint8Array } | { readonly violation: Violation };
+export type ReadMessage = { readonly bytes: Buffer } | { readonly violation: Violation };
 
 const gunzipAsync = promisify(gunzip);
 
@@ -33,7 +33,7 @@ const hold = (call: EdgeCall, { length }: Buffer): void => {
   call.body.pin();
 };
 
-const decompress = async (bytes: Uint8Array, limit: number, call: EdgeCall, caller: Caller): Promise<ReadMessage> => {
+const decompress = async (bytes: Buffer, limit: number, call: EdgeCall, caller: Caller): Promise<ReadMessage> => {
   if (bytes.length === 0) return { bytes };
   let inflated: Buffer;
   try {

@@ -1,25 +1,41 @@
-import type { DescMethodUnary, DescService, Registry } from "@bufbuild/protobuf";
-import { type BinaryEncode, binaryEncoder } from "../codec/binaryEncoder.ts";
-import { type Codec, compileCodec } from "../codec/compileCodec.ts";
+import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
+import { messageReader, messageWriter, type WriteBinary } from "../codec/binaryForm.ts";
+import { jsonReader, jsonWriter, type Read } from "../codec/jsonForm.ts";
+import type { Slices } from "../slices.ts";
 import { unaryMethods } from "../unaryMethods.ts";
+
+/** How the messages of a procedure are read and written in one of their two forms. */
+export interface MessageForm {
+  readonly read: Read;
+  readonly write: WriteBinary;
+}
 
 /** Everything that serving a procedure over RPC needs, worked out once. */
 export interface RpcRoute {
   readonly method: DescMethodUnary;
-  readonly request: Pick<Codec, "validate">;
-  readonly encodeResponse: BinaryEncode;
-  /** What an Any in its messages may hold, where they have one. */
-  readonly registry?: Registry;
+  readonly binary: MessageForm;
+  readonly json: MessageForm;
 }
 
 /** Routes of every unary procedure by its exact path, `/<package>.<Service>/<Procedure>`. */
 export type RpcRoutes = ReadonlyMap<string, RpcRoute>;
 
-export const compileRpcRoutes = (services: readonly DescService[]): RpcRoutes => {
-  return new Map(
-    unaryMethods(services).map((method) => [
-      `/${method.parent.typeName}/${method.name}`,
-      { method, request: compileCodec(method.input), encodeResponse: binaryEncoder(method.output) },
-    ]),
-  );
+const compileRoute = (method: DescMethodUnary, slices: Slices): RpcRoute => {
+  const { input, output } = method;
+  const writeJson = jsonWriter(output, "protobuf", slices);
+  return {
+    method,
+    binary: { read: messageReader(input, slices), write: messageWriter(output, slices) },
+    json: {
+      read: jsonReader(input, "protobuf", slices),
+      write: (response) => {
+        const text = writeJson(response);
+        return typeof text === "string" ? Buffer.from(text) : text.then((chunks) => Buffer.concat(chunks));
+      },
+    },
+  };
+};
+
+export const compileRpcRoutes = (services: readonly DescService[], slices: Slices): RpcRoutes => {
+  return new Map(unaryMethods(services).map((method) => [`/${method.parent.typeName}/${method.name}`, compileRoute(method, slices)]));
 };

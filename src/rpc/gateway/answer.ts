@@ -13,6 +13,14 @@ export const answer = (res: ServerResponse, status: number, headers: readonly st
   res.end(body, length === body.length ? "latin1" : "utf8");
 };
 
+/** The same for a long body in pieces. */
+export const answerLong = (res: ServerResponse, status: number, headers: readonly string[], pieces: readonly Buffer[]): void => {
+  const length = pieces.reduce((sum, { length }) => sum + length, 0);
+  res.writeHead(status, [...headers, "Content-Length", `${length}`]);
+  for (const piece of pieces) res.write(piece);
+  res.end();
+};
+
 export interface Failure {
   readonly requestId: string;
   readonly error: ServiceError;

@@ -1,12 +1,12 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { create } from "@bufbuild/protobuf";
+import { create, type DescMessage } from "@bufbuild/protobuf";
 import type { Caller } from "../../domain/authorization.ts";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
+import type { Decoded } from "../codec/compileCodec.ts";
 import { createDescribeError } from "../connect/connectError.ts";
-import { decodeMessage } from "../connect/decodeMessage.ts";
 import { compressedFlag, errorTrailers, frame, frameHeaderBytes, gzip, minCompressed, okTrailers } from "../connect/frame.ts";
 import { messageEncoding, messageIn, type ReadMessage } from "../connect/readMessage.ts";
-import type { RpcRoute } from "../connect/routes.ts";
+import type { MessageForm, RpcRoute } from "../connect/routes.ts";
 import { acceptsGzip, grpcWire, timeoutOf } from "../connect/wire.ts";
 import type { ConnectOptions } from "../connect.ts";
 import { answerStreamEarly, isLong, swallowStream } from "../drain.ts";
@@ -72,22 +72,34 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
     }
   };
 
-  const invoke = (
-    call: GrpcCall,
-    { method, request, encodeResponse }: RpcRoute,
-    caller: Caller,
-    read: ReadMessage,
-    badTimeout?: Violation,
-  ): void => {
+  const encode = (call: GrpcCall, { write }: MessageForm, response: Response): void => {
+    const bytes = write(response);
+    if (!(bytes instanceof Promise)) succeed(call, bytes);
+    else bytes.then((known) => succeed(call, known)).catch((cause: unknown) => fail(call, cause));
+  };
+
+  /** Decodes what can be decoded, and lets the pipeline do the rest. */
+  const accept = (call: GrpcCall, route: RpcRoute, caller: Caller, read: ReadMessage, badTimeout?: Violation): void => {
     try {
-      const decoded = "bytes" in read ? decodeMessage(method.input, read.bytes, true) : { message: create(method.input), ...read };
-      const unreadable = [badTimeout, decoded.violation].filter((violation) => violation !== undefined);
-      const violations = unreadable.length > 0 ? unreadable : request.validate(decoded.message);
+      const decoded =
+        "bytes" in read
+          ? route.binary.read(read.bytes, () => call.signal)
+          : { message: create(route.method.input), violations: [read.violation] };
+      if (!(decoded instanceof Promise)) invoke(call, route, caller, decoded, badTimeout);
+      else decoded.then((known) => invoke(call, route, caller, known, badTimeout)).catch((cause: unknown) => fail(call, cause));
+    } catch (cause) {
+      fail(call, cause);
+    }
+  };
+
+  const invoke = (call: GrpcCall, { binary }: RpcRoute, caller: Caller, decoded: Decoded<DescMessage>, badTimeout?: Violation): void => {
+    try {
+      const violations = badTimeout ? [badTimeout, ...decoded.violations] : decoded.violations;
       if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
       const response = pipeline.invoke(call, caller, decoded.message, violations);
       if (response instanceof Promise) {
-        response.then((known: Response) => succeed(call, encodeResponse(known))).catch((cause: unknown) => fail(call, cause));
-      } else succeed(call, encodeResponse(response));
+        response.then((known: Response) => encode(call, binary, known)).catch((cause: unknown) => fail(call, cause));
+      } else encode(call, binary, response);
     } catch (cause) {
       fail(call, cause);
     }
@@ -117,9 +129,9 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
         call.body = share;
         call.bodyRead = true;
         const message = messageIn(body, encoding, protocol, maxBodyBytes, call, caller);
-        if (!(message instanceof Promise)) return invoke(call, route, caller, message, badTimeout);
+        if (!(message instanceof Promise)) return accept(call, route, caller, message, badTimeout);
         message.then(
-          (known) => invoke(call, route, caller, known, badTimeout),
+          (known) => accept(call, route, caller, known, badTimeout),
           (cause: unknown) => refuse(call, cause),
         );
       });

@@ -9,9 +9,10 @@ import type { Change, Hold, Reservation, Reservations } from "../../idempotency/
 import type { AnyProcedure } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/toServiceError.ts";
 import { bearerToken } from "../../rootKeys/authenticator.ts";
-import { type Codec, compileCodec } from "../codec/compileCodec.ts";
+import { jsonWriter, type WriteJson } from "../codec/jsonForm.ts";
 import type { IncomingCall } from "../incomingCall.ts";
 import { procedureName } from "../procedureName.ts";
+import type { Slices } from "../slices.ts";
 import { location, requestHash, reservationId } from "./idempotencyKey.ts";
 import { IdempotentCall, markedId, type Seed } from "./idempotentCall.ts";
 import { createKeptAnswers, type KeptAnswers } from "./keptAnswers.ts";
@@ -39,7 +40,7 @@ export type Idempotency = (call: KeyedCall) => Promise<object>;
 
 interface Bound {
   readonly name: string;
-  readonly request: Codec;
+  readonly write: WriteJson;
   readonly answers: KeptAnswers;
 }
 
@@ -68,12 +69,12 @@ const pairsOf = (permissions: readonly Permission[]) => permissions.map(({ actio
  * for its secrets. Every run of the call therefore writes the same and finds what earlier ones wrote; its answer is
  * stored before it is given. So a repeat may take over at any point.
  */
-export const createIdempotency = (reservations: Reservations): Idempotency => {
+export const createIdempotency = (reservations: Reservations, slices: Slices): Idempotency => {
   const bound = new Map<DescMethodUnary, Bound>();
   const bind = (method: DescMethodUnary): Bound => {
     let found = bound.get(method);
     if (found === undefined) {
-      found = { name: procedureName(method), request: compileCodec(method.input), answers: createKeptAnswers(method) };
+      found = { name: procedureName(method), write: jsonWriter(method.input, "v2", slices), answers: createKeptAnswers(method, slices) };
       bound.set(method, found);
     }
     return found;
@@ -83,13 +84,13 @@ export const createIdempotency = (reservations: Reservations): Idempotency => {
     change !== undefined && reservations.wasWritten(change, markedId(seed));
 
   return async ({ incoming, idempotencyKey, caller, remoteIp, message, procedure }) => {
-    const { name, request: requestCodec, answers } = bind(incoming.method);
+    const { name, write, answers } = bind(incoming.method);
     const id = reservationId(caller.rootKeyId, idempotencyKey);
-    const request = requestHash(name, requestCodec, message);
+    const request = await requestHash(name, write, message, slices);
     const rootKey: Secret = secret(bearerToken(incoming.authorization));
     const seedOf = ({ now, salt }: Reservation): Seed => ({ now, salt: Buffer.from(salt, "base64"), rootKey });
 
-    const replay = ({ permissions, handedOut }: Reservation, kept: string, seed: Seed): object => {
+    const replay = ({ permissions, handedOut }: Reservation, kept: string, seed: Seed): Promise<object> => {
       requirePermissions(caller, ...pairsOf(permissions));
       if (handedOut) requireStillContained(caller, handedOut);
       incoming.setHeader("Idempotency-Replayed", "true");
@@ -140,7 +141,7 @@ export const createIdempotency = (reservations: Reservations): Idempotency => {
       const call = new IdempotentCall(incoming, recording, remoteIp, run.seed, {
         begin: async (change, answer) => {
           run.change = change;
-          run.answer = answer && answers.keep(answer, call.recipes);
+          run.answer = answer && (await answers.keep(answer, call.recipes));
           if (resumed) return run.answer === undefined && isWritten(run);
           const { seed } = run;
           const salt = Buffer.from(seed.salt).toString("base64");
@@ -161,7 +162,7 @@ export const createIdempotency = (reservations: Reservations): Idempotency => {
       let kept: string;
       try {
         answer = await procedure(message, call);
-        kept = answers.keep(answer, call.recipes);
+        kept = await answers.keep(answer, call.recipes);
       } catch (error) {
         return recover(run, resumed, error);
       }
@@ -206,7 +207,7 @@ export const createIdempotency = (reservations: Reservations): Idempotency => {
       if (found === null || state === "free" || (state === "abandoned" && other)) {
         answer = await work({ seed: freshSeed(), hold: undefined, change: undefined, answer: undefined }, found);
       } else if (other) answer = await refuse();
-      else if (state === "done") answer = replay(found, found.answer ?? "{}", seedOf(found));
+      else if (state === "done") answer = await replay(found, found.answer ?? "{}", seedOf(found));
       else if (state === "abandoned") answer = await resume(found);
       if (answer !== undefined) return answer;
       // An abort is told by what is thrown above.

@@ -1,7 +1,10 @@
 import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
 import type { Violation } from "../../domain/errors.ts";
-import type { Codec } from "../codec/compileCodec.ts";
+import { jsonDigest } from "../codec/jsonDigest.ts";
+import type { WriteJson } from "../codec/jsonForm.ts";
+import { largeAnswer } from "../limits.ts";
+import type { Slices } from "../slices.ts";
 
 export const location = "header.Idempotency-Key";
 
@@ -22,6 +25,15 @@ const canonical = (json: unknown): string =>
       : value,
   );
 
-/** The same for requests that decode to the same message, on whichever edge; the order of properties in `meta` is no difference. */
-export const requestHash = (procedure: string, codec: Codec, message: Message): string =>
-  hash("sha256", `${procedure}\n${canonical(JSON.parse(codec.encode(message)))}`, "hex");
+/**
+ * The same for requests that decode to the same message, on whichever edge; the order of properties in `meta` is no
+ * difference. Large ones are told apart by a digest that is made in slices.
+ */
+export const requestHash = async (procedure: string, write: WriteJson, message: Message, slices: Slices): Promise<string> => {
+  const text = await write(message);
+  const isLarge = typeof text !== "string" || text.length > largeAnswer;
+  const content = isLarge
+    ? await slices(jsonDigest(typeof text === "string" ? Buffer.from(text) : Buffer.concat(text)))
+    : canonical(JSON.parse(text));
+  return hash("sha256", `${procedure}\n${content}`, "hex");
+};

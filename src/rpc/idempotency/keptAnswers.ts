@@ -1,16 +1,20 @@
-import { type DescMessage, type DescMethodUnary, getOption, type MessageInitShape } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { secret } from "../../../gen/latchkey/v2/options_pb.ts";
-import { compileCodec } from "../codec/compileCodec.ts";
+import { jsonReader, jsonWriter } from "../codec/jsonForm.ts";
+import type { Slices } from "../slices.ts";
 import { followRecipe, type Recipe, type Seed } from "./idempotentCall.ts";
 
 type Json = Record<string, unknown>;
 
+/** What was begun to be recalled is recalled. */
+const never = (): undefined => undefined;
+
 /** Answers of one procedure as they are kept for repeats: /v2 JSON without `meta`, recipes in place of secrets. */
 export interface KeptAnswers {
   /** @param recipes of every secret that the answer may hold, by its text. */
-  readonly keep: (answer: object, recipes: ReadonlyMap<string, Recipe>) => string;
+  readonly keep: (answer: object, recipes: ReadonlyMap<string, Recipe>) => Promise<string>;
   /** The answer again, secrets included. */
-  readonly recall: (kept: string, seed: Seed) => object;
+  readonly recall: (kept: string, seed: Seed) => Promise<object>;
 }
 
 /** JSON paths of the fields that hold a secret. */
@@ -33,23 +37,32 @@ const exchange = (json: Json, paths: readonly (readonly string[])[], change: (va
   }
 };
 
-export const createKeptAnswers = ({ output }: DescMethodUnary): KeptAnswers => {
-  const codec = compileCodec(output);
+export const createKeptAnswers = ({ output }: DescMethodUnary, slices: Slices): KeptAnswers => {
+  const write = jsonWriter(output, "v2", slices, ["meta"]);
+  const read = jsonReader(output, "v2", slices);
   const paths = secretPaths(output);
   return {
-    keep: (answer, recipes) => {
-      const { meta: _, ...json } = JSON.parse(codec.encode(answer as MessageInitShape<DescMessage>)) as Json;
-      exchange(json, paths, (text) => {
-        const recipe = recipes.get(text as string);
+    keep: async (answer, recipes) => {
+      const written = await write(answer);
+      const text = typeof written === "string" ? written : Buffer.concat(written).toString();
+      if (paths.length === 0) return text;
+      const json = JSON.parse(text) as Json;
+      exchange(json, paths, (secretText) => {
+        const recipe = recipes.get(secretText as string);
         if (recipe === undefined) throw new Error(`a secret of ${output.typeName} was not made by the call`);
         return recipe;
       });
       return JSON.stringify(json);
     },
-    recall: (kept, seed) => {
-      const json = JSON.parse(kept) as Json;
-      exchange(json, paths, (recipe) => followRecipe(recipe as Recipe, seed).reveal());
-      const { $typeName: _, meta: __, ...answer } = codec.decode(json).message as unknown as Json;
+    recall: async (kept, seed) => {
+      let text = kept;
+      if (paths.length > 0) {
+        const json = JSON.parse(kept) as Json;
+        exchange(json, paths, (recipe) => followRecipe(recipe as Recipe, seed).reveal());
+        text = JSON.stringify(json);
+      }
+      const { message } = await read(Buffer.from(text), never);
+      const { $typeName: _, meta: __, ...answer } = message as unknown as Json;
       return answer;
     },
   };

@@ -14,6 +14,7 @@ import { createHealthService, type HealthService } from "../../../src/rpc/health
 import type { IncomingCall, Pipeline } from "../../../src/rpc/incomingCall.ts";
 import { createConnectionGuards } from "../../../src/rpc/listener/connectionGuard.ts";
 import { createListener, type Listener } from "../../../src/rpc/listener.ts";
+import { createSlices } from "../../../src/rpc/slices.ts";
 import type { Certificate } from "../../../src/rpc/tls.ts";
 import { services } from "../../../src/service.ts";
 
@@ -41,6 +42,8 @@ export interface EdgesOptions {
   readonly trustedProxies?: readonly string[];
   /** By which rates are counted. */
   readonly clock?: Clock;
+  /** Hears of the bytes handled in each slice of large bodies and answers. */
+  readonly onSlice?: (bytes: number) => void;
 }
 
 /** The edges on a port of their own, over a pipeline that does nothing but what the test says. */
@@ -82,6 +85,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     refused: (method: { readonly name: string } | undefined, reason: Reason) => void refused.push({ method: method?.name, reason }),
     fault: (_requestId: string, error: unknown) => void faults.push(error),
   };
+  const slices = createSlices(options.onSlice ? { onSlice: options.onSlice } : {});
   const health = createHealthService(services);
   health.setState("serving");
   const shared = {
@@ -94,7 +98,8 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     health,
     publicStreams: createPublicStreams(capacity, createClientAddress(trustedProxies), options.unreadTimeout ?? 60_000),
     reflection: options.reflection ?? true,
-    routes: compileRpcRoutes(services),
+    slices,
+    routes: compileRpcRoutes(services, slices),
   };
   const handler = createDispatcher(createGateway(shared), createConnectEdge(shared));
   const listener = await createListener({

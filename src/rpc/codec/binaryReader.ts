@@ -1,0 +1,162 @@
+import { create, type DescField, type DescMessage, fromBinary, getOption, ScalarType } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { array_body, max_json_bytes, max_properties, Wrapper, wrapper } from "../../../gen/latchkey/v2/options_pb.ts";
+import { jsonText } from "../../domain/jsonText.ts";
+import type { Sliced } from "../slices.ts";
+import { listRules, rulesOfField } from "./annotations.ts";
+import { type Finding, prefixFindings, report } from "./findings.ts";
+import { structToText } from "./structReader.ts";
+import { createStructSink } from "./textSink.ts";
+import { mostValues, tooManyValues, Unreadable } from "./unreadable.ts";
+import { endTurn, expectEnd, skipGroup, type Turn, use, utf8 } from "./wireReader.ts";
+
+/** Reads a message or Struct; what is wrong with it goes to `findings`. */
+type ReadInner = (bytes: Uint8Array, turn: Turn, findings: Finding[]) => Sliced<unknown>;
+
+interface FieldPlan {
+  readonly local: string;
+  /** Name of the oneof that it is in. */
+  readonly group: string | undefined;
+  readonly wireType: WireType;
+  /** Of a field that holds no message. */
+  readonly readScalar: ((reader: BinaryReader) => unknown) | undefined;
+  readonly readInner: ReadInner | undefined;
+  /** Of a field that holds a message. */
+  readonly desc: DescMessage | undefined;
+  readonly isList: boolean;
+  /** Items of a list from this one on are counted only. */
+  readonly most: number;
+  /** What it adds to the place of a violation; wrappers add nothing. */
+  readonly segment: string;
+}
+
+const countValue = (turn: Turn): void => {
+  if (++turn.values > mostValues) throw tooManyValues();
+};
+
+const structReader = (field: DescField): ReadInner => {
+  const rules = { maxBytes: getOption(field, max_json_bytes), maxProperties: getOption(field, max_properties) };
+  return function* (bytes, turn, findings) {
+    const sink = createStructSink(rules);
+    yield* structToText(bytes, sink, turn);
+    const problems = sink.problems();
+    for (const problem of problems) report(findings, problem);
+    return problems.length > 0 ? {} : jsonText(sink.text());
+  };
+};
+
+const scalarReader = (field: DescField): ((reader: BinaryReader) => unknown) => {
+  if (field.enum !== undefined) return (reader) => reader.int32();
+  if (field.scalar === ScalarType.STRING) return (reader) => utf8(reader.bytes());
+  if (field.scalar === ScalarType.INT64) return (reader) => reader.int64();
+  if (field.scalar === ScalarType.BOOL) return (reader) => reader.bool();
+  throw new Error(`${String(field)}: the binary reader does not know this kind of field`);
+};
+
+const isArrayBody = ({ parent, name }: DescField): boolean =>
+  parent.file.services.some(({ methods }) => methods.some((method) => method.input === parent && getOption(method, array_body) === name));
+
+const planOf = (field: DescField): FieldPlan => {
+  const isList = field.fieldKind === "list";
+  const isText = field.scalar === ScalarType.STRING;
+  const isInner = field.message !== undefined;
+  if (isList && !isText && !isInner) throw new Error(`${String(field)}: the binary reader does not know packed fields`);
+  const isHidden = getOption(field.parent, wrapper) !== Wrapper.UNSPECIFIED || isArrayBody(field);
+  const inner = field.message?.typeName === "google.protobuf.Struct" ? structReader(field) : field.message && messageReader(field.message);
+  return {
+    local: field.localName,
+    group: field.oneof?.localName,
+    wireType: isText || isInner ? WireType.LengthDelimited : WireType.Varint,
+    readScalar: isInner ? undefined : scalarReader(field),
+    readInner: inner,
+    desc: field.message,
+    isList,
+    most: isList ? listRules(String(field), rulesOfField(field)).max : 0,
+    segment: isHidden ? "" : `.${field.jsonName}`,
+  };
+};
+
+/** Items of a list up to this many bytes are read by the library: the time in which it merges is still short. */
+const shortItem = 256;
+const readOptions = { readUnknownFields: false, recursionLimit: shortItem };
+
+/** Reads a value of its own, with its place. */
+function* readAt(read: ReadInner, bytes: Uint8Array, turn: Turn, findings: Finding[], segment: string): Sliced<unknown> {
+  const before = findings.length;
+  try {
+    return yield* read(bytes, turn, findings);
+  } catch (error) {
+    throw Unreadable.within(error, segment);
+  } finally {
+    prefixFindings(findings, before, segment);
+  }
+}
+
+const messageReader = (desc: DescMessage): ReadInner => {
+  const fields = new Map(desc.fields.map((field) => [field.number, planOf(field)]));
+  return function* (bytes, turn, findings) {
+    const message = create(desc) as unknown as Record<string, unknown>;
+    const reader = new BinaryReader(bytes);
+    // A message that comes in several parts is their concatenation: that is what merging them means.
+    const parts = new Map<FieldPlan, Uint8Array[]>();
+    /** What was there of another member of its oneof is gone. */
+    const choose = (field: FieldPlan): void => {
+      for (const other of parts.keys()) if (other !== field && other.group === field.group) parts.delete(other);
+      message[field.group as string] = { case: field.local };
+    };
+    while (reader.pos < reader.len) {
+      if (use(turn, 0)) yield endTurn(turn);
+      const [number, wireType] = reader.tag();
+      const field = fields.get(number);
+      if (field === undefined || field.wireType !== wireType) {
+        if (wireType === WireType.StartGroup) yield* skipGroup(reader, number, turn);
+        else reader.skip(wireType, number);
+        continue;
+      }
+      countValue(turn);
+      const { local, group, readScalar, readInner, isList, most, segment } = field;
+      if (isList) {
+        const items = message[local] as unknown[];
+        const index = items.length;
+        if (index >= most) {
+          reader.skip(wireType, number);
+          items.length = index + 1;
+        } else if (readScalar !== undefined) items.push(readScalar(reader));
+        else {
+          const item = reader.bytes();
+          const isShort = item.length <= shortItem;
+          items.push(
+            isShort
+              ? fromBinary(field.desc as DescMessage, item, readOptions)
+              : yield* readAt(readInner as ReadInner, item, turn, findings, `${segment}[${index}]`),
+          );
+        }
+      } else if (readScalar === undefined) {
+        if (group !== undefined) choose(field);
+        const known = parts.get(field);
+        if (known === undefined) parts.set(field, [reader.bytes()]);
+        else known.push(reader.bytes());
+      } else if (group === undefined) message[local] = readScalar(reader);
+      else {
+        choose(field);
+        message[group] = { case: local, value: readScalar(reader) };
+      }
+    }
+    expectEnd(reader);
+    for (const [{ local, group, readInner, segment }, chunks] of parts) {
+      const whole = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+      const value = yield* readAt(readInner as ReadInner, whole, turn, findings, segment);
+      if (group === undefined) message[local] = value;
+      else message[group] = { case: local, value };
+    }
+    return message;
+  };
+};
+
+/**
+ * Compiles the way from a request's binary form to its message for those that are too large, or hold too much, for one
+ * turn of the event loop. The same as the library's `fromBinary`, but in slices, without quadratic merging, a Struct as
+ * `jsonText`, and no item of a list beyond those that its rules allow (they are counted). Throws for what is no message,
+ * `Unreadable` for what is beyond a bound.
+ */
+export const binaryReader = (desc: DescMessage): ReadInner => messageReader(desc);

@@ -1,0 +1,53 @@
+import { type BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import type { Sliced } from "../slices.ts";
+
+/** Bytes, and fields counted as so many, that are handled in one turn of the event loop. */
+const sliceBytes: number = 64 * 1024;
+const recordBytes = 16;
+
+/** Groups within one another; as the library has it. */
+const deepestGroup = 100;
+
+/** How much of a turn is used up, by whatever part of a message. */
+export interface Turn {
+  used: number;
+  /** Values that became part of the message, in all turns. */
+  values: number;
+}
+
+/** To be called for every field and every piece of work. */
+export const use = (turn: Turn, bytes: number): boolean => {
+  turn.used += recordBytes + bytes;
+  return turn.used >= sliceBytes;
+};
+
+/** Begins the next slice. Returns the size of the last. */
+export const endTurn = (turn: Turn): number => {
+  const { used } = turn;
+  turn.used = 0;
+  return used;
+};
+
+/** To be called at what should be the end of a message: fields may have claimed more than there is. */
+export const expectEnd = ({ pos, len }: BinaryReader): void => {
+  if (pos > len) throw new RangeError("the message ends too early");
+};
+
+/** Goes beyond a group, which nothing of ours is: in slices and without recursion. Throws for what is no Protobuf. */
+export function* skipGroup(reader: BinaryReader, number: number, turn: Turn): Sliced<void> {
+  const groups = [number];
+  while (groups.length > 0) {
+    if (use(turn, 0)) yield endTurn(turn);
+    const [inner, wireType] = reader.tag();
+    if (wireType === WireType.StartGroup) {
+      if (groups.push(inner) > deepestGroup) throw new Error("groups nested too deep");
+    } else if (wireType === WireType.EndGroup) {
+      if (groups.pop() !== inner) throw new Error("a group ends that did not begin");
+    } else reader.skip(wireType, inner);
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Throws for what is not UTF-8. */
+export const utf8 = (bytes: Uint8Array): string => decoder.decode(bytes);

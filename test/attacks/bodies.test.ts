@@ -1,0 +1,169 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { describe, expect, test } from "vitest";
+import { type AttackBody, attackBodies } from "../../bench/attacks/bodies.ts";
+import { CreateIdentityRequestSchema, IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
+import { jsonText, textOf } from "../../src/domain/jsonText.ts";
+import { procedureName } from "../../src/rpc/procedureName.ts";
+import { unaryMethods } from "../../src/rpc/unaryMethods.ts";
+import { services } from "../../src/service.ts";
+import { type Edges, type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
+
+/** Bytes, or fields counted as so many, that one turn of the event loop may handle; a text is never parted. */
+const mostBytes = 128 * 1024;
+
+const paths = new Map(unaryMethods(services).map((method) => [procedureName(method), `/${method.parent.typeName}/${method.name}`]));
+
+const contentTypes = { v2: "application/json", "connect-json": "application/json", binary: "application/proto" } as const;
+
+const post = (edges: Edges, path: string, type: string, body: Buffer, more: Record<string, string> = {}): Promise<Response> =>
+  fetch(edges.url + path, {
+    method: "POST",
+    headers: { authorization: "Bearer lkr_x", "content-type": type, ...more },
+    body: new Uint8Array(body),
+  });
+
+const send = (edges: Edges, { edge, procedure, compression, bytes }: AttackBody): Promise<Response> => {
+  const path = edge === "v2" ? `/v2/${procedure}` : (paths.get(procedure) ?? "");
+  return post(edges, path, contentTypes[edge], bytes(), compression === "gzip" ? { "content-encoding": "gzip" } : {});
+};
+
+/** Edges, and the sizes of the slices in which they handled what is large. */
+const watched = async (options: EdgesOptions = {}): Promise<{ edges: Edges; slices: number[] } & AsyncDisposable> => {
+  const slices: number[] = [];
+  const edges = await startEdges({ ...options, onSlice: (bytes) => void slices.push(bytes) });
+  return { edges, slices, [Symbol.asyncDispose]: () => edges[Symbol.asyncDispose]() };
+};
+
+const isOneText = ({ name }: AttackBody): boolean => /very long|long text|white space/.test(name);
+
+describe("[attack B3] no body is decoded in one turn of the event loop", () => {
+  test.each(attackBodies.map((body) => [`${body.name} (${body.edge}, ${body.procedure})`, body] as const))("%s", async (_, body) => {
+    await using watch = await watched();
+    const { edges, slices } = watch;
+    const response = await send(edges, body);
+    // This pipeline lets everybody do everything.
+    expect(response.status).toBe(body.status === 403 ? 200 : 400);
+    await response.body?.cancel();
+    if (!isOneText(body)) expect(Math.max(0, ...slices)).toBeLessThanOrEqual(mostBytes);
+    const { violations } = edges.invocations[0] ?? { violations: [] };
+    expect(violations.length).toBeLessThanOrEqual(1000);
+    expect(violations.length > 0).toBe(body.status === 400);
+  });
+
+  test("beside a body that is being decoded others are answered, and several bodies take turns", async () => {
+    await using watch = await watched();
+    const { edges, slices } = watch;
+    const large = attackBodies.find(({ name, edge }) => name === "keys with the most of everything" && edge === "v2") as AttackBody;
+    let pending = 2;
+    const settle = (response: Response): number => {
+      pending--;
+      return response.status;
+    };
+    const both = [send(edges, large).then(settle), send(edges, large).then(settle)];
+    await expect.poll(() => slices.length).toBeGreaterThan(10);
+    const between = await post(edges, "/v2/keys.verifyKey", "application/json", Buffer.from('{"key":"k"}'));
+    expect([between.status, pending]).toEqual([200, 2]);
+    expect(await Promise.all(both)).toEqual([200, 200]);
+  });
+
+  test("what nobody waits for any more is not decoded", async () => {
+    await using watch = await watched();
+    const { edges, slices } = watch;
+    const large = attackBodies.find(({ name, edge }) => name === "an object of 667,000 members" && edge === "v2") as AttackBody;
+    const controller = new AbortController();
+    const call = fetch(`${edges.url}/v2/${large.procedure}`, {
+      method: "POST",
+      headers: { authorization: "Bearer lkr_x", "content-type": "application/json" },
+      body: new Uint8Array(large.bytes()),
+      signal: controller.signal,
+    }).catch(() => undefined);
+    await expect.poll(() => slices.length).toBeGreaterThan(3);
+    controller.abort();
+    await call;
+    await expect
+      .poll(() => {
+        const before = slices.length;
+        return new Promise((resolve) => setTimeout(() => resolve(slices.length - before), 50));
+      })
+      .toBe(0);
+    expect(edges.invocations).toEqual([]);
+  });
+});
+
+describe("[attack B3] what the contract promises is still possible", () => {
+  const text = (length: number) => `{"a":[${"1,".repeat((length - 9) / 2)}1]}`;
+
+  test.each(["v2", "connect-json", "binary"] as const)(
+    "[identities] a mebibyte of the smallest values, not a byte more: %s",
+    async (edge) => {
+      for (const [length, status] of [
+        [1_048_576 - 1, 200],
+        [1_048_576 + 1, 400],
+      ] as const) {
+        const meta = text(length);
+        await using edges = await startEdges();
+        const request = { externalId: "x", meta: JSON.parse(meta) };
+        const body =
+          edge === "binary"
+            ? Buffer.from(toBinary(CreateIdentityRequestSchema, create(CreateIdentityRequestSchema, request)))
+            : Buffer.from(`{"externalId":"x","meta":${meta}}`);
+        const path = edge === "v2" ? "/v2/identities.createIdentity" : "/latchkey.v2.IdentitiesService/CreateIdentity";
+        const response = await post(edges, path, contentTypes[edge], body);
+        expect([length, response.status]).toEqual([length, status]);
+        const [invocation] = edges.invocations;
+        const received = invocation?.message as unknown as { meta: object } | undefined;
+        if (status === 200) expect(textOf(received?.meta ?? {})).toBe(meta);
+        else expect(invocation?.violations[0]?.message).toContain("1048576");
+      }
+    },
+  );
+
+  test("[protocol §3] white space, escapes and numbers of metadata are compact in what is kept", async () => {
+    await using edges = await startEdges();
+    const meta = ' { "a" : [ 1.0 , 1e3, -0, "\\u0041\\/\\ud83d\\ude00" , "\\ud800" ] , "é" : { } }';
+    const body = `{"externalId":"x","meta":${meta}${" ".repeat(10_000)}}`;
+    await post(edges, "/v2/identities.createIdentity", "application/json", Buffer.from(body));
+    const received = edges.invocations[0]?.message as unknown as { meta: object };
+    expect(textOf(received.meta)).toBe(JSON.stringify(JSON.parse(meta)));
+  });
+
+  test("[protocol §3] of a repeated property the last one counts, with what is wrong with it", async () => {
+    await using edges = await startEdges();
+    const body = `{"externalId":5,"meta":{"a":1},"externalId":"x","meta":{"b":1,"b":2}${" ".repeat(10_000)}}`;
+    expect((await post(edges, "/v2/identities.createIdentity", "application/json", Buffer.from(body))).status).toBe(200);
+    const received = edges.invocations[0]?.message as unknown as { meta: object; externalId: string };
+    expect([received.externalId, JSON.parse(textOf(received.meta))]).toEqual(["x", { b: 2 }]);
+  });
+});
+
+describe("[attack B3] large answers", () => {
+  const meta = `{"a":[${"1,".repeat(524_200)}1],"deep":${"[".repeat(20)}${"]".repeat(20)},"text":"é\\u0000😀"}`;
+  const identity = (i: number) => ({ id: `id_${i}`, externalId: "x", meta: jsonText(meta) });
+  const answer = { data: [identity(0), identity(1)], pagination: { hasMore: false } };
+
+  test("[identities] a page of identities with a mebibyte of metadata each is written in slices, on every edge", async () => {
+    await using watch = await watched({ invoke: () => answer });
+    const { edges, slices } = watch;
+    const response = await post(edges, "/v2/identities.listIdentities", "application/json", Buffer.from("{}"));
+    const body = await response.text();
+    expect(body).toContain(`"meta":${meta}`);
+    expect(slices.length).toBeGreaterThanOrEqual(2);
+
+    for (const transport of [
+      createConnectTransport({ baseUrl: edges.url, httpVersion: "1.1" }),
+      createConnectTransport({ baseUrl: edges.url, httpVersion: "1.1", useBinaryFormat: true }),
+      createGrpcTransport({ baseUrl: edges.url }),
+    ]) {
+      slices.length = 0;
+      const client = createClient(IdentitiesService, transport);
+      const { data } = await client.listIdentities({}, { headers: { authorization: "Bearer lkr_x" } });
+      expect(slices.length).toBeGreaterThanOrEqual(2);
+      expect(data.map(({ id, meta: received }) => [id, JSON.stringify(received) === meta])).toEqual([
+        ["id_0", true],
+        ["id_1", true],
+      ]);
+    }
+  });
+});

@@ -13,18 +13,18 @@ export interface AttackBody {
   readonly edge: BodyEdge;
   /** `gzip`: to be sent compressed, with the edge's header for that. Not on `/v2`. */
   readonly compression: "gzip" | "identity";
-  /** Made when it is asked for; up to 10 MB. */
-  readonly bytes: () => Buffer;
+  /** Made when it is asked for. @param room about as many bytes where it has no length of its own; 10 MB unless told. */
+  readonly bytes: (room?: number) => Buffer;
   /** The status that `/v2` answers a caller who may do nothing. */
   readonly status: 400 | 403;
 }
 
 /** The largest body that is accepted. */
 const limit = 10_485_760;
-const room: number = limit - 200;
+const most: number = limit - 200;
 
 /** As many items as there is room for. */
-const fill = (head: string, item: (index: number) => string, tail: string): Buffer => {
+const fill = (room: number, head: string, item: (index: number) => string, tail: string): Buffer => {
   const items: string[] = [];
   for (let size = head.length + tail.length, i = 0; ; i++) {
     const next = item(i);
@@ -35,7 +35,7 @@ const fill = (head: string, item: (index: number) => string, tail: string): Buff
   return Buffer.from(head + items.join(",") + tail);
 };
 
-const repeat = (bytes: readonly number[], size = room): Buffer => Buffer.alloc(size - (size % bytes.length), Buffer.from(bytes));
+const repeat = (bytes: readonly number[], size: number): Buffer => Buffer.alloc(size - (size % bytes.length), Buffer.from(bytes));
 
 /** A field with a length in front of it. */
 const field = (number: number, content: Uint8Array): Uint8Array => new BinaryWriter().tag(number, 2).bytes(content).finish();
@@ -68,7 +68,7 @@ const json: readonly Pick<AttackBody, "name" | "procedure" | "bytes" | "status">
     name: "an object of 667,000 members",
     procedure: "identities.createIdentity",
     status: 400,
-    bytes: () => fill('{"externalId":"x","meta":{', (i) => `"${i.toString(36).padStart(7, "0")}":${i % 10}`, "}}"),
+    bytes: (room = most) => fill(room, '{"externalId":"x","meta":{', (i) => `"${i.toString(36).padStart(7, "0")}":${i % 10}`, "}}"),
   },
   {
     name: "the legal 524,000 numbers",
@@ -89,82 +89,92 @@ const json: readonly Pick<AttackBody, "name" | "procedure" | "bytes" | "status">
     name: "arrays within arrays, closed",
     procedure: "identities.createIdentity",
     status: 400,
-    bytes: () => Buffer.from(`{"externalId":"x","meta":{"a":${"[".repeat(room / 2)}${"]".repeat(room / 2)}}}`),
+    bytes: (room = most) => Buffer.from(`{"externalId":"x","meta":{"a":${"[".repeat(room / 2)}${"]".repeat(room / 2)}}}`),
   },
   {
     name: "arrays within arrays, never closed",
     procedure: "identities.createIdentity",
     status: 400,
-    bytes: () => Buffer.from(`{"externalId":"x","meta":{"a":${"[".repeat(room)}`),
+    bytes: (room = most) => Buffer.from(`{"externalId":"x","meta":{"a":${"[".repeat(room)}`),
   },
   {
     name: "arrays within arrays that nobody asked for",
     procedure: "identities.createIdentity",
     status: 403,
-    bytes: () => Buffer.from(`{"externalId":"x","other":${"[".repeat(room / 2)}${"]".repeat(room / 2)}}`),
+    bytes: (room = most) => Buffer.from(`{"externalId":"x","other":${"[".repeat(room / 2)}${"]".repeat(room / 2)}}`),
   },
   {
     name: "unknown members",
     procedure: "keys.verifyKey",
     status: 400,
-    bytes: () => fill("{", (i) => `"${i.toString(36)}":0`, "}"),
+    bytes: (room = most) => fill(room, "{", (i) => `"${i.toString(36)}":0`, "}"),
   },
-  { name: "one unknown list of empty objects", procedure: "keys.verifyKey", status: 400, bytes: () => fill('{"a":[', () => "{}", "]}") },
+  {
+    name: "one unknown list of empty objects",
+    procedure: "keys.verifyKey",
+    status: 400,
+    bytes: (room = most) => fill(room, '{"a":[', () => "{}", "]}"),
+  },
   {
     name: "one member again and again",
     procedure: "keys.verifyKey",
     status: 400,
-    bytes: () => fill("{", () => '"key":1', "}"),
+    bytes: (room = most) => fill(room, "{", () => '"key":1', "}"),
   },
   {
     name: "metadata again and again",
     procedure: "keys.createKey",
     status: 400,
-    bytes: () => fill("{", () => '"meta":{"a":[1,{}]}', "}"),
+    bytes: (room = most) => fill(room, "{", () => '"meta":{"a":[1,{}]}', "}"),
   },
-  { name: "keys without anything", procedure: "keys.migrateKeys", status: 400, bytes: () => fill('{"keys":[', () => "{}", "]}") },
+  {
+    name: "keys without anything",
+    procedure: "keys.migrateKeys",
+    status: 400,
+    bytes: (room = most) => fill(room, '{"keys":[', () => "{}", "]}"),
+  },
   {
     name: "keys with next to nothing",
     procedure: "keys.migrateKeys",
     status: 403,
-    bytes: () => fill('{"migrationId":"mig","apiId":"api","keys":[', () => '{"hash":"abc"}', "]}"),
+    bytes: (room = most) => fill(room, '{"migrationId":"mig","apiId":"api","keys":[', () => '{"hash":"abc"}', "]}"),
   },
   {
     name: "keys with the most of everything",
     procedure: "keys.migrateKeys",
     status: 403,
-    bytes: () => {
+    bytes: (room = most) => {
       const permissions = JSON.stringify(Array.from({ length: 1_000 }, (_, i) => `documents.${i}`));
       const meta = `{"a":[${"1,".repeat(32_000)}1]}`;
       const item = (i: number) => `{"hash":"hash${i}","meta":${meta},"permissions":${permissions}}`;
-      return fill('{"migrationId":"mig","apiId":"api","keys":[', item, "]}");
+      return fill(room, '{"migrationId":"mig","apiId":"api","keys":[', item, "]}");
     },
   },
   {
     name: "one very long text",
     procedure: "keys.verifyKey",
     status: 400,
-    bytes: () => Buffer.from(`{"key":"${"x".repeat(room)}"}`),
+    bytes: (room = most) => Buffer.from(`{"key":"${"x".repeat(room)}"}`),
   },
   {
     name: "one very long text of escapes",
     procedure: "keys.verifyKey",
     status: 400,
-    bytes: () => Buffer.from(`{"key":"${"\\u00e9".repeat(room / 6)}"}`),
+    bytes: (room = most) => Buffer.from(`{"key":"${"\\u00e9".repeat(room / 6)}"}`),
   },
   {
     name: "a long text of escapes in metadata",
     procedure: "identities.createIdentity",
     status: 400,
-    bytes: () => Buffer.from(`{"externalId":"x","meta":{"a":"${"\\u00e9".repeat(room / 6)}"}}`),
+    bytes: (room = most) => Buffer.from(`{"externalId":"x","meta":{"a":"${"\\u00e9".repeat(room / 6)}"}}`),
   },
   {
     name: "one very long number",
     procedure: "ratelimit.limit",
     status: 400,
-    bytes: () => Buffer.from(`{"namespace":"a","identifier":"b","limit":${"9".repeat(room)},"duration":1000}`),
+    bytes: (room = most) => Buffer.from(`{"namespace":"a","identifier":"b","limit":${"9".repeat(room)},"duration":1000}`),
   },
-  { name: "white space", procedure: "keys.verifyKey", status: 400, bytes: () => Buffer.from(`{${" ".repeat(room)}}`) },
+  { name: "white space", procedure: "keys.verifyKey", status: 400, bytes: (room = most) => Buffer.from(`{${" ".repeat(room)}}`) },
 ];
 
 const entries = (edge: BodyEdge): AttackBody[] => json.map((body) => ({ ...body, edge, compression: "identity" }));
@@ -176,7 +186,7 @@ const multiLimit: readonly AttackBody[] = [
     edge: "v2",
     compression: "identity",
     status: 400,
-    bytes: () => fill("[", () => "{}", "]"),
+    bytes: (room = most) => fill(room, "[", () => "{}", "]"),
   },
   {
     name: "checks without anything",
@@ -184,7 +194,7 @@ const multiLimit: readonly AttackBody[] = [
     edge: "connect-json",
     compression: "identity",
     status: 400,
-    bytes: () => fill('{"entries":[', () => "{}", "]}"),
+    bytes: (room = most) => fill(room, '{"entries":[', () => "{}", "]}"),
   },
 ];
 
@@ -194,7 +204,7 @@ const binary: readonly AttackBody[] = (
       name: "an object of 667,000 members",
       procedure: "identities.createIdentity",
       status: 400,
-      bytes: () => {
+      bytes: (room = most) => {
         const chunks: Uint8Array[] = [];
         for (let size = 0, i = 0; size < room - 100; i++) {
           const entry = field(1, Buffer.concat([field(1, Buffer.from(i.toString(36))), field(2, Uint8Array.of(0x20, 1))]));
@@ -224,7 +234,7 @@ const binary: readonly AttackBody[] = (
       name: "metadata in a million parts",
       procedure: "identities.createIdentity",
       status: 400,
-      bytes: () => {
+      bytes: (room = most) => {
         const first = Buffer.concat(
           Array.from({ length: 200_000 }, (_, i) =>
             field(1, Buffer.concat([field(1, Buffer.from(`k${i}`)), field(2, Uint8Array.of(0x20, 1))])),
@@ -246,30 +256,40 @@ const binary: readonly AttackBody[] = (
         return Buffer.concat([identity(first), repeat([0x12, 0x00], 16_384)]);
       },
     },
-    { name: "empty messages of a list", procedure: "ratelimit.multiLimit", status: 400, bytes: () => repeat([0x0a, 0x00]) },
-    { name: "empty keys", procedure: "keys.migrateKeys", status: 400, bytes: () => repeat([0x1a, 0x00]) },
+    {
+      name: "empty messages of a list",
+      procedure: "ratelimit.multiLimit",
+      status: 400,
+      bytes: (room = most) => repeat([0x0a, 0x00], room),
+    },
+    { name: "empty keys", procedure: "keys.migrateKeys", status: 400, bytes: (room = most) => repeat([0x1a, 0x00], room) },
     {
       name: "keys with next to nothing",
       procedure: "keys.migrateKeys",
       status: 400,
-      bytes: () => repeat([0x1a, 0x05, 0x0a, 0x03, 0x61, 0x62, 0x63]),
+      bytes: () => repeat([0x1a, 0x05, 0x0a, 0x03, 0x61, 0x62, 0x63], most),
     },
-    { name: "unknown fields", procedure: "keys.verifyKey", status: 400, bytes: () => repeat([0x78, 0x00]) },
+    { name: "unknown fields", procedure: "keys.verifyKey", status: 400, bytes: (room = most) => repeat([0x78, 0x00], room) },
     {
       name: "one unknown group",
       procedure: "keys.verifyKey",
       status: 400,
-      bytes: () => Buffer.concat([Buffer.of(0x7b), repeat([0x78, 0x00]), Buffer.of(0x7c)]),
+      bytes: (room = most) => Buffer.concat([Buffer.of(0x7b), repeat([0x78, 0x00], room), Buffer.of(0x7c)]),
     },
-    { name: "groups within groups", procedure: "keys.verifyKey", status: 400, bytes: () => repeat([0x7b]) },
-    { name: "one very long text", procedure: "keys.verifyKey", status: 400, bytes: () => Buffer.from(field(1, Buffer.alloc(room, "x"))) },
+    { name: "groups within groups", procedure: "keys.verifyKey", status: 400, bytes: (room = most) => repeat([0x7b], room) },
+    {
+      name: "one very long text",
+      procedure: "keys.verifyKey",
+      status: 400,
+      bytes: (room = most) => Buffer.from(field(1, Buffer.alloc(room, "x"))),
+    },
   ] as const
 ).map((body) => ({ ...body, edge: "binary", compression: "identity" }));
 
 /** A few hundred bytes a megabyte. */
 const compressed: readonly AttackBody[] = [...entries("connect-json"), ...binary]
   .filter(({ name }) => name === "one unknown list of empty objects" || name === "empty messages of a list")
-  .map((body) => ({ ...body, name: `${body.name}, compressed`, compression: "gzip", bytes: () => gzipSync(body.bytes()) }));
+  .map((body) => ({ ...body, name: `${body.name}, compressed`, compression: "gzip", bytes: (room) => gzipSync(body.bytes(room)) }));
 
 /** Bodies that held the event loop for up to seconds once, on every edge. */
 export const attackBodies: readonly AttackBody[] = [...entries("v2"), ...entries("connect-json"), ...multiLimit, ...binary, ...compressed];

@@ -4,6 +4,7 @@ import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.
 import { migrate } from "../../src/analytics/migrate.ts";
 import { ServiceError } from "../../src/domain/errors.ts";
 import { WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { sized } from "../support/sized.ts";
 import { type Probe, probes } from "./isolationAttacks.ts";
 import { openAnalytics, type Place, server } from "./places.ts";
 
@@ -102,7 +103,7 @@ describe("[design §9] a scoped query", () => {
       const options = { ...place.options, clickhouseUrl: `${place.options.clickhouseUrl}/${name}` };
       answers[name] = openAnalytics(
         { options },
-        { limits: { querySeconds: 5, rowsRead: 10_000_000, queriesPerHour: 1e6, secondsPerHour: 1e6 } },
+        { limits: { querySeconds: 60, rowsRead: 10_000_000, queriesPerHour: 1e6, secondsPerHour: 1e6 } },
       );
       opened.push(answers[name]);
     }
@@ -152,8 +153,12 @@ describe("[design §9] a scoped query", () => {
   const batches = Object.entries(probes).flatMap(([name, some]) =>
     Array.from({ length: Math.ceil(some.length / BATCH) }, (_, i) => [name, some.slice(i * BATCH, (i + 1) * BATCH)] as const),
   );
+  const asked = sized(
+    batches.filter((_, i) => i % 4 === 0),
+    batches,
+  );
   let answered = 0;
-  test.each(batches)("answers and works the same, whatever the rows of others hold: %s", async (_, some) => {
+  test.each(asked)("answers and works the same, whatever the rows of others hold: %s", async (_, some) => {
     const [alone, first, second] = [await askAll("alone", some), await askAll("first", some), await askAll("second", some)];
     const sqls = some.map(({ sql }) => sql);
     const differing = sqls.filter((__, i) => new Set([alone.answers[i], first.answers[i], second.answers[i]]).size > 1);
@@ -169,6 +174,6 @@ describe("[design §9] a scoped query", () => {
   });
 
   test("has an answer to most of them", () => {
-    expect(answered).toBeGreaterThanOrEqual(200);
+    expect(answered).toBeGreaterThanOrEqual(sized(50, 200));
   });
 });

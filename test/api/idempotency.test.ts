@@ -51,7 +51,7 @@ everywhere((run) => {
 
   test("[attack B3] large metadata is compared and given back like any, the order of its properties is no difference", async () => {
     const { identity } = await createObjects(run.data);
-    const names = Array.from({ length: 20_000 }, (_, i) => `property ${i}`);
+    const names = Array.from({ length: 3_000 }, (_, i) => `property ${i}`);
     const body = (order: readonly string[], last = 1) => {
       const inner = Object.fromEntries(order.map((name) => [name, name === "property 7" ? last : [name, { deep: null }]]));
       return { identity, meta: { inner, list: order.length } };

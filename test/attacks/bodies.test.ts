@@ -9,6 +9,10 @@ import { procedureName } from "../../src/rpc/procedureName.ts";
 import { unaryMethods } from "../../src/rpc/unaryMethods.ts";
 import { services } from "../../src/service.ts";
 import { type Edges, type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
+import { sized } from "../support/sized.ts";
+
+/** Bytes of a body that has no length of its own: more than any metadata may have, and the most there is. */
+const room = sized(4_000_000, undefined);
 
 /** Bytes, or fields counted as so many, that one turn of the event loop may handle; a text is never parted. */
 const mostBytes = 128 * 1024;
@@ -26,7 +30,7 @@ const post = (edges: Edges, path: string, type: string, body: Buffer, more: Reco
 
 const send = (edges: Edges, { edge, procedure, compression, bytes }: AttackBody): Promise<Response> => {
   const path = edge === "v2" ? `/v2/${procedure}` : (paths.get(procedure) ?? "");
-  return post(edges, path, contentTypes[edge], bytes(), compression === "gzip" ? { "content-encoding": "gzip" } : {});
+  return post(edges, path, contentTypes[edge], bytes(room), compression === "gzip" ? { "content-encoding": "gzip" } : {});
 };
 
 /** Edges, and the sizes of the slices in which they handled what is large. */

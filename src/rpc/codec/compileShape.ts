@@ -134,14 +134,25 @@ const arrayBody = (desc: DescMessage): string | undefined =>
     .map((method) => getOption(method, array_body))
     .find((name) => name !== "");
 
-/**
- * Reads a message type's descriptor, options and annotations. Throws for what the codec does not implement, so that
- * nothing written in a .proto can be without effect. Message types must not contain themselves.
- */
-export const messageShape = (desc: DescMessage): Shape => {
+const readShape = (desc: DescMessage): Shape => {
   const wraps = getOption(desc, wrapper);
   if (wraps === Wrapper.NULLABLE) return nullableShape(desc);
   if (wraps === Wrapper.LIST) return boxedListShape(desc, "values");
   const list = arrayBody(desc);
   return list === undefined ? objectShape(desc) : boxedListShape(desc, list);
+};
+
+/** Descriptors never change, and reading one is most of what a start takes: each edge and form asks for the same. */
+const shapes = new WeakMap<DescMessage, Shape>();
+
+/**
+ * Reads a message type's descriptor, options and annotations. Throws for what the codec does not implement, so that
+ * nothing written in a .proto can be without effect. Message types must not contain themselves.
+ */
+export const messageShape = (desc: DescMessage): Shape => {
+  const known = shapes.get(desc);
+  if (known !== undefined) return known;
+  const shape = readShape(desc);
+  shapes.set(desc, shape);
+  return shape;
 };

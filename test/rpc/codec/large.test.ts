@@ -8,6 +8,7 @@ import type { Decoded } from "../../../src/rpc/codec/compileCodec.ts";
 import { jsonReader, jsonWriter, type Read } from "../../../src/rpc/codec/jsonForm.ts";
 import { wholeBody } from "../../../src/rpc/limits.ts";
 import { createSlices } from "../../../src/rpc/slices.ts";
+import { sized } from "../../support/sized.ts";
 import { anyMessage, fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";
 
@@ -65,7 +66,7 @@ describe("[attack B3] a large body is read as a small one would be", () => {
         const [small, large] = await both(read, Buffer.from(text), padJson(text));
         expect(large).toEqual(small);
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(200, 1_000) },
     );
   });
 
@@ -91,7 +92,7 @@ describe("[attack B3] a large body is read as a small one would be", () => {
         const told = ({ violations, message }: Outcome) => [message, violations.map((each) => ("location" in each ? each.location : ""))];
         expect(told(large)).toEqual(told(small));
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(200, 1_000) },
     );
   });
 
@@ -108,7 +109,7 @@ describe("[attack B3] a large body is read as a small one would be", () => {
         const [small, large] = await both(read, Buffer.from(text), padJson(text));
         expect(large).toEqual(small);
       }),
-      { numRuns: 60 },
+      { numRuns: sized(10, 60) },
     );
   });
 
@@ -129,7 +130,7 @@ describe("[attack B3] a large body is read as a small one would be", () => {
         expect([...new Set(places(smallJson))].sort()).toEqual([...new Set(places(small))].sort());
         if (small.violations.length === 0) expect(smallJson.message).toEqual(small.message);
       }),
-      { numRuns: 60 },
+      { numRuns: sized(10, 60) },
     );
   });
 
@@ -159,7 +160,7 @@ describe("[attack B3] a large body is read as a small one would be", () => {
         const isBroken = [...small.violations, ...large.violations].some((each) => "location" in each && each.location === "body");
         if (!isBroken) expect(large).toEqual(small);
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(200, 1_000) },
     );
   });
 });
@@ -182,7 +183,7 @@ describe("[attack B3] a large answer is written as a small one would be", () => 
         }
         expect(fromBinary(desc, await binary(long))).toEqual(fromBinary(desc, toBinary(desc, create(desc, long as Message))));
       }),
-      { numRuns: 10 },
+      { numRuns: sized(2, 10) },
     );
   });
 });

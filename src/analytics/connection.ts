@@ -2,14 +2,9 @@ import { Agent } from "node:http";
 import { type ClickHouse, openClickHouse } from "./clickhouse.ts";
 import { createEngineProcess } from "./embedded/engineProcess.ts";
 import { migrate } from "./migrate.ts";
-import type { SchemaOptions } from "./schema.ts";
+import { lookUpDatabase, type SchemaOptions } from "./schema.ts";
 
 const DATABASE = "latchkey";
-/**
- * Where unqualified names of queries are looked up. None of the tables that callers name is there: only what has been put
- * in the place of such a name can be read.
- */
-const lookUpDatabase = (database: string): string => `${database}_internal`;
 /** Longer than any query may run. */
 const TIMEOUT_MS = 90_000;
 

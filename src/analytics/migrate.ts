@@ -1,6 +1,6 @@
 import type { ClickHouse } from "./clickhouse.ts";
 import { EngineError } from "./engineErrors.ts";
-import { migrations, onCluster, type SchemaOptions } from "./schema.ts";
+import { lookUpDatabase, migrations, onCluster, type SchemaOptions } from "./schema.ts";
 
 /** A migration waits for the replicas of a cluster; seconds. */
 const DDL_TIMEOUT_S = 60;
@@ -18,6 +18,12 @@ export const migrate = async (clickhouse: ClickHouse, options: SchemaOptions): P
 
   await run(`CREATE DATABASE IF NOT EXISTS ${database}${everywhere}`);
   await run(`CREATE DATABASE IF NOT EXISTS ${database}_internal${everywhere}`);
+  await run(`CREATE DATABASE IF NOT EXISTS ${lookUpDatabase(database)}${everywhere}`);
+  const strangers = await clickhouse.query(
+    `SELECT count() FROM system.tables WHERE database = '${lookUpDatabase(database)}' FORMAT TabSeparated`,
+    { maxBytes: 1024 },
+  );
+  if (strangers.trim() !== "0") throw new EngineError(0, `the database ${lookUpDatabase(database)} must be empty: remove its tables`);
   await run(
     `CREATE TABLE IF NOT EXISTS ${log}${everywhere} (version UInt32, applied_at DateTime('UTC') DEFAULT now()) ` +
       `ENGINE = ${cluster === undefined ? "" : "Replicated"}ReplacingMergeTree ORDER BY version`,

@@ -172,6 +172,12 @@ export interface Migration {
   readonly statements: readonly string[];
 }
 
+/**
+ * Where unqualified names of queries are looked up. Nothing is ever there, neither tables nor views: only what has been put in
+ * the place of a name can be read.
+ */
+export const lookUpDatabase = (database: string): string => `${database}_callers`;
+
 /** What a DDL statement needs to reach every node of a cluster. */
 export const onCluster = (cluster: string | undefined): string => (cluster === undefined ? "" : ` ON CLUSTER \`${cluster}\``);
 

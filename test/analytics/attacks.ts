@@ -484,9 +484,30 @@ const exhausting = [
   attack("exhausted", "query", { rows: [] })(`SELECT key_id FROM ${raw} WHERE key_id LIKE '${"%a".repeat(2_000)}%'`),
 ];
 
+/** Tables that exist beside those of the procedures, and how a quoted name spells them. */
+const otherNames = [
+  ...["key_verifications_to_day", "key_verifications_to_minute", "ratelimits_to_hour", "migrations", "isolation_probe"],
+  ...["latchkey.key_verifications_v1", "latchkey_internal.migrations", "system.processes", "system.tables", "default.x"],
+];
+
+/** A CTE's name means the CTE where it is in scope, and nothing at all elsewhere: neither within itself, before it, nor beside it. */
+const cteNames: readonly string[] = otherNames.flatMap((name) => {
+  const quoted = `\`${name}\``;
+  return [
+    `WITH ${quoted} AS (SELECT * FROM ${name}) SELECT * FROM ${quoted}`,
+    `WITH ${quoted} AS (SELECT * FROM ${quoted}) SELECT count() AS n FROM ${quoted}`,
+    `SELECT b.* FROM ${raw} AS a, ${name} AS b WHERE (WITH ${quoted} AS (SELECT 1 AS count FROM ${raw}) SELECT max(count) FROM ${quoted}) = 1`,
+    `SELECT b.* FROM ${raw} AS a, ${name} AS b WHERE EXISTS (WITH ${quoted} AS (SELECT 1 AS count FROM ${raw}) SELECT 1 FROM ${quoted})`,
+    `SELECT s.n AS n FROM (WITH ${quoted} AS (SELECT 1 AS n FROM ${raw}) SELECT n FROM ${quoted}) AS s, ${name} AS b`,
+    `SELECT count() AS n FROM ${name} UNION ALL WITH ${quoted} AS (SELECT 1 AS n FROM ${raw}) SELECT n FROM ${quoted}`,
+    `WITH other AS (SELECT 1 AS n FROM ${name}), ${quoted} AS (SELECT 1 AS n FROM ${raw}) SELECT n FROM other`,
+  ];
+});
+
 /** Attempts to see, touch or use up what a query must not. */
 export const attacks: Readonly<Record<string, readonly Attack[]>> = {
   "other tables": otherTables,
+  "names of CTEs": cteNames.map((sql) => ({ sql, outcomes: ["query", "table"] })),
   "nested SETTINGS": settings,
   "table functions": tableFunctions,
   functions,

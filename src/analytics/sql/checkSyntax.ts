@@ -72,6 +72,8 @@ const checkLambdas = (nodes: readonly SyntaxNode[]): void => {
  */
 export const checkSyntax = (root: SyntaxNode, ctes: ReadonlySet<string>, { tables }: Dataset): SyntaxNode[] => {
   for (const name of ctes) {
+    // The tree shows `a.b` for a quoted name with a dot as for a table of another database.
+    if (!/^\w{1,64}$/.test(name)) throw invalidQuery("The name of a CTE consists of at most 64 letters, digits and underscores.");
     if (allTables.has(name)) throw new ServiceError("invalid_analytics_table", `A CTE must not be named like the table ${name}.`);
   }
   const nodes: SyntaxNode[] = [];

@@ -203,9 +203,14 @@ export const prepareQuery = async (options: PrepareOptions): Promise<PreparedQue
     if (instant !== undefined && Number.isSafeInteger(instant) && comparison.kind !== "unknown") bounds.push({ ...comparison, instant });
   }
   const references = findTableReferences(datedTokens, scopes, dataset, bounds);
-  // The engine's reading of the query and ours have to agree on what is a table.
-  const named = nodes.filter(({ kind, name }) => kind === "TableIdentifier" && dataset.tables.includes(name));
-  if (named.length !== references.length) throw invalidQuery("The query cannot be understood: name its tables in another way.");
+  // The engine's reading of the query and ours have to agree on what is a table, and every other name must be one that WITH
+  // has given before, there or around it: the name of a CTE means nothing elsewhere, least of all within the CTE itself.
+  const identifiers = nodes.filter(({ kind }) => kind === "TableIdentifier");
+  const ofTables = identifiers.filter(({ name }) => dataset.tables.includes(name));
+  const ofCtes = scopes.named.filter(({ token, isCte }) => isCte && !dataset.tables.includes(datedTokens[token]?.text ?? ""));
+  if (ofTables.length !== references.length || identifiers.length !== ofTables.length + ofCtes.length) {
+    throw invalidQuery("The query cannot be understood: a FROM must name a table, or a CTE that stands before it.");
+  }
   return {
     freshName: freshName(dated),
     render: (write) =>

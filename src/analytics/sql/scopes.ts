@@ -29,6 +29,8 @@ export interface NamedTable {
   readonly token: number;
   readonly scope: Scope;
   readonly hasAlias: boolean;
+  /** It is the name of a CTE that was defined before, by the same query or one around it. */
+  readonly isCte: boolean;
 }
 
 /** Where a token stands. */
@@ -153,7 +155,7 @@ export const findScopes = (tokens: readonly Token[]): Scopes => {
       places[i] = { scope, inWhere: false };
       if (is(tokens[i + 1], ".") || is(tokens[i + 1], "(")) return i + 1;
       const kind = named.get(token.text) ?? (isRaw(token.text) ? "milliseconds" : "date");
-      allNamed.push({ token: i, scope, hasAlias: is(tokens[i + 1], "AS") });
+      allNamed.push({ token: i, scope, hasAlias: is(tokens[i + 1], "AS"), isCte: named.has(token.text) });
       return addSource(i + 1, token.text, kind);
     };
 

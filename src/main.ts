@@ -35,13 +35,13 @@ const exit = (code: number): never => {
 };
 
 const stop = Promise.withResolvers<string>();
-const output = createLineWriter(process.stdout);
-const complaints = createLineWriter(process.stderr);
+const complain = createLineWriter(process.stderr, "standard error");
 
 const context: CommandContext = {
   env: process.env,
-  print: output.print,
-  complain: complaints.print,
+  print: createLineWriter(process.stdout, "standard output"),
+  // Nobody is left to be told.
+  complain: (line) => complain(line).catch(() => undefined),
   clock: systemClock,
   nodeVersion: process.version,
   openLog: (level) => {
@@ -80,5 +80,4 @@ process.on("uncaughtException", onUnhandled);
 process.on("unhandledRejection", onUnhandled);
 
 const code = await runCommandLine(process.argv.slice(2), context);
-await Promise.all([output.finish(), complaints.finish()]);
 exit(crashed ? 1 : code);

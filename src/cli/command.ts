@@ -5,9 +5,9 @@ import type { Log } from "../telemetry/log.ts";
 /** What a command may touch of the process it runs in. Made by main; tests make their own. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Prints a line for the user, on standard output. Resolves when there is room for the next one. */
+  /** Prints a line for the user, on standard output. Resolves once it is out; rejects when it cannot be. */
   readonly print: (line: string) => Promise<void>;
-  /** Prints a line on standard error. Resolves as `print` does. */
+  /** Prints a line on standard error. Never rejects. */
   readonly complain: (line: string) => Promise<void>;
   readonly clock: Clock;
   readonly nodeVersion: string;

@@ -1,5 +1,5 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { systemSource } from "../audit/auditEvent.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
@@ -33,6 +33,13 @@ const writePrivately = async (file: string, key: Secret): Promise<void> => {
     await handle.close();
   }
   await rename(draft, file);
+  // Else a power cut could take the name away again, while the store's own commit stays.
+  const directory = await open(dirname(file));
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
 };
 
 export interface FirstRootKey {

@@ -1,28 +1,20 @@
 import type { Writable } from "node:stream";
 
-export interface LineWriter {
-  /** Writes a line. Resolves when there is room for the next one, also when the reader has left: what is written then is lost. */
-  readonly print: (line: string) => Promise<void>;
-  /** Resolves when all that was printed has reached the reader, or it has left. A process that ends before that cuts it off. */
-  readonly finish: () => Promise<void>;
-}
-
-/** Lines to a stream that may be a pipe with a slow reader. A reader that leaves is no reason to fail: `serve` goes on without. */
-export const createLineWriter = (stream: Writable): LineWriter => {
+/**
+ * Writes lines to a stream that may be a pipe with a slow reader, or a file on a full disk. The promise of a line resolves once
+ * the line is out of the process, so that one which waits for it neither fills its memory nor ends too early; it rejects when
+ * the line did not get there, because of the disk or because the reader has left.
+ *
+ * @param name of the stream, for people.
+ */
+export const createLineWriter = (stream: Writable, name: string): ((line: string) => Promise<void>) => {
+  // Each line's promise tells of it.
   stream.on("error", () => undefined);
-  const hasRoom = (): Promise<void> =>
-    new Promise((resolve) => {
-      const settle = (): void => {
-        stream.off("drain", settle).off("close", settle).off("error", settle);
-        resolve();
-      };
-      stream.on("drain", settle).on("close", settle).on("error", settle);
+  return (line) =>
+    new Promise((resolve, reject) => {
+      stream.write(`${line}\n`, (error) => {
+        if (error) reject(new Error(`${name} cannot be written`, { cause: error }));
+        else resolve();
+      });
     });
-  return {
-    print: async (line) => {
-      if (stream.write(`${line}\n`) || stream.destroyed) return;
-      await hasRoom();
-    },
-    finish: () => new Promise((resolve) => (stream.destroyed ? resolve() : stream.write("", () => resolve()))),
-  };
 };

@@ -36,7 +36,8 @@ const announce = async (
   const store = describeStore(config);
   const steps = await nextSteps(service, config, url, first);
   const greeting = `Latchkey ${version} serves ${url}, metrics and health are on ${adminUrl} (${store})`;
-  await context.print([greeting, ...steps].join("\n"));
+  // Whoever reads the greeting may have left; that is no reason to stop serving.
+  await context.print([greeting, ...steps].join("\n")).catch(() => undefined);
   events.serviceStarted({ url, adminUrl, store, version });
 };
 

@@ -1,5 +1,9 @@
 const PREFIX = "LATCHKEY_";
 
+/** What Kubernetes adds for each service of a namespace, ours included: its address and its ports. */
+const serviceLink = /_SERVICE_HOST$|_SERVICE_PORT(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/;
+const linkValue = /^(tcp|udp|sctp):\/\//;
+
 /** One character more, less or other, or two neighbours in each other's place. */
 const isOneEditAway = (a: string, b: string): boolean => {
   if (a === b || Math.abs(a.length - b.length) > 1) return false;
@@ -12,6 +16,8 @@ const isOneEditAway = (a: string, b: string): boolean => {
   return shortRest.slice(1) === longRest.slice(1) || isSwapped;
 };
 
+const isServiceLink = (name: string, value = ""): boolean => serviceLink.test(name) || (name.endsWith("_PORT") && linkValue.test(value));
+
 /**
  * Variables of an environment that look like settings and are none: those with the prefix `LATCHKEY_`, and those that are
  * one edit away from a setting. One sentence each, without their values.
@@ -19,7 +25,7 @@ const isOneEditAway = (a: string, b: string): boolean => {
 export const suspiciousVariables = (env: Readonly<Record<string, string | undefined>>, known: readonly string[]): readonly string[] => {
   const names = new Set(known);
   return Object.keys(env)
-    .filter((name) => env[name] !== undefined && !names.has(name))
+    .filter((name) => env[name] !== undefined && !names.has(name) && !isServiceLink(name, env[name]))
     .flatMap((name) => {
       const bare = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
       const meant = known.find((candidate) => candidate === bare || isOneEditAway(candidate, bare));

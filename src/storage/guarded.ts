@@ -26,11 +26,13 @@ export interface GuardedStore extends Store {
   readonly state: () => StoreState;
 }
 
-/** Rejects when `operation` has not settled after `milliseconds`; what becomes of it then is nobody's concern. */
-const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: boolean): Promise<T> =>
+/** Rejects when `operation` has not settled after `milliseconds`, and calls `onLate` then. */
+const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: boolean, onLate?: () => void): Promise<T> =>
   new Promise((resolve, reject) => {
-    const fail = () =>
+    const fail = () => {
       reject(new StoreUnavailableError(`the store did not answer within ${milliseconds} ms`, { outcomeUnknown, tooSlow: true }));
+      onLate?.();
+    };
     // An answer that arrived while this process was busy is read before `fail` runs.
     const timer = setTimeout(() => setImmediate(fail), milliseconds);
     operation.then(
@@ -99,23 +101,34 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   const places = store.places === undefined ? undefined : createPlaces(store.places, placeTimeout);
 
   /** What waits for a place has not been sent; only from then on its time counts, and says something about the store. */
-  const guarded = async <T>(kind: "read" | "write", signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> => {
+  const guarded = async <T>(
+    kind: "read" | "write",
+    signal: AbortSignal | undefined,
+    operation: (signal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> => {
     signal?.throwIfAborted();
     refuseWhileAway();
-    if (places === undefined) return timed(kind, operation);
+    if (places === undefined) return timed(kind, signal, operation);
     await places.enter();
     try {
       signal?.throwIfAborted();
       refuseWhileAway();
-      return await timed(kind, operation);
+      return await timed(kind, signal, operation);
     } finally {
       places.leave();
     }
   };
 
-  const timed = async <T>(kind: "read" | "write", operation: () => Promise<T>): Promise<T> => {
+  /** A read that goes on in turns ends with its time: nobody waits for it any more. */
+  const timed = async <T>(
+    kind: "read" | "write",
+    signal: AbortSignal | undefined,
+    operation: (signal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> => {
+    const late = new AbortController();
+    const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
     try {
-      return await inTime(operation(), operationTimeout, kind === "write");
+      return await inTime(operation(kind === "read" ? either : signal), operationTimeout, kind === "write", () => late.abort());
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
         if (kind === "read" && error.tooSlow) await doubt(error);
@@ -127,8 +140,11 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   const guardCollection = <D extends Identified>(inner: Collection<D>): Collection<D> => ({
     findOne: (filter, options) => guarded("read", options?.signal, () => inner.findOne(filter, options)),
-    find: (filter, options) => ({ toArray: () => guarded("read", options?.signal, () => inner.find(filter, options).toArray()) }),
-    findFields: (fields, filter, options) => guarded("read", options?.signal, () => inner.findFields(fields, filter, options)),
+    find: (filter, options) => ({
+      toArray: () => guarded("read", options?.signal, (signal) => inner.find(filter, { ...options, signal }).toArray()),
+    }),
+    findFields: (fields, filter, options) =>
+      guarded("read", options?.signal, (signal) => inner.findFields(fields, filter, { ...options, signal })),
     insertOne: (document, options) => guarded("write", options?.signal, () => inner.insertOne(document, options)),
     insertMany: (documents, options) => guarded("write", options?.signal, () => inner.insertMany(documents, options)),
     updateOne: (filter, update, options) => guarded("write", options?.signal, () => inner.updateOne(filter, update, options)),
@@ -148,7 +164,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     ping: async (signal) => {
       signal?.throwIfAborted();
       refuseWhileAway();
-      return timed("read", () => store.ping(signal));
+      return timed("read", signal, (either) => store.ping(either));
     },
     close: () => {
       closed = true;

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,5 +54,24 @@ test("[protocol §11] audit export ends when its reader has left", async () => {
   if (child.stdout) await once(child.stdout, "data");
   child.stdout?.destroy();
   child.stderr?.resume();
-  expect((await closed)[1]).toBeNull();
+  expect(await closed).toEqual([1, null]);
+});
+
+test("a command whose output cannot be written ends with 1 and says so", async () => {
+  const full = openSync("/dev/full", "w");
+  onTestFinished(() => closeSync(full));
+  const env = await storeWithLog();
+  for (const args of [
+    ["audit", "export"],
+    ["root-key", "create", "--name", "lost"],
+  ]) {
+    const child = spawnLatchkey(args, env, full);
+    let complaints = "";
+    child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+      complaints += chunk;
+    });
+    expect([args, await once(child, "close")]).toEqual([args, [1, null]]);
+    expect(complaints).toContain("standard output cannot be written: ");
+    expect(complaints).toContain("ENOSPC");
+  }
 });

@@ -14,6 +14,15 @@ test.each([
   expect(suspiciousVariables({ [name]: "secret" }, known)).toEqual([sentence]);
 });
 
+test("what Kubernetes says of a service called latchkey is not", () => {
+  const links = {
+    ...{ LATCHKEY_SERVICE_HOST: "10.0.0.1", LATCHKEY_SERVICE_PORT: "3000", LATCHKEY_SERVICE_PORT_GRPC: "3000" },
+    ...{ LATCHKEY_PORT: "tcp://10.0.0.1:3000", LATCHKEY_PORT_3000_TCP: "tcp://10.0.0.1:3000", LATCHKEY_PORT_3000_TCP_ADDR: "10.0.0.1" },
+  };
+  expect(suspiciousVariables(links, [...known, "PORT"])).toEqual([]);
+  expect(suspiciousVariables({ LATCHKEY_PORT: "3001" }, [...known, "PORT"])).toEqual(["LATCHKEY_PORT is no setting: did you mean PORT?"]);
+});
+
 test("settings, unset variables and other programs' variables are not", () => {
   expect(suspiciousVariables({ HOST: "a", MONGODB_URLS: undefined, PATH: "b", MONGO: "c", HSTO_: "d", CACHE: "e" }, known)).toEqual([]);
 });

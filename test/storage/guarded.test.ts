@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
 import { type GuardedStore, guardStore, type StoreState } from "../../src/storage/guarded.ts";
+import type { Store } from "../../src/storage/store.ts";
 import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
 import { engines } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";
@@ -61,6 +62,23 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     await guarded.ping();
     expect(guarded.engine).toBe(engine.name);
     expect(guarded.state()).toBe("up");
+  });
+
+  test("ends a find that ran out of time: its parts would go on for nobody, and take turns from others", async () => {
+    const seen: (AbortSignal | undefined)[] = [];
+    const endless: Store = {
+      ...faulty,
+      collection: (name) => ({
+        ...faulty.collection(name),
+        find: (_filter, options) => {
+          seen.push(options?.signal);
+          return { toArray: () => new Promise(() => undefined) };
+        },
+      }),
+    };
+    const guardedEndless = guardStore(endless, { clock: systemClock, operationTimeout: 20, pingTimeout: 50 });
+    expect(await failure(guardedEndless.collection("keys").find({}).toArray())).toBeInstanceOf(StoreUnavailableError);
+    expect(seen.map((signal) => signal?.aborted)).toEqual([true]);
   });
 
   test("starts nothing for a signal that is aborted, and rejects with its reason", async () => {

@@ -35,9 +35,9 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Starts `latchkey <args>`; what it prints is for the caller to read. */
-export const spawnLatchkey = (args: readonly string[], env: Environment = {}): ChildProcess =>
-  spawn(process.execPath, [main, ...args], { env: environment(env), stdio: ["ignore", "pipe", "pipe"] });
+/** Starts `latchkey <args>`; what it prints is for the caller to read. @param output a file for its standard output instead. */
+export const spawnLatchkey = (args: readonly string[], env: Environment = {}, output: number | "pipe" = "pipe"): ChildProcess =>
+  spawn(process.execPath, [main, ...args], { env: environment(env), stdio: ["ignore", output, "pipe"] });
 
 /** Runs `latchkey <args>` to its end. */
 export const runLatchkey = async (args: readonly string[], env: Environment = {}): Promise<Finished> => {

@@ -10,7 +10,7 @@ import {
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from "mongodb";
-import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "../errors.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
 
 const DUPLICATE_KEY = 11000;
 const INTERNAL_ERROR = 1;
@@ -72,11 +72,11 @@ const unavailableKinds = [
 const isUnavailability = (error: MongoError): boolean =>
   unavailableKinds.some((kind) => error instanceof kind) ||
   unavailableCodes.has(error.code) ||
+  // Behind the guard no more is asked for than the pool has, so this is a server to which no connection can be made. The
+  // error has no exported class.
+  (error instanceof MongoDriverError && error.name === "MongoWaitQueueTimeoutError") ||
   // Stands for whatever befell the connection, and keeps nothing of it but the message.
   (error instanceof MongoBulkWriteError && error.code === undefined);
-
-/** No connection became free in time; the error has no exported class. */
-const isPoolFull = (error: MongoError): boolean => error instanceof MongoDriverError && error.name === "MongoWaitQueueTimeoutError";
 
 export const isTooSlow = (error: unknown): boolean => error instanceof MongoError && tooSlowCodes.has(error.code);
 
@@ -118,7 +118,6 @@ export const toStoreError = (error: unknown, kind: "read" | "write", declared = 
   if (!(error instanceof MongoError)) return error;
   const index = duplicateIn(error, declared);
   if (index !== undefined) return new DuplicateKeyError(index);
-  if (isPoolFull(error)) return new StoreOverloadedError("all connections to MongoDB are in use", { cause: error });
   if (!isUnavailability(error)) return error;
   return new StoreUnavailableError(`MongoDB is not available: ${error.name}`, {
     cause: error,

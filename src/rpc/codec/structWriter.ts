@@ -144,5 +144,6 @@ export function* textToStruct(text: string): Sliced<Uint8Array> {
     prefix(end - at, parent.isObject ? ENTRY_VALUE : LIST_VALUES);
     if (parent.isObject) parent.entryEnd = end;
   }
-  return out.subarray(at);
+  // A copy of its own size: what is kept of it, with a cached key, would keep all of the room that was made for it.
+  return new Uint8Array(out.subarray(at));
 }

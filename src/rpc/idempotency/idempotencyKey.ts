@@ -30,10 +30,9 @@ const canonical = (json: unknown): string =>
  * difference. Large ones are told apart by a digest that is made in slices.
  */
 export const requestHash = async (procedure: string, write: WriteJson, message: Message, slices: Slices): Promise<string> => {
-  const text = await write(message);
-  const isLarge = typeof text !== "string" || text.length > largeAnswer;
-  const content = isLarge
-    ? await slices(jsonDigest(typeof text === "string" ? Buffer.from(text) : Buffer.concat(text)))
-    : canonical(JSON.parse(text));
+  const written = await write(message);
+  const text = typeof written === "string" ? Buffer.from(written) : Buffer.concat(written);
+  // By its length alone: whether it was written in slices depends on the form in which the request came.
+  const content = text.length > largeAnswer ? await slices(jsonDigest(text)) : canonical(JSON.parse(text.toString()));
   return hash("sha256", `${procedure}\n${content}`, "hex");
 };

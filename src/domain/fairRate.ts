@@ -3,7 +3,10 @@ import { type CallerPath, createFairShares } from "./fairShares.ts";
 
 /** What callers may use up in each interval, shared fairly between them (`createFairShares`). */
 export interface FairRate {
-  /** Takes `amount` of this interval, or says that the caller has had its share. */
+  /**
+   * Takes `amount` of this interval, or says that the caller has had its share. That others used up everything is no reason
+   * to refuse it to a caller that has not, nor the first amount to anyone.
+   */
   readonly spend: (path: CallerPath, amount: number) => boolean;
   /** Whether a caller was refused in this interval already. */
   readonly wasRefused: (path: CallerPath) => boolean;
@@ -11,22 +14,23 @@ export interface FairRate {
 
 export interface FairRateOptions {
   readonly clock: Clock;
-  /** For all callers together in one interval; callers that had little get as much again in all. */
+  /** For all callers together in one interval; whoever comes after that still gets its fair share of it. */
   readonly capacity: number;
   /** Milliseconds. */
   readonly interval: number;
   readonly onRefused?: () => void;
 }
 
-/** Nothing is remembered of an interval that is over. */
+/** Nothing is remembered of an interval that is over, and nothing is held: so what is spent in all needs no bound of its own. */
 export const createFairRate = ({ clock, capacity, interval, onRefused }: FairRateOptions): FairRate => {
-  let shares = createFairShares({ capacity, onRefused });
+  const newShares = () => createFairShares({ capacity, overdraft: Number.POSITIVE_INFINITY, onRefused });
+  let shares = newShares();
   let refused = new Set<string>();
   let end = Number.NEGATIVE_INFINITY;
   const begin = (): void => {
     const now = clock.monotonic();
     if (now < end) return;
-    shares = createFairShares({ capacity, onRefused });
+    shares = newShares();
     refused = new Set();
     end = now + interval;
   };

@@ -30,6 +30,8 @@ export interface FairShares {
 
 export interface FairSharesOptions {
   readonly capacity: number;
+  /** What may be taken beyond the capacity, in multiples of it: as much again unless told; see `createFairShares`. */
+  readonly overdraft?: number;
   /** The most that one member of each level of a path may have, from the outermost inwards; no bound where left out. */
   readonly most?: readonly number[];
   readonly onChange?: ((taken: number) => void) | undefined;
@@ -47,17 +49,22 @@ interface Group {
   evictable: Set<() => void> | undefined;
 }
 
-/** What nobody may go beyond, in multiples of the capacity. */
-const OVERDRAFT = 2;
+/** Of the overdraft, what is for callers that have something already; the rest is for those that have nothing. */
+const SHARED = 1 / 2;
+/** Of what is left of the overdraft, the most that the first share of a caller may be. */
+const FIRST = 1 / 8;
 
 /**
  * Divides a resource between callers. As long as there is room, anybody may have everything: many callers stand behind one
  * address or one root key. Once there is none, only those may take who would still have no more than their fair share: the
- * capacity divided by those that have something, in each group likewise. Room for them is made by evicting from whoever
- * has most; where nothing can be evicted they go beyond the capacity, all together by as much again at most. So whoever
- * takes a lot keeps others waiting no longer than whoever takes little, and the resource is bounded.
+ * capacity divided by those that have something, and so would every group that they are in, or whoever has many addresses
+ * would have many times his share. Room for them is made by evicting from whoever has most; where nothing can be evicted
+ * they go beyond the capacity, up to half of the overdraft. As fair shares are made anew for everyone who comes, a few
+ * that come one after the other would use up any overdraft: its other half is for the first share of whoever has nothing
+ * in any group, and that only a small one. So whoever takes a lot keeps others waiting no longer than whoever takes
+ * little, and the resource is bounded.
  */
-export const createFairShares = ({ capacity, most = [], onChange, onRefused }: FairSharesOptions): FairShares => {
+export const createFairShares = ({ capacity, overdraft = 1, most = [], onChange, onRefused }: FairSharesOptions): FairShares => {
   const group = (name: string, parent: Group | undefined, level: number): Group => ({
     name,
     parent,
@@ -95,11 +102,14 @@ export const createFairShares = ({ capacity, most = [], onChange, onRefused }: F
 
   const fairShare = ({ parent }: Group): number => (parent === undefined ? capacity : fairShare(parent) / (parent.members?.size ?? 1));
 
-  /** One group on the way to the caller has so little that this is within its fair share. */
+  /** Every group on the way to the caller has so little that this is within its fair share. */
   const isDue = (leaf: Group, amount: number): boolean => {
-    for (let each: Group = leaf; each.parent !== undefined; each = each.parent) if (each.taken + amount <= fairShare(each)) return true;
-    return false;
+    for (let each: Group = leaf; each.parent !== undefined; each = each.parent) if (each.taken + amount > fairShare(each)) return false;
+    return true;
   };
+
+  /** Nothing is taken by the outermost group either: one that has something does not get more by new names within it. */
+  const hasNothing = ({ taken, parent }: Group): boolean => taken === 0 && (parent === undefined || parent === all || hasNothing(parent));
 
   const isTooMuch = (leaf: Group, amount: number): boolean => {
     for (let each: Group = leaf; each.parent !== undefined; each = each.parent) if (each.taken + amount > each.most) return true;
@@ -126,9 +136,12 @@ export const createFairShares = ({ capacity, most = [], onChange, onRefused }: F
   const admits = (leaf: Group, amount: number): boolean => {
     if (isTooMuch(leaf, amount)) return false;
     if (all.taken + amount <= capacity) return true;
-    if (!isDue(leaf, amount)) return false;
-    while (all.taken + amount > capacity && evictFromLargest());
-    return all.taken + amount <= OVERDRAFT * capacity;
+    if (isDue(leaf, amount)) {
+      while (all.taken + amount > capacity && evictFromLargest());
+      if (all.taken + amount <= capacity * (1 + overdraft * SHARED)) return true;
+    }
+    const left = capacity * (1 + overdraft) - all.taken;
+    return hasNothing(leaf) && amount <= left && amount <= Math.max(1, left * FIRST);
   };
 
   const add = (leaf: Group, amount: number): void => {

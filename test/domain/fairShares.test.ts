@@ -18,9 +18,35 @@ describe("[design §9] a shared resource", () => {
     const shares = createFairShares({ capacity: 12 });
     take(shares, ["hog"], 99);
     expect(take(shares, ["b"], 99)).toHaveLength(6);
-    expect(take(shares, ["c"], 99)).toHaveLength(4);
     expect(take(shares, ["hog"], 99)).toHaveLength(0);
-    expect(shares.taken()).toBeLessThanOrEqual(24);
+    expect(shares.taken()).toBe(18);
+  });
+
+  test("leaves something for whoever comes, however many took their share before", () => {
+    const shares = createFairShares({ capacity: 1_000 });
+    const held = ["1", "2", "3", "4"].map((address) => take(shares, [address], 2_000));
+    expect(shares.taken()).toBeLessThan(2_000);
+    for (let i = 5; i <= 100; i++) expect([i, take(shares, [`${i}`], 1).length]).toEqual([i, 1]);
+    // What comes back is for those that have less than their share.
+    for (const share of held[0]?.slice(0, 600) ?? []) share.give();
+    expect(take(shares, ["100"], 99)).toHaveLength(9);
+  });
+
+  test("a first share is no large one when little is left", () => {
+    const shares = createFairShares({ capacity: 1_000 });
+    take(shares, ["1"], 1_000);
+    take(shares, ["2"], 500);
+    expect([shares.take(["3"], 63), shares.take(["3"], 62)?.grow(1)]).toEqual([undefined, false]);
+    expect(shares.take(["4"], 50)).toBeDefined();
+  });
+
+  test("one group with many members leaves room for another's first share", () => {
+    const shares = createFairShares({ capacity: 8 });
+    for (let address = 0; address < 4; address++) take(shares, ["key 1", `${address}`], 99);
+    expect(shares.taken()).toBe(8);
+    expect(take(shares, ["key 2", "0"], 99)).toHaveLength(4);
+    for (let address = 1; address < 9; address++) take(shares, ["key 2", `${address}`], 99);
+    expect(take(shares, ["key 3", "0"], 1)).toHaveLength(1);
   });
 
   test("whoever has more than is fair gets nothing of what comes back before the others have theirs", () => {
@@ -37,8 +63,10 @@ describe("[design §9] a shared resource", () => {
   test("is divided between groups first and within a group then", () => {
     const shares = createFairShares({ capacity: 12 });
     take(shares, ["key 1", "address 1"], 99);
-    expect(take(shares, ["key 1", "address 2"], 99)).toHaveLength(6);
-    expect(take(shares, ["key 2", "address 1"], 99)).toHaveLength(6);
+    expect(take(shares, ["key 1", "address 2"], 99)).toHaveLength(0);
+    take(shares, ["key 2", "address 1"], 2);
+    expect(take(shares, ["key 2", "address 2"], 99)).toHaveLength(3);
+    expect(take(shares, ["key 2", "address 1"], 99)).toHaveLength(1);
   });
 
   test("callers that begin while all is taken by evictable shares have them taken away from whoever has most, oldest first", () => {
@@ -108,4 +136,14 @@ test("[design §9] a rate is spent anew in each interval, and fairly", () => {
   now = 1_000;
   expect(rate.wasRefused(["a"])).toBe(false);
   expect(rate.spend(["a"], 10)).toBe(true);
+});
+
+test("[design §9] a rate that others have used up is refused to nobody who has not had his share", () => {
+  const rate = createFairRate({ clock: { now: () => 0, monotonic: () => 0 }, capacity: 12, interval: 1_000 });
+  const spend = (address: string, times: number): number =>
+    Array.from({ length: times }, () => rate.spend([address], 1)).filter(Boolean).length;
+  expect(["1", "2", "3", "4"].map((address) => spend(address, 99))).toEqual([12, 6, 4, 3]);
+  expect(spend("5", 2)).toBe(2);
+  for (let i = 6; i <= 100; i++) spend(`${i}`, 1);
+  expect([rate.wasRefused(["1"]), rate.wasRefused(["5"]), rate.wasRefused(["100"])]).toEqual([true, false, false]);
 });

@@ -76,6 +76,14 @@ const planOf = (field: DescField): FieldPlan => {
   };
 };
 
+/**
+ * Parts that a message may come in, empty ones not counted: no writer makes more than a few, and each that is kept costs
+ * far more memory than the byte that it may consist of.
+ */
+const mostParts = 64;
+
+const tooManyParts = (): Unreadable => new Unreadable(`comes in more than ${mostParts} parts`, "send it in one");
+
 /** Items of a list up to this many bytes are read by the library: the time in which it merges is still short. */
 const shortItem = 256;
 const readOptions = { readUnknownFields: false, recursionLimit: shortItem };
@@ -133,9 +141,10 @@ const messageReader = (desc: DescMessage): ReadInner => {
         }
       } else if (readScalar === undefined) {
         if (group !== undefined) choose(field);
-        const known = parts.get(field);
-        if (known === undefined) parts.set(field, [reader.bytes()]);
-        else known.push(reader.bytes());
+        const known = parts.get(field) ?? [];
+        parts.set(field, known);
+        const part = reader.bytes();
+        if (part.length > 0 && known.push(part) > mostParts) throw Unreadable.within(tooManyParts(), segment);
       } else if (group === undefined) message[local] = readScalar(reader);
       else {
         choose(field);

@@ -1,7 +1,9 @@
 import { create, type DescMessage, fromBinary, type Message, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
+import { StructSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { CreateIdentityRequestSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { heldText } from "../../../src/domain/jsonText.ts";
 import { messageReader, messageWriter } from "../../../src/rpc/codec/binaryForm.ts";
 import type { Decoded } from "../../../src/rpc/codec/compileCodec.ts";
@@ -162,6 +164,45 @@ describe("[attack B3] a large body is read as a small one would be", () => {
       }),
       { numRuns: sized(200, 1_000) },
     );
+  });
+});
+
+describe("[attack B3] a field that comes in many parts", () => {
+  const read = messageReader(CreateIdentityRequestSchema, slices);
+  const [externalId, meta] = [CreateIdentityRequestSchema.field.externalId, CreateIdentityRequestSchema.field.meta];
+  /** A body of the text `x` and of `meta` in `parts`, the last of which is alone. */
+  const bodyOf = (part: Uint8Array, parts: number): Buffer => {
+    const text = new BinaryWriter().tag(externalId.number, 2).string("x").finish();
+    const one = new BinaryWriter().tag(meta.number, 2).bytes(part).finish();
+    return Buffer.concat([text, ...Array<Uint8Array>(parts).fill(one)]);
+  };
+  const member = (name: string): Uint8Array => toBinary(StructSchema, create(StructSchema, { fields: { [name]: { kind: stringValue } } }));
+  const stringValue = { case: "stringValue", value: "v".repeat(1_000) } as const;
+
+  test("may come in empty ones, of which none is kept", async () => {
+    const held: unknown[] = [];
+    const concat = vi.spyOn(Buffer, "concat");
+    const body = Buffer.concat([bodyOf(new Uint8Array(), 100_000), bodyOf(member("a"), 2)]);
+    concat.mockClear();
+    const { message, violations } = await read(body, signal);
+    held.push(...concat.mock.calls.map(([chunks]) => chunks.length));
+    concat.mockRestore();
+    expect(violations).toEqual([]);
+    expect(expand(message)).toMatchObject({ externalId: "x", meta: { a: stringValue.value } });
+    expect(held).toContain(2);
+    expect(Math.max(...(held as number[]))).toBeLessThanOrEqual(64);
+  });
+
+  test("is there when all of them are empty", async () => {
+    const { message } = await read(bodyOf(new Uint8Array(), 2_000), signal);
+    expect(expand(message)).toMatchObject({ meta: {} });
+  });
+
+  test.each([
+    [64, []],
+    [65, [{ location: "body.meta", message: "comes in more than 64 parts", fix: "send it in one" }]],
+  ])("may come in so many others: %i", async (parts, expected) => {
+    expect((await read(bodyOf(member("a"), parts), signal)).violations).toEqual(expected);
   });
 });
 

@@ -10,7 +10,8 @@ interface Held {
 
 /**
  * A JSON object that stays the text it is, in the place of the object: metadata is stored as text and given back as it
- * is, and half a million values in it are dear to make and dear to write. `json`: compact, as JSON.stringify writes it.
+ * is, and half a million values in it are dear to make and dear to write. `json`: compact, as JSON.stringify writes it, but that a
+ * name may be there twice where a large body had it twice: readers take the last.
  */
 export const jsonText = (json: string): JsonObject => ({ [text]: json }) as unknown as JsonObject;
 

@@ -7,11 +7,11 @@ import * as limits from "./limits.ts";
 export type Resource = "calls" | "bodies" | "streams" | "public_streams" | "root_key_reads" | "headers" | "resets" | "swallowed";
 
 /**
- * Everything of this node that one caller could take from the others (DESIGN §9). Paths are those of `callerPath`: of
- * calls and bodies the root key and then the address, of all else the address.
+ * Everything of this node that one caller could take from the others (DESIGN §9). The path of a caller is, of
+ * calls and bodies, the root key and then the address, of all else the address.
  */
 export interface Capacity {
-  /** Calls in work that wait for something; one that is answered at once takes none of it. */
+  /** Calls in work that wait for something; one that is answered at once, or whose body is still decoded, takes none of it. */
   readonly calls: FairShares;
   /** Bytes of bodies that are awaited or in work. */
   readonly bodies: FairShares;

@@ -60,7 +60,7 @@ export const largestBodies = 4;
 export const awaitedRequestBytes: number = 16 * 1024;
 /** What each piece of a body costs beside its bytes, so that bodies in pieces of one byte are counted for what they take. */
 export const bodyPieceBytes = 128;
-/** A body up to this size costs nothing more once it is there: its call counts from then on. */
+/** A body up to this size costs nothing more once it is there: its call counts from when it is decoded. */
 export const smallBodyBytes: number = 64 * 1024;
 
 /** Messages that are decompressed at the same time, in turns between root keys: each keeps one of the process's four threads busy, which files need, too. */
@@ -83,7 +83,7 @@ export const unreadTimeout = 10_000;
 
 /** Reads of the store for root keys that are not known here: less than half of a MongoDB driver's 100 connections. */
 export const rootKeyReads = 32;
-/** How long the read for a root key that does not exist keeps its place: 128 a second in all, where others are free at once. */
+/** How long the read for a root key that does not exist keeps its place: 128 a second, and up to twice as many from several addresses, where others are free at once. */
 export const unknownRootKeyRest = 250;
 
 /** The interval of the rates below, in milliseconds. */

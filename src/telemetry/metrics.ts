@@ -113,10 +113,10 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const store = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
-  const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work.", labels: [] });
+  const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work and wait for something.", labels: [] });
   const shared = createGauge({
     name: "latchkey_capacity_taken",
-    help: "What callers have now of what they share: calls, bytes of bodies, streams without credentials, reads for unknown root keys.",
+    help: "What callers have now of what they share: calls, bytes of bodies, HTTP/2 streams, streams without credentials, reads for unknown root keys.",
     labels: ["resource"],
   });
   const refused = createCounter({

@@ -45,7 +45,7 @@ export class Unreadable extends Error {
 
 /**
  * Values that a body may put into a message, those in objects of arbitrary content not counted: more than any request of
- * the contract needs in the size that bodies have, and some 150 MB at the worst.
+ * the contract needs in the size that bodies have, and some 150 MB at the worst for each such body.
  */
 export const mostValues = 1_000_000;
 

@@ -13,7 +13,7 @@ export interface ConnectionGuard {
   readonly arrive: (rawHeaders: readonly string[], forwardedFor: string | undefined) => "yes" | "no" | "gone";
   /** A stream opens: whether there is room for it. */
   readonly open: () => boolean;
-  /** A stream that was open ended. `isReset`: because the client took it back. Says whether the connection may go on. */
+  /** A stream that was open ended. `isReset`: with an error, of the client or of ours. Says whether the connection may go on. */
   readonly end: (isReset: boolean) => boolean;
   /** A stream was refused, which costs about as much as serving it. Says whether the connection may go on. */
   readonly refuse: () => boolean;

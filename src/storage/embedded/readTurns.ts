@@ -14,7 +14,7 @@ export type Spend = (rows: number, bytes: number) => void;
 export interface ReadTurns {
   /**
    * Runs a read now if this turn has room for it, else in one of the next, after those that wait already. `one`: a look-up
-   * of one document, which others do not hold up: it goes before slices, and may use as much again. `slice`: a part of a
+   * of one document, which others do not hold up: it goes before all slices but one, and may use as much again. `slice`: a part of a
    * larger read; each turn has room for one at least. Rejects with what `read` throws.
    */
   readonly run: <T>(kind: Kind, read: (spend: Spend) => T) => Promise<T>;

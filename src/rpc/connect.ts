@@ -1,9 +1,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { create, type DescService } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescService } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError, type Violation } from "../domain/errors.ts";
 import { createId } from "../domain/ids.ts";
+import type { Decoded } from "./codec/compileCodec.ts";
 import { answerCall, send } from "./connect/answerCall.ts";
 import { createDescribeError, type DescribeError } from "./connect/connectError.ts";
 import type { PublicStreams } from "./connect/publicStreams.ts";
@@ -95,14 +96,16 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   ): Promise<Uint8Array> => {
     const caller = await pipeline.authenticate(call);
     const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
-    const read = await readMessage(call, caller, wire, maxBodyBytes, room).catch((error: unknown) => {
+    const form = wire.binary ? binary : json;
+    const decode = async (): Promise<Decoded<DescMessage>> => {
+      const read = await readMessage(call, caller, wire, maxBodyBytes, room);
+      call.bodyRead = true;
+      return "bytes" in read ? form.read(read.bytes, () => call.signal) : { message: create(method.input), violations: [read.violation] };
+    };
+    const { message, violations } = await decode().catch((error: unknown) => {
       if (error instanceof ServiceError) observer.refused(method, error.reason);
       throw error;
     });
-    call.bodyRead = true;
-    const form = wire.binary ? binary : json;
-    const { message, violations } =
-      "bytes" in read ? await form.read(read.bytes, () => call.signal) : { message: create(method.input), violations: [read.violation] };
     if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
     const response = await pipeline.invoke(call, caller, message, badTimeout ? [badTimeout, ...violations] : violations);
     return form.write(response);

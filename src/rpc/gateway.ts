@@ -110,14 +110,24 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
     }
   });
 
+  /** What ends before the pipeline hears of it is counted here. */
+  const endEarly = (call: HttpCall, route: Route, cause: unknown): void => {
+    if (cause instanceof ServiceError) observer.refused(route.method, cause.reason);
+    fail(call, route, cause);
+  };
+
   /** Decodes what can be decoded, and lets the pipeline do the rest. */
   const accept = (call: HttpCall, route: Route, caller: Caller, body: Buffer): void => {
     try {
       const decoded = decode(route, call, body);
       if (!(decoded instanceof Promise)) invoke(call, route, caller, decoded);
-      else decoded.then((known) => invoke(call, route, caller, known)).catch((cause: unknown) => fail(call, route, cause));
+      else
+        decoded.then(
+          (known) => invoke(call, route, caller, known),
+          (cause: unknown) => endEarly(call, route, cause),
+        );
     } catch (cause) {
-      fail(call, route, cause);
+      endEarly(call, route, cause);
     }
   };
 
@@ -138,14 +148,10 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
   const read = (call: HttpCall, route: Route, caller: Caller): void => {
     const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
     readBody(call.req, call.res, maxBodyBytes, room, (body, share) => {
-      if (body instanceof ServiceError) {
-        observer.refused(route.method, body.reason);
-        fail(call, route, body);
-      } else {
-        call.body = share;
-        call.bodyRead = true;
-        accept(call, route, caller, body);
-      }
+      if (body instanceof ServiceError) return endEarly(call, route, body);
+      call.body = share;
+      call.bodyRead = true;
+      accept(call, route, caller, body);
     });
   };
 

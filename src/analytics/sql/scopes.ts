@@ -98,6 +98,8 @@ export const findScopes = (tokens: readonly Token[]): Scopes => {
     let scope = newScope();
     let clause: Clause = "other";
     let isTableExpected = false;
+    /** Behind ARRAY JOIN stand expressions, not tables: no source of a `time`, but one more source of names. */
+    let isArrayJoin = false;
     let i = from;
 
     /** After a table or subquery: its alias, else its name. */
@@ -154,6 +156,7 @@ export const findScopes = (tokens: readonly Token[]): Scopes => {
       const token = tokens[i] as Token;
       places[i] = { scope, inWhere: false };
       if (is(tokens[i + 1], ".") || is(tokens[i + 1], "(")) return i + 1;
+      if (isArrayJoin) return addSource(i + 1, token.text, "unknown");
       const kind = named.get(token.text) ?? (isRaw(token.text) ? "milliseconds" : "date");
       allNamed.push({ token: i, scope, hasAlias: is(tokens[i + 1], "AS"), isCte: named.has(token.text) });
       return addSource(i + 1, token.text, kind);
@@ -194,11 +197,13 @@ export const findScopes = (tokens: readonly Token[]): Scopes => {
         clause = next;
         if (token.text === "PREWHERE") modifiers.add(token.text);
         isTableExpected = next === "from";
+        isArrayJoin = false;
         places[i] = { scope, inWhere: false };
         i++;
         continue;
       }
       if (clause === "from" && (is(token, ",") || is(token, "JOIN"))) {
+        if (is(token, "JOIN")) isArrayJoin = is(tokens[i - 1], "ARRAY");
         isTableExpected = true;
         places[i] = { scope, inWhere: false };
         i++;

@@ -86,9 +86,13 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
           ? route.binary.read(read.bytes, () => call.signal)
           : { message: create(route.method.input), violations: [read.violation] };
       if (!(decoded instanceof Promise)) invoke(call, route, caller, decoded, badTimeout);
-      else decoded.then((known) => invoke(call, route, caller, known, badTimeout)).catch((cause: unknown) => fail(call, cause));
+      else
+        decoded.then(
+          (known) => invoke(call, route, caller, known, badTimeout),
+          (cause: unknown) => refuse(call, cause),
+        );
     } catch (cause) {
-      fail(call, cause);
+      refuse(call, cause);
     }
   };
 
@@ -105,7 +109,7 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
     }
   };
 
-  /** What is wrong with a message's bytes is counted here: it never reaches the pipeline. */
+  /** What ends before the pipeline hears of it is counted here. */
   const refuse = (call: GrpcCall, cause: unknown): void => {
     if (cause instanceof ServiceError) observer.refused(call.method, cause.reason);
     fail(call, cause);

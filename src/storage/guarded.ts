@@ -104,31 +104,25 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   const guarded = async <T>(
     kind: "read" | "write",
     signal: AbortSignal | undefined,
-    operation: (signal: AbortSignal | undefined) => Promise<T>,
+    operation: () => Promise<T>,
+    onLate?: () => void,
   ): Promise<T> => {
     signal?.throwIfAborted();
     refuseWhileAway();
-    if (places === undefined) return timed(kind, signal, operation);
+    if (places === undefined) return timed(kind, operation, onLate);
     await places.enter();
     try {
       signal?.throwIfAborted();
       refuseWhileAway();
-      return await timed(kind, signal, operation);
+      return await timed(kind, operation, onLate);
     } finally {
       places.leave();
     }
   };
 
-  /** A read that goes on in turns ends with its time: nobody waits for it any more. */
-  const timed = async <T>(
-    kind: "read" | "write",
-    signal: AbortSignal | undefined,
-    operation: (signal: AbortSignal | undefined) => Promise<T>,
-  ): Promise<T> => {
-    const late = new AbortController();
-    const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+  const timed = async <T>(kind: "read" | "write", operation: () => Promise<T>, onLate?: () => void): Promise<T> => {
     try {
-      return await inTime(operation(kind === "read" ? either : signal), operationTimeout, kind === "write", () => late.abort());
+      return await inTime(operation(), operationTimeout, kind === "write", onLate);
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
         if (kind === "read" && error.tooSlow) await doubt(error);
@@ -138,13 +132,25 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     }
   };
 
+  /** A find goes on in turns, and so ends with its time: nobody waits for it any more. */
+  const guardedFind = <T>(signal: AbortSignal | undefined, find: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const late = new AbortController();
+    const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+    return guarded(
+      "read",
+      signal,
+      () => find(either),
+      () => late.abort(),
+    );
+  };
+
   const guardCollection = <D extends Identified>(inner: Collection<D>): Collection<D> => ({
     findOne: (filter, options) => guarded("read", options?.signal, () => inner.findOne(filter, options)),
     find: (filter, options) => ({
-      toArray: () => guarded("read", options?.signal, (signal) => inner.find(filter, { ...options, signal }).toArray()),
+      toArray: () => guardedFind(options?.signal, (signal) => inner.find(filter, { ...options, signal }).toArray()),
     }),
     findFields: (fields, filter, options) =>
-      guarded("read", options?.signal, (signal) => inner.findFields(fields, filter, { ...options, signal })),
+      guardedFind(options?.signal, (signal) => inner.findFields(fields, filter, { ...options, signal })),
     insertOne: (document, options) => guarded("write", options?.signal, () => inner.insertOne(document, options)),
     insertMany: (documents, options) => guarded("write", options?.signal, () => inner.insertMany(documents, options)),
     updateOne: (filter, update, options) => guarded("write", options?.signal, () => inner.updateOne(filter, update, options)),
@@ -164,7 +170,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     ping: async (signal) => {
       signal?.throwIfAborted();
       refuseWhileAway();
-      return timed("read", signal, (either) => store.ping(either));
+      return timed("read", () => store.ping(signal));
     },
     close: () => {
       closed = true;

@@ -4,7 +4,8 @@ import { Session } from "chdb";
 
 /**
  * The process of the embedded engine: ClickHouse as a library, behind the part of ClickHouse's HTTP interface that
- * `../clickhouse.ts` uses. It ends when its standard input does, so it never outlives the service that started it.
+ * `../clickhouse.ts` uses. SIGTERM ends it after the statements that run; the end of its standard input ends it at
+ * once, so it never outlives the service that started it.
  *
  * Arguments: directory of the data; path of a Unix socket, or a loopback port (0 = a free one); memory in bytes.
  * Prints one line of JSON, `{"ready": <address>}`, once it can be asked.
@@ -72,6 +73,10 @@ const readRows = async (session: Session, sql: string, gone: AbortSignal): Promi
   return Buffer.concat(bits);
 };
 
+const noop = (): void => undefined;
+/** Those that run. */
+const statements = new Set<Promise<unknown>>();
+
 /** Runs a statement under settings that no other one sees: each has a connection of its own (0.7 ms). */
 const run = async (sql: string, parameters: URLSearchParams, gone: AbortSignal): Promise<Uint8Array> => {
   const settings = [...parameters].filter(([name]) => !transport.has(name));
@@ -117,7 +122,10 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     const body = await readBody(request);
-    const result = await run([searchParams.get("query"), body].filter(Boolean).join("\n"), searchParams, gone.signal);
+    const running = run([searchParams.get("query"), body].filter(Boolean).join("\n"), searchParams, gone.signal);
+    const settled = running.then(noop, noop).then(() => statements.delete(settled));
+    statements.add(settled);
+    const result = await running;
     response.writeHead(200, { "content-type": "text/plain; charset=utf-8", "content-length": result.byteLength });
     response.end(result);
   } catch (error) {
@@ -131,14 +139,19 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
 const options = { keepAliveTimeout: 60_000, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES };
 const server = createServer(options, (request, response) => void answer(request, response));
 
-const end = (): void => {
+const end = async (): Promise<void> => {
   server.close();
+  // The library may wait for ever when it is closed under a statement that runs.
+  await Promise.all(statements);
   server.closeAllConnections();
   anchor.close();
   process.exit(0);
 };
-process.stdin.on("end", end).on("error", end).resume();
-process.on("SIGTERM", end);
+process.once("SIGTERM", () => void end());
+// The service has gone without a word. What it was told is written is in files by now, and closing in the middle of a
+// statement can hang: nobody would be left to end this process then.
+const die = (): void => void process.kill(process.pid, "SIGKILL");
+process.stdin.on("end", die).on("error", die).resume();
 // Ctrl-C reaches every process of the terminal; the service decides when this one ends.
 process.on("SIGINT", () => undefined);
 

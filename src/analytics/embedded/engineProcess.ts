@@ -153,7 +153,7 @@ export const createEngineProcess = ({ directory, memory, port, onDeath }: Engine
       clearTimeout(restart);
       if (current) {
         const { child, ended } = current;
-        child.stdin?.end();
+        child.kill("SIGTERM");
         const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
         await ended;
         clearTimeout(timer);

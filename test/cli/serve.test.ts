@@ -227,7 +227,7 @@ test("what a store engine has to say is in the service's log", async () => {
   other.exec("BEGIN IMMEDIATE");
   expect((await createApi(service, rootKey)).status).toBe(503);
   other.exec("ROLLBACK");
-  expect(service.output.stderr).toContain('"msg":"the embedded store could not commit"');
+  await expect.poll(() => service.output.stderr).toContain('"msg":"the embedded store could not commit"');
 });
 
 test("[design §3] a second service on the same directory ends with 1 and says why", async () => {

@@ -141,7 +141,7 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", () => 
         expect(await sample(node, up)).toBe(0);
         expect(await sample(node, /^latchkey_ratelimit_decisions_total\{result="passed",source="store_down"\} (\d+)$/m)).toBe(limit);
         expect(await sample(node, /^latchkey_ratelimit_store_down\{policy="allow"\} (\d)$/m)).toBe(1);
-        expect(node.service.output.stderr).toMatch(/"ratelimits":"allow","msg":"store away"/);
+        await expect.poll(() => node.service.output.stderr).toMatch(/"ratelimits":"allow","msg":"store away"/);
       }
       for (const { network } of nodes) network.resume();
       for (const node of nodes) {
@@ -150,7 +150,7 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", () => 
       }
       await know();
     }
-    for (const node of nodes) expect(node.service.output.stderr).toContain("store back");
+    for (const node of nodes) await expect.poll(() => node.service.output.stderr).toContain("store back");
     for (const node of nodes) admitted += await passes(node, 100);
     expect(admitted).toBeLessThanOrEqual(limit + 2 * limit);
     expect(admitted).toBeGreaterThanOrEqual(0.95 * 3 * limit);

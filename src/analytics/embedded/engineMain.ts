@@ -123,7 +123,7 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
     response.once("close", () => gone.abort());
     const body = await readBody(request);
     const running = run([searchParams.get("query"), body].filter(Boolean).join("\n"), searchParams, gone.signal);
-    const settled = running.then(noop, noop).then(() => statements.delete(settled));
+    const settled: Promise<unknown> = running.then(noop, noop).then(() => statements.delete(settled));
     statements.add(settled);
     const result = await running;
     response.writeHead(200, { "content-type": "text/plain; charset=utf-8", "content-length": result.byteLength });

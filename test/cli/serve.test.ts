@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runLatchkey, type ServiceProcess, spawnLatchkey, startService } from "../support/process.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
@@ -24,21 +24,65 @@ const createApi = (service: ServiceProcess, rootKey: string): Promise<Response> 
     body: '{"name":"payments"}',
   });
 
-test("the first start writes a root key for its owner only and prints a curl that works as it is", async () => {
-  await using service = await startService();
-  const file = join(service.dataDir, "root-key");
-  expect((await stat(file)).mode & 0o777).toBe(0o600);
-  const curl = service.output.stdout.split("\n").find((line) => line.startsWith("curl ")) ?? "";
-  const { stdout } = await promisify(execFile)("sh", ["-c", curl], { cwd: "/" });
-  expect(JSON.parse(stdout)).toMatchObject({ data: { apiId: expect.stringMatching(/^api_/) } });
-});
+describe("a service that runs, whose log is at its most talkative", () => {
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    const env = { LOG_LEVEL: "trace", MONGODB_URI: "mongodb://user:pass@host/", LATCHKEY_PORT: "1" };
+    service = await startService({ env });
+  });
+  afterAll(() => service[Symbol.asyncDispose]());
 
-test("the root key is written to its file only", async () => {
-  await using service = await startService({ env: { LOG_LEVEL: "trace" } });
-  const rootKey = await service.rootKey();
-  expect((await createApi(service, rootKey)).status).toBe(200);
-  expect(await service.stop()).toBe(0);
-  expect(service.output.stdout + service.output.stderr).not.toContain(rootKey.slice(0, 12));
+  test("the first start writes a root key for its owner only and prints a curl that works as it is", async () => {
+    const file = join(service.dataDir, "root-key");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const curl = service.output.stdout.split("\n").find((line) => line.startsWith("curl ")) ?? "";
+    const { stdout } = await promisify(execFile)("sh", ["-c", curl], { cwd: "/" });
+    expect(JSON.parse(stdout)).toMatchObject({ data: { apiId: expect.stringMatching(/^api_/) } });
+  });
+
+  test("[protocol §7] a running service hears of root keys that the command line makes and revokes", async () => {
+    const env = { DATA_DIR: service.dataDir };
+    const { stdout, stderr } = await runLatchkey(["root-key", "create", "--name", "beside"], env);
+    const rootKey = stdout.trim().split("\n").at(-1) ?? "";
+    expect((await createApi(service, rootKey)).status).toBe(200);
+    expect((await runLatchkey(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
+    await expect.poll(async () => (await createApi(service, rootKey)).status, { timeout: 30_000, interval: 100 }).toBe(401);
+  });
+
+  test("SIGHUP without TLS changes nothing", async () => {
+    service.kill("SIGHUP");
+    expect((await createApi(service, await service.rootKey())).status).toBe(200);
+  });
+
+  test("[design §8] liveness, readiness and metrics are on the admin port", async () => {
+    const rootKey = await service.rootKey();
+    expect((await createApi(service, rootKey)).status).toBe(200);
+    for (const path of ["/livez", "/readyz"]) expect((await fetch(service.adminUrl + path)).status).toBe(200);
+    const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^latchkey_call_duration_seconds_count\{procedure="apis.createApi",outcome="ok"\} [1-9]/m);
+    expect(metrics).toContain('latchkey_store_up{engine="embedded"} 1');
+    expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
+  });
+
+  test("variables that look like settings and are none are named in the log, without their values", async () => {
+    expect(service.output.stderr).toContain(
+      '"problems":["LATCHKEY_PORT is no setting: did you mean PORT?","MONGODB_URI is no setting: did you mean MONGODB_URL?"],"msg":"unknown settings"',
+    );
+    expect(service.output.stderr).not.toContain("pass");
+  });
+
+  test("[design §3] a second service on the same directory ends with 1 and says why", async () => {
+    const { code, stderr } = await runLatchkey(["serve"], { DATA_DIR: service.dataDir, PORT: "0", ADMIN_PORT: "0" });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`another server uses the data directory ${service.dataDir}`);
+  });
+
+  test("the root key was written to its file only, also when all has ended", async () => {
+    const rootKey = await service.rootKey();
+    expect((await createApi(service, rootKey)).status).toBe(200);
+    expect(await service.stop()).toBe(0);
+    expect(service.output.stdout + service.output.stderr).not.toContain(rootKey.slice(0, 12));
+  });
 });
 
 test("later starts make no root key, also when the first one and its file are gone", async () => {
@@ -95,16 +139,6 @@ test("a first root key that cannot be written to its file is not made; the error
   expect((await createApi(service, await service.rootKey())).status).toBe(200);
 });
 
-test("[protocol §7] a running service hears of root keys that the command line makes and revokes", async () => {
-  await using service = await startService();
-  const env = { DATA_DIR: service.dataDir };
-  const { stdout, stderr } = await runLatchkey(["root-key", "create", "--name", "beside"], env);
-  const rootKey = stdout.trim().split("\n").at(-1) ?? "";
-  expect((await createApi(service, rootKey)).status).toBe(200);
-  expect((await runLatchkey(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
-  await expect.poll(async () => (await createApi(service, rootKey)).status, { timeout: 30_000, interval: 100 }).toBe(401);
-});
-
 test("a wrong configuration lists every problem, ends with 2 and starts nothing", async () => {
   const dataDir = await temporaryDirectory();
   const { code, stdout, stderr } = await runLatchkey(["serve"], {
@@ -146,22 +180,6 @@ test("a second signal ends a stop that waits for a call at once, with 1", async 
   socket.destroy();
 });
 
-test("SIGHUP without TLS changes nothing", async () => {
-  await using service = await startService();
-  service.kill("SIGHUP");
-  expect((await createApi(service, await service.rootKey())).status).toBe(200);
-});
-
-test("[design §8] liveness, readiness and metrics are on the admin port", async () => {
-  await using service = await startService();
-  await createApi(service, await service.rootKey());
-  for (const path of ["/livez", "/readyz"]) expect((await fetch(service.adminUrl + path)).status).toBe(200);
-  const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
-  expect(metrics).toContain('latchkey_call_duration_seconds_count{procedure="apis.createApi",outcome="ok"} 1');
-  expect(metrics).toContain('latchkey_store_up{engine="embedded"} 1');
-  expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
-});
-
 test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 and names its setting: %s", async (setting) => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
@@ -183,14 +201,6 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
       .split("\n")
       .filter((line) => !line.includes('"msg":"first root key created"')),
   ).toHaveLength(1);
-});
-
-test("variables that look like settings and are none are named in the log, without their values", async () => {
-  await using service = await startService({ env: { MONGODB_URI: "mongodb://user:pass@host/", LATCHKEY_PORT: "1" } });
-  expect(service.output.stderr).toContain(
-    '"problems":["LATCHKEY_PORT is no setting: did you mean PORT?","MONGODB_URI is no setting: did you mean MONGODB_URL?"],"msg":"unknown settings"',
-  );
-  expect(service.output.stderr).not.toContain("pass");
 });
 
 test("a DATA_DIR that is a file ends the start with one line that names it", async () => {
@@ -228,13 +238,6 @@ test("what a store engine has to say is in the service's log", async () => {
   expect((await createApi(service, rootKey)).status).toBe(503);
   other.exec("ROLLBACK");
   await expect.poll(() => service.output.stderr).toContain('"msg":"the embedded store could not commit"');
-});
-
-test("[design §3] a second service on the same directory ends with 1 and says why", async () => {
-  await using service = await startService();
-  const { code, stderr } = await runLatchkey(["serve"], { DATA_DIR: service.dataDir, PORT: "0", ADMIN_PORT: "0" });
-  expect(code).toBe(1);
-  expect(stderr).toContain(`another server uses the data directory ${service.dataDir}`);
 });
 
 const server = process.env.MONGODB_URL;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import type { CollectionName, KeyDocument } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
@@ -50,15 +50,14 @@ describe.each(engines)("on $name", (engine) => {
   const mortality = createMortality();
   let api: Api;
 
-  beforeAll(async () => {
+  // A store for each procedure: all there is gets compared again and again.
+  beforeEach(async () => {
     const store = await engine.open();
     api = await startApi(engine, { clock, store: interceptStore(store, mortality.intercept) });
     await registerMigration(api.store);
   });
-  afterAll(async () => {
-    await api?.close();
-    await engine.close();
-  });
+  afterEach(() => api.close());
+  afterAll(() => engine.close());
 
   const call = async (procedure: string, body: unknown, key?: string): Promise<Answer> => {
     const [v2] = api.edges;
@@ -72,7 +71,7 @@ describe.each(engines)("on $name", (engine) => {
       clock.advance(6_000);
       const answer = await call(procedure, body, key);
       if (answer.status !== 503) return dataOf(answer);
-      await sleep(50);
+      await sleep(10);
     }
     return expect.unreachable("the store does not come back");
   };

@@ -10,18 +10,26 @@ const allOf = async (store: Store, name: CollectionName): Promise<Record<string,
   return documents as unknown as Record<string, unknown>[];
 };
 
-/** Every audit event there is, whether it still waits in a document or has reached the log; each once, oldest call first. */
-export const eventsIn = async (store: Store): Promise<AuditEvent[]> => {
+type Contents = Readonly<Partial<Record<CollectionName, Record<string, unknown>[]>>>;
+
+/** All documents that carry events or are made of one; the log last, as an event enters it before it leaves its document. */
+const contentsOf = async (store: Store): Promise<Contents> => {
+  const contents: Partial<Record<CollectionName, Record<string, unknown>[]>> = {};
+  for (const name of [...auditedCollections, "audit"] as const) contents[name] = await allOf(store, name);
+  return contents;
+};
+
+const eventsOf = ({ audit = [], ...carriers }: Contents): AuditEvent[] => {
   const events = new Map<string, AuditEvent>();
-  // Documents first: an event enters the log before it leaves its document.
-  for (const name of auditedCollections) {
-    for (const { outbox } of await allOf(store, name)) {
-      for (const event of (outbox as AuditEvent[] | undefined) ?? []) events.set(event.id, event);
-    }
+  for (const { outbox } of Object.values(carriers).flat()) {
+    for (const event of (outbox as AuditEvent[] | undefined) ?? []) events.set(event.id, event);
   }
-  for (const { event } of await allOf(store, "audit")) events.set((event as AuditEvent).id, event as AuditEvent);
+  for (const { event } of audit) events.set((event as AuditEvent).id, event as AuditEvent);
   return [...events.values()].sort((a, b) => a.time - b.time);
 };
+
+/** Every audit event there is, whether it still waits in a document or has reached the log; each once, oldest call first. */
+export const eventsIn = async (store: Store): Promise<AuditEvent[]> => eventsOf(await contentsOf(store));
 
 /** The events of changes that the root key of this name made. */
 export const eventsBy = async (store: Store, rootKeyName: string): Promise<AuditEvent[]> =>
@@ -33,10 +41,11 @@ export const eventsBy = async (store: Store, rootKeyName: string): Promise<Audit
  * the last use, which follows verifications in its own time.
  */
 export const everythingIn = async (store: Store): Promise<Record<string, unknown>> => {
-  const events = (await eventsIn(store)).filter(({ event }) => !event.startsWith("rootKey."));
+  const contents = await contentsOf(store);
+  const events = eventsOf(contents).filter(({ event }) => !event.startsWith("rootKey."));
   const content: Record<string, unknown> = { events: events.map(({ id }) => id).sort() };
   for (const name of ["apis", "keys", "identities", "permissions", "roles"] as const) {
-    const documents = (await allOf(store, name)).filter(({ erased }) => erased !== true);
+    const documents = (contents[name] ?? []).filter(({ erased }) => erased !== true);
     documents.sort((a, b) => (String(a._id) < String(b._id) ? -1 : 1));
     // Where an event waits is not what was written.
     content[name] = documents.map(({ outbox: _outbox, pendingMark: _mark, lastUsedAt: _used, ...rest }) => rest);

@@ -2,7 +2,6 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
-import { askVersion } from "../analytics/connection.ts";
 import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
 import { type Config, type TlsFiles, withoutCredentials } from "../config.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
@@ -29,6 +28,7 @@ const checkAnalytics = async ({ analytics, dataDir }: Config): Promise<string> =
   if (!analytics) return "none; its procedures answer 412";
   if (analytics.clickhouseUrl !== undefined) {
     const where = `ClickHouse at ${withoutCredentials(analytics.clickhouseUrl)}`;
+    const { askVersion } = await import("../analytics/connection.ts");
     return `${where} answers, version ${await askVersion(analytics.clickhouseUrl)}`;
   }
   if (!isEngineInstalled()) return "none: the optional package chdb is not installed for this platform; its procedures answer 412";

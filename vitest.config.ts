@@ -32,7 +32,7 @@ const config: ViteUserConfig = defineConfig({
     isolate: false,
     experimental: { viteModuleRunner: false },
     // More than there are cores, since many tests wait for something.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: CampaignsFirst },
     // Machines that run this are slow and shared; a limit is there to end what hangs, it judges nothing.
     testTimeout: 180_000,

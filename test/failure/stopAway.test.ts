@@ -28,12 +28,22 @@ describe.each(outages)("while $name", (outage) => {
     // Budget is held, events and changes wait to be written.
     for (let i = 0; i < 30; i++) await call("ratelimit.limit", limit);
     place.breakDown();
+    let answered = 0;
     const running = Promise.all(
       [call("keys.createKey", { apiId }), call("apis.getApi", { apiId }), call("ratelimit.limit", { ...limit, cost: 900 })].map(
-        async (answer) => (await answer)?.status,
+        async (answer) => {
+          const status = (await answer)?.status;
+          answered++;
+          return status;
+        },
       ),
     );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // The service has all of them when it is stopped, whatever time that takes here.
+    const known = async (): Promise<number> => {
+      const metrics = await (await fetch(`${api.adminUrl}/metrics`)).text();
+      return answered + Number(/^latchkey_calls_in_flight (\d)$/m.exec(metrics)?.[1]);
+    };
+    await expect.poll(known).toBe(3);
     const started = performance.now();
     await api.service.stop();
     expect(performance.now() - started).toBeLessThan(GRACE);

@@ -72,7 +72,7 @@ describe.each(engines)("[protocol §8] the management rate limit on $name", (eng
   });
 
   test("counts the calls of all root keys on all edges together", async () => {
-    const api = await start("10");
+    const api = await start("10", { clock: createTestClock() });
     const other = await api.createRootKey();
     for (const edge of api.edges) {
       for (const rootKey of [api.rootKey, other]) expect((await edge.call("apis.createApi", { name: "api" }, rootKey)).status).toBe(200);

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
+import { eventually } from "../support/eventually.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 
@@ -36,7 +37,7 @@ describe.each(engines)("[protocol §9] more calls than MAX_IN_FLIGHT on $name", 
     const { promise, resolve } = Promise.withResolvers<void>();
     gate = promise;
     const waiting = Array.from({ length: MAX_IN_FLIGHT }, createApi);
-    await vi.waitFor(async () => expect(await inFlight()).toBe(String(MAX_IN_FLIGHT)));
+    await eventually(async () => expect(await inFlight()).toBe(String(MAX_IN_FLIGHT)));
     for (const edge of api.edges) {
       const refused = await edge.call("apis.createApi", { name: "refused" }, api.rootKey);
       expectError(refused, 503, "unkey/application/service_unavailable");
@@ -64,7 +65,7 @@ describe.each(engines)("[protocol §9] more calls than MAX_IN_FLIGHT on $name", 
       await new Promise((resolve) => setTimeout(resolve, 5));
       socket.destroy();
     }
-    await vi.waitFor(async () => expect(await inFlight()).toBe("0"));
+    await eventually(async () => expect(await inFlight()).toBe("0"));
     expect(dataOf(await createApi())).toEqual({ apiId: expect.stringMatching(/^api_/) });
   });
 });

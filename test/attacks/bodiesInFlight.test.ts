@@ -1,8 +1,9 @@
 import { type ClientHttp2Stream, connect } from "node:http2";
 import { gzipSync } from "node:zlib";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
+import { eventually } from "../support/eventually.ts";
 
 const room = 200_000;
 const body = `{"name":"payments"${" ".repeat(70_000)}}`;
@@ -58,7 +59,7 @@ test.each(kinds)(
     const refused = () => hogs.filter(({ status, text }) => status !== undefined || text.includes("grpc-status"));
     // Each counts 1,000 bytes and what a request that is awaited takes.
     const most = Math.floor(room / 17_384);
-    await vi.waitFor(() => expect(refused()).toHaveLength(20 - most));
+    await eventually(() => expect(refused()).toHaveLength(20 - most));
     for (const { status, text } of refused())
       expect(text.includes("grpc-status: 14") ? 503 : status).toSatisfy((code) => code === 503 || code === 14);
 
@@ -102,7 +103,7 @@ test("[attack B4] large bodies in work count until they are answered", async () 
   const send = (): Promise<Response> =>
     fetch(`${edges.url}/v2/apis.createApi`, { method: "POST", headers: { authorization: "a", "content-type": "application/json" }, body });
   const first = [send(), send()];
-  await vi.waitFor(() => expect(edges.invocations).toHaveLength(2));
+  await eventually(() => expect(edges.invocations).toHaveLength(2));
   expect((await send()).status).toBe(503);
   resolve({});
   expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200]);
@@ -141,7 +142,7 @@ test.each([
       stream.end(type === "application/json" ? message : Buffer.concat([head, message]));
     });
   const first = [send(), send()];
-  await vi.waitFor(() => expect(edges.invocations).toHaveLength(2));
+  await eventually(() => expect(edges.invocations).toHaveLength(2));
   expect(await send()).toMatch(/^(http 503|grpc 14)$/);
   resolve({});
   expect(new Set(await Promise.all(first))).toEqual(new Set([type === "application/json" ? "http 200" : "grpc 0"]));

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { connect as connectTcp } from "node:net";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { excessHeaderBytes, streamResets, swallowedBytes } from "../../src/rpc/limits.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
+import { eventually } from "../support/eventually.ts";
 
 const sessions: ClientHttp2Session[] = [];
 afterEach(() => {
@@ -170,6 +171,6 @@ describe("[attack B8] what connections may cost others", () => {
     await Promise.all(connections);
     // What the system holds on the way comes on top.
     expect(sent).toBeLessThan(1.6 * swallowedBytes);
-    await vi.waitFor(async () => expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200));
+    await eventually(async () => expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200));
   });
 });

@@ -3,11 +3,12 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:h
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { type ServerReflectionRequest, ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { createReflectionService } from "../../src/rpc/reflection.ts";
 import { services } from "../../src/service.ts";
 import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
+import { eventually } from "../support/eventually.ts";
 
 const reflectionPath = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const watchPath = "/grpc.health.v1.Health/Watch";
@@ -73,7 +74,7 @@ describe("[attack B5] streams without credentials", () => {
       const streams = Array.from({ length: perConnection + 3 }, (_, i) =>
         start(session, path, body, path === reflectionPath || i % 2 === 0),
       );
-      await vi.waitFor(() => expect(streams.filter(({ status }) => status() === "14").length).toBeGreaterThanOrEqual(3));
+      await eventually(() => expect(streams.filter(({ status }) => status() === "14").length).toBeGreaterThanOrEqual(3));
       all.push(...streams);
     }
     expect(all.filter(({ status }) => status() === undefined)).toHaveLength(perAddress);
@@ -111,7 +112,7 @@ describe("[attack B5] streams without credentials", () => {
     await using edges = await startEdges({ reflection: false });
     const session = await open(edges);
     const refused = start(session, reflectionPath, question());
-    await vi.waitFor(() => expect(refused.status()).toBe("12"));
+    await eventually(() => expect(refused.status()).toBe("12"));
     const watch = start(session, watchPath, Buffer.alloc(5));
     await once(watch.stream, "data");
   });

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
+import { eventually } from "../support/eventually.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 
@@ -77,14 +78,14 @@ describe.each(engines)("[attack B4] the slots for calls in work on $name", (engi
     gate = promise;
     const other = await api.createRootKey();
     const waiting = Array.from({ length: MAX_IN_FLIGHT }, () => createApi(api.rootKey, "192.0.2.1"));
-    await vi.waitFor(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT));
+    await eventually(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT));
     expectError(await createApi(api.rootKey, "192.0.2.1"), 503, "unkey/application/service_unavailable");
     // What one address of a root key took, no other address of it gets from the other root keys.
     expectError(await createApi(api.rootKey, "198.51.100.7"), 503, "unkey/application/service_unavailable");
     waiting.push(...Array.from({ length: 2 }, () => createApi(other, "192.0.2.1")));
-    await vi.waitFor(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT + 2));
+    await eventually(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT + 2));
     waiting.push(createApi(other, "198.51.100.7"));
-    await vi.waitFor(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT + 3));
+    await eventually(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT + 3));
     expectError(await createApi(other, "192.0.2.1"), 503, "unkey/application/service_unavailable");
     const headers = { "x-forwarded-for": "192.0.2.1" };
     for (const edge of api.edges) {
@@ -110,9 +111,9 @@ describe.each(engines)("[attack B4] the slots for calls in work on $name", (engi
     await new Promise((resolve) => session.ping(resolve));
     const taken = async (): Promise<number> =>
       Number(/^latchkey_capacity_taken\{resource="bodies"\} (\d+)$/m.exec(await (await fetch(`${api.adminUrl}/metrics`)).text())?.[1]);
-    await vi.waitFor(async () => expect(await taken()).toBeGreaterThan(50));
+    await eventually(async () => expect(await taken()).toBeGreaterThan(50));
     session.destroy();
     await once(session, "close");
-    await vi.waitFor(async () => expect(await taken()).toBe(0));
+    await eventually(async () => expect(await taken()).toBe(0));
   });
 });

@@ -1,6 +1,7 @@
 import { connect as connectHttp2 } from "node:http2";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
+import { eventually } from "../support/eventually.ts";
 import { openRaw } from "./support/rawConnection.ts";
 import { startEdges } from "./support/startEdges.ts";
 
@@ -35,13 +36,13 @@ describe("[protocol §9] a client that leaves while its root key is looked up is
     for (const [i, sent] of ["", "{", "{}"].entries()) {
       const connection = await openRaw(edges.port);
       await connection.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: 2\r\n\r\n${sent}`);
-      await vi.waitFor(() => expect(seen.entered).toBe(i + 1));
+      await eventually(() => expect(seen.entered).toBe(i + 1));
       connection.socket.resetAndDestroy();
     }
     // Their connections are gone before the root key is known.
     await new Promise((resolve) => setTimeout(resolve, 50));
     open();
-    await vi.waitFor(() => expect(seen.left).toBe(3));
+    await eventually(() => expect(seen.left).toBe(3));
   });
 
   test.each([...paths, { edge: "gRPC", path: "/latchkey.v2.KeysService/VerifyKey", type: "application/grpc" }])(
@@ -55,12 +56,12 @@ describe("[protocol §9] a client that leaves while its root key is looked up is
         stream.on("error", () => undefined);
         stream.write(sent);
         if (sent === "{}") stream.end();
-        await vi.waitFor(() => expect(seen.entered).toBe(i + 1));
+        await eventually(() => expect(seen.entered).toBe(i + 1));
         stream.close(8);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
       open();
-      await vi.waitFor(() => expect(seen.left).toBe(2));
+      await eventually(() => expect(seen.left).toBe(2));
       session.destroy();
     },
   );

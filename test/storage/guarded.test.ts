@@ -1,8 +1,9 @@
-import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
 import { type GuardedStore, guardStore, type StoreState } from "../../src/storage/guarded.ts";
 import type { Store } from "../../src/storage/store.ts";
+import { eventually } from "../support/eventually.ts";
 import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
 import { engines } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";
@@ -39,7 +40,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
   };
   const comeBack = async (): Promise<void> => {
     faulty.behave("well");
-    await vi.waitFor(() => expect(guarded.state()).toBe("up"));
+    await eventually(() => expect(guarded.state()).toBe("up"));
   };
 
   test("does what the store does", async () => {
@@ -160,7 +161,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     const failed = failure(keys().findOne({}));
     faulty.behave("well");
     expect(await failed).toBeInstanceOf(StoreUnavailableError);
-    await vi.waitFor(() => expect(guarded.state()).toBe("up"));
+    await eventually(() => expect(guarded.state()).toBe("up"));
   });
 
   test("tells of each change once, with its cause and how long it lasted", async () => {
@@ -179,7 +180,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     const key = sampleKey();
     expect(await failure(keys().insertOne(key))).toMatchObject({ outcomeUnknown: true });
     await comeBack();
-    await vi.waitFor(async () => expect(await keys().findOne({ _id: key._id })).toEqual(key));
+    await eventually(async () => expect(await keys().findOne({ _id: key._id })).toEqual(key));
   });
 
   test("pings no more once it is closed", async () => {

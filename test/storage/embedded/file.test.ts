@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
 import { SCHEMA_VERSION } from "../../../src/storage/documents.ts";
 import { columnValues } from "../../../src/storage/embedded/columns.ts";
@@ -12,6 +12,7 @@ import { createWriteQueue } from "../../../src/storage/embedded/writeQueue.ts";
 import { StoreUnavailableError } from "../../../src/storage/errors.ts";
 import { indexes, retired } from "../../../src/storage/indexes.ts";
 import type { Store } from "../../../src/storage/store.ts";
+import { eventually } from "../../support/eventually.ts";
 import { sampleCounter, sampleKey, sampleNamespace, unique } from "../contract/samples.ts";
 
 describe("the embedded store's file", () => {
@@ -150,7 +151,7 @@ describe("the embedded store's file", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(await counters.find({}).toArray()).toHaveLength(1502);
     now = 6_000;
-    await vi.waitFor(async () => expect(await counters.find({}).toArray()).toEqual([late]));
+    await eventually(async () => expect(await counters.find({}).toArray()).toEqual([late]));
   });
 
   describe("the write queue", () => {

@@ -5,6 +5,7 @@ import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { appearances, type Reason, ServiceError } from "../../src/domain/errors.ts";
 import { EdgeCall } from "../../src/rpc/edgeCall.ts";
+import { eventually } from "../support/eventually.ts";
 import { startEdges } from "./support/startEdges.ts";
 
 const headers = { authorization: "Bearer lkr_x" };
@@ -143,33 +144,34 @@ describe.each(each)("[grpc §1] %s", (_name, transport) => {
   });
 
   test("the caller's deadline ends the call, and a cancelled call is abandoned", async () => {
-    const reasons: unknown[] = [];
-    const { promise: both, resolve } = Promise.withResolvers<void>();
+    const reasons = new Map<unknown, ServiceError>();
+    const entered = new Set<unknown>();
     await using edges = await startEdges({
-      invoke: ({ call: { signal } }) =>
+      invoke: ({ message, call: { signal } }) =>
         new Promise((_, reject) => {
+          const { key } = message as unknown as { key: string };
+          entered.add(key);
           signal.addEventListener("abort", () => {
-            reasons.push(signal.reason);
+            reasons.set(key, signal.reason);
             reject(signal.reason);
-            if (reasons.length === 2) resolve();
           });
         }),
     });
     const client = createClient(KeysService, transport(edges.url));
     // A deadline that has passed before the call is there starts nothing.
-    for (let timeoutMs = 100; edges.invocations.length === 0; timeoutMs *= 2) {
-      const late = await failure(client.verifyKey({ key: "k" }, { headers, timeoutMs }));
+    for (let timeoutMs = 100; !entered.has("late"); timeoutMs *= 2) {
+      const late = await failure(client.verifyKey({ key: "late" }, { headers, timeoutMs }));
       expect(late.code).toBe(Code.DeadlineExceeded);
     }
     const controller = new AbortController();
-    const cancelled = failure(client.verifyKey({ key: "k" }, { headers, signal: controller.signal }));
-    while (edges.invocations.length < 2) await new Promise((next) => setImmediate(next));
+    const cancelled = failure(client.verifyKey({ key: "gone" }, { headers, signal: controller.signal }));
+    await eventually(() => expect(entered).toContain("gone"));
     controller.abort();
     expect((await cancelled).code).toBe(Code.Canceled);
-    await both;
+    await eventually(() => expect([...reasons.keys()]).toEqual(expect.arrayContaining(["late", "gone"])));
     // The client gives up at its deadline too, so the first may be seen as either.
-    expect(["request_timeout", "client_closed_request"]).toContain((reasons[0] as ServiceError).reason);
-    expect(reasons[1]).toMatchObject({ reason: "client_closed_request" });
+    expect(["request_timeout", "client_closed_request"]).toContain(reasons.get("late")?.reason);
+    expect(reasons.get("gone")).toMatchObject({ reason: "client_closed_request" });
   });
 
   test("a deadline that has passed starts nothing", async () => {

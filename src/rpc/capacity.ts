@@ -13,7 +13,7 @@ export type Resource = "calls" | "bodies" | "streams" | "public_streams" | "root
 export interface Capacity {
   /** Calls in work that wait for something; one that is answered at once, or whose body is still decoded, takes none of it. */
   readonly calls: FairShares;
-  /** Bytes of bodies that are awaited or in work. */
+  /** Bytes of bodies that are awaited or in work, and of what large ones are decoded to. */
   readonly bodies: FairShares;
   /** Open HTTP/2 streams. */
   readonly streams: FairShares;

@@ -19,7 +19,7 @@ import { isGone } from "./http2Stream.ts";
 import { HttpCall } from "./httpCall.ts";
 import type { Pipeline } from "./incomingCall.ts";
 import type { RequestHandler } from "./listener.ts";
-import type { BodyRoom } from "./readBody.ts";
+import type { Slices } from "./slices.ts";
 
 export interface ConnectOptions {
   /** What exists. */
@@ -31,6 +31,7 @@ export interface ConnectOptions {
   /** Largest request message, before and after decompression (grpc §3). */
   readonly maxBodyBytes: number;
   readonly observer: EdgeObserver;
+  readonly slices: Slices;
   readonly health: HealthService;
   /** Bounds the streams that need no credentials. */
   readonly publicStreams: PublicStreams;
@@ -56,7 +57,7 @@ const rpcContentType = /^application\/(grpc|connect\+|proto$)/i;
  * manner of the request's protocol. The order of checks is that of protocol §2.
  */
 export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
-  const { services, routes, pipeline, clock, maxBodyBytes, observer } = options;
+  const { services, routes, pipeline, clock, maxBodyBytes, observer, slices } = options;
 
   const standard = createStandardServices(services, options);
   const prefixes = [...new Set(services.map((service) => `/${service.file.proto.package}.`))];
@@ -95,12 +96,12 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
     badTimeout: Violation | undefined,
   ): Promise<Uint8Array> => {
     const caller = await pipeline.authenticate(call);
-    const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
+    call.identify(pipeline, caller);
     const form = wire.binary ? binary : json;
     const decode = async (): Promise<Decoded<DescMessage>> => {
-      const read = await readMessage(call, caller, wire, maxBodyBytes, room);
+      const read = await readMessage(call, wire, maxBodyBytes, slices);
       call.bodyRead = true;
-      return "bytes" in read ? form.read(read.bytes, () => call.signal) : { message: create(method.input), violations: [read.violation] };
+      return "bytes" in read ? form.read(read.bytes, call) : { message: create(method.input), violations: [read.violation] };
     };
     const { message, violations } = await decode().catch((error: unknown) => {
       if (error instanceof ServiceError) observer.refused(method, error.reason);
@@ -108,7 +109,7 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
     });
     if (call.overdue) throw new ServiceError("request_timeout", "The deadline passed before the call could begin.");
     const response = await pipeline.invoke(call, caller, message, badTimeout ? [badTimeout, ...violations] : violations);
-    return form.write(response);
+    return form.write(response, call);
   };
 
   const serve = async (req: IncomingMessage, res: ServerResponse, route: RpcRoute, wire: Wire): Promise<void> => {

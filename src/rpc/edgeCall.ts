@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
+import type { Caller } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Share } from "../domain/fairShares.ts";
+import type { CallerPath, Share } from "../domain/fairShares.ts";
 import { createId } from "../domain/ids.ts";
 import { type CallSignal, createCallSignal, type OtherEnd } from "./callSignal.ts";
 import { single } from "./fields.ts";
-import type { IncomingCall } from "./incomingCall.ts";
+import type { IncomingCall, Pipeline } from "./incomingCall.ts";
 import { callTimeout } from "./limits.ts";
-import type { BodyRoom } from "./readBody.ts";
+import { type BodyOwner, noRoom } from "./readBody.ts";
 
 /** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
 const mappedPrefix = "::ffff:";
@@ -16,7 +17,7 @@ const mappedPrefix = "::ffff:";
  * A call as it came over HTTP, on any edge and either version. One is made per request, on the way of every
  * verification, hence a class: its getters are shared, and what nobody asks for costs nothing.
  */
-export abstract class EdgeCall implements IncomingCall {
+export abstract class EdgeCall implements IncomingCall, BodyOwner {
   readonly method: DescMethodUnary;
   readonly requestId: string;
   readonly receivedAt: number;
@@ -24,14 +25,15 @@ export abstract class EdgeCall implements IncomingCall {
   /** Set by the edge once nothing of the body is left to come. */
   bodyRead = false;
   onRelease: (() => void) | undefined;
-  /** Makes room for its body; set by the edge once the caller is known. */
-  room: BodyRoom | undefined;
   /** What its body takes, if that counts. */
   body: Share | undefined;
   /** Names and values that `setHeader` was given, in turns. */
   headers: string[] | undefined;
   /** Names and values that `setTrailer` was given, in turns. */
   trailers: string[] | undefined;
+  #pipeline: Pipeline | undefined;
+  #caller: Caller | undefined;
+  #path: CallerPath | undefined;
   readonly #clock: Clock;
   readonly #timeout: number;
   #signal: CallSignal | undefined;
@@ -75,6 +77,28 @@ export abstract class EdgeCall implements IncomingCall {
     return this.requestHeaders["user-agent"];
   }
 
+  /** To be called by the edge once the caller is known. */
+  identify(pipeline: Pipeline, caller: Caller): void {
+    this.#pipeline = pipeline;
+    this.#caller = caller;
+  }
+
+  get path(): CallerPath {
+    this.#path ??= this.#pipeline?.pathOf(this, this.#caller as Caller) ?? [];
+    return this.#path;
+  }
+
+  hold(bytes: number, evict: () => void): Share | undefined {
+    return this.#pipeline?.holdBody(this.path, bytes, evict);
+  }
+
+  charge(bytes: number): void {
+    if (this.body?.grow(bytes)) return;
+    const share = this.body === undefined ? this.#pipeline?.holdBody(this.path, bytes) : undefined;
+    if (share === undefined) throw noRoom();
+    this.body = share;
+  }
+
   get signal(): AbortSignal {
     this.#signal ??= createCallSignal(this.otherEnd, this.#timeout - (this.#clock.monotonic() - this.startedAt));
     return this.#signal.signal;
@@ -103,5 +127,6 @@ export abstract class EdgeCall implements IncomingCall {
     this.onRelease = undefined;
     onRelease?.();
     this.body?.give();
+    this.#pipeline = undefined;
   }
 }

@@ -14,7 +14,7 @@ import { compileRoutes, type Route } from "./gateway/routes.ts";
 import { HttpCall } from "./httpCall.ts";
 import type { Pipeline, Response } from "./incomingCall.ts";
 import type { RequestHandler } from "./listener.ts";
-import { type BodyRoom, readBody } from "./readBody.ts";
+import { readBody } from "./readBody.ts";
 import type { Slices } from "./slices.ts";
 
 export interface GatewayOptions {
@@ -43,7 +43,7 @@ const targetPath = (url: string): string => {
 /** The request message and all that is wrong with it; what cannot be read at all is one violation. */
 const decode = (route: Route, call: HttpCall, body: Buffer): Decoded<DescMessage> | Promise<Decoded<DescMessage>> => {
   const violation = checkContentHeaders(call.req.headers);
-  return violation ? { message: create(route.method.input), violations: [violation] } : route.read(body, () => call.signal);
+  return violation ? { message: create(route.method.input), violations: [violation] } : route.read(body, call);
 };
 
 /**
@@ -52,8 +52,8 @@ const decode = (route: Route, call: HttpCall, body: Buffer): Decoded<DescMessage
  * order of protocol §2: path, method, credentials from the headers, size of the body, then the pipeline.
  */
 export const createGateway = (options: GatewayOptions): RequestHandler => {
-  const { pipeline, clock, maxBodyBytes, observer } = options;
-  const routes = compileRoutes(options.services, options.slices);
+  const { pipeline, clock, maxBodyBytes, observer, slices } = options;
+  const routes = compileRoutes(options.services, slices);
   const answerFailure = createAnswerFailure(createErrorBody(options.errorsBaseUrl));
 
   /** Answers what reached no procedure. */
@@ -99,7 +99,7 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
 
   const succeed = atEndOfTurn(({ call, route, response }: { call: HttpCall; route: Route; response: Response }) => {
     try {
-      const text = route.write(response);
+      const text = route.write(response, call);
       if (typeof text !== "string") {
         text.then((pieces) => finish(call, route, pieces)).catch((cause: unknown) => fail(call, route, cause));
         return;
@@ -146,8 +146,8 @@ export const createGateway = (options: GatewayOptions): RequestHandler => {
   };
 
   const read = (call: HttpCall, route: Route, caller: Caller): void => {
-    const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
-    readBody(call.req, call.res, maxBodyBytes, room, (body, share) => {
+    call.identify(pipeline, caller);
+    readBody(call.req, call.res, maxBodyBytes, call, slices, (body, share) => {
       if (body instanceof ServiceError) return endEarly(call, route, body);
       call.body = share;
       call.bodyRead = true;

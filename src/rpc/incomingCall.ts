@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
 import type { Violation } from "../domain/errors.ts";
-import type { Share } from "../domain/fairShares.ts";
+import type { CallerPath, Share } from "../domain/fairShares.ts";
 
 /** What an edge knows of a call before its body is read. Everything but the first three is taken from the wire as it is. */
 export interface IncomingCall {
@@ -26,6 +26,8 @@ export interface IncomingCall {
    * Its reason is a `ServiceError`: `request_timeout` or `client_closed_request`. Made on first use.
    */
   readonly signal: AbortSignal;
+  /** Whose it is, as everything is divided between callers (`capacity.ts`). To be asked for once the caller is known. */
+  readonly path: CallerPath;
   /** Called by the edge once the answer is known. */
   onRelease: (() => void) | undefined;
   /** Adds a header to the answer, whatever the answer turns out to be. To be called before `invoke` settles. */
@@ -42,11 +44,13 @@ export interface Pipeline {
    * rejecting.
    */
   readonly authenticate: (call: IncomingCall) => Caller | Promise<Caller>;
+  /** The path of a call whose caller is known. */
+  readonly pathOf: (call: IncomingCall, caller: Caller) => CallerPath;
   /**
-   * Makes room for a body that is awaited, in bytes; undefined when the caller has had its share. `evict` takes that back
-   * when others have less: it ends the waiting.
+   * Makes room for a body that is awaited or in work, in bytes; undefined when its caller has had its share. `evict` takes
+   * that back when others have less: it ends the waiting.
    */
-  readonly holdBody: (call: IncomingCall, caller: Caller, bytes: number, evict: () => void) => Share | undefined;
+  readonly holdBody: (path: CallerPath, bytes: number, evict?: () => void) => Share | undefined;
   /**
    * Steps 4 to 10. `violations` are what reading, decoding and validating the request found: any makes the call fail
    * with 400 `invalid_input`. At once when nothing has to be waited for. Fails with `ServiceError` only, by throwing or

@@ -60,10 +60,10 @@ export const largestBodies = 4;
 export const awaitedRequestBytes: number = 16 * 1024;
 /** What each piece of a body costs beside its bytes, so that bodies in pieces of one byte are counted for what they take. */
 export const bodyPieceBytes = 128;
-/** A body up to this size costs nothing more once it is there: its call counts from when it is decoded. */
+/** A body up to this size costs nothing more once it is there, unless it waits to be decoded: its call counts from then on. */
 export const smallBodyBytes: number = 64 * 1024;
 
-/** Messages that are decompressed at the same time, in turns between root keys: each keeps one of the process's four threads busy, which files need, too. */
+/** Messages that are decompressed at the same time, in turns between callers: each keeps one of the process's four threads busy, which files need, too. */
 export const inflationsAtATime = 2;
 
 /** Open HTTP/2 streams: as many as calls may be in work. Each takes some 10 KB, also when its answer waits for a client that does not read. */
@@ -104,5 +104,9 @@ export const swallowedBytes: number = 64 * 1024 * 1024;
 export const wholeBody: number = 8 * 1024;
 /** The same for binary messages with a Struct: the library merges one that comes in many parts in quadratic time. */
 export const wholeStructBody = 1024;
+/** A request body up to this many bytes is decoded at once whatever else there is to do: that takes no longer than the call itself. */
+export const briefBody: number = 1024;
+/** Bytes of larger bodies that are decoded at once in one turn of the event loop; further ones wait in line with the large. */
+export const wholePerTurn: number = 64 * 1024;
 /** Answers whose lists and metadata may be longer than this are written in slices. */
 export const largeAnswer: number = 64 * 1024;

@@ -129,7 +129,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         })
         .finally(slot.give);
     },
-    holdBody: (call, caller, bytes, evict) => bodies.take(pathOf(call, caller), bytes, evict),
+    pathOf,
+    holdBody: bodies.take,
     invoke: (call, caller, message, violations) => {
       // A call that is answered at once takes no place; whether there is one has to be known before it begins.
       let slot = calls.hasRoom(1) ? undefined : (calls.take(pathOf(call, caller), 1) ?? refuse(call));

@@ -1,16 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../domain/errors.ts";
-import type { Share } from "../domain/fairShares.ts";
+import type { CallerPath, Share } from "../domain/fairShares.ts";
 import { atEndOfTurn } from "./endOfTurn.ts";
 import { isGone } from "./http2Stream.ts";
 import { awaitedRequestBytes, bodyPieceBytes, requestTimeout, smallBodyBytes } from "./limits.ts";
+import type { Sliced, Slices } from "./slices.ts";
 
 /** Gets the body, or why there is none. Called once, not necessarily later. `share`: what a large body takes until it is given back. */
 export type BodyReader = (body: Buffer | ServiceError, share?: Share) => void;
 
-/** Makes room for so many bytes of a body, as `Pipeline.holdBody`. */
-export type BodyRoom = (bytes: number, evict: () => void) => Share | undefined;
+/** Whose body it is. */
+export interface BodyOwner {
+  readonly path: CallerPath;
+  readonly signal: AbortSignal;
+  /** Makes room for so many bytes of a body that is awaited, as `Pipeline.holdBody`. */
+  readonly hold: (bytes: number, evict: () => void) => Share | undefined;
+  /** Counts so many more bytes until the call is answered. Throws `service_unavailable` where there is no room for them. */
+  readonly charge: (bytes: number) => void;
+}
 
 export const bodyTooLarge = (limit: number): ServiceError =>
   new ServiceError("request_body_too_large", `The request body exceeds the limit of ${limit} bytes.`);
@@ -26,13 +34,38 @@ export interface BodyBounds {
   readonly timed: boolean;
   /** The other end has left: nothing comes any more, not even an event that says so. */
   readonly isGone: boolean;
-  readonly room: BodyRoom;
+  readonly owner: BodyOwner;
+  readonly slices: Slices;
 }
 
 const brokenOff = (): ServiceError => new ServiceError("request_body_unreadable", "The request body broke off.");
 
 export const noRoom = (): ServiceError =>
   new ServiceError("service_unavailable", "Too many request bodies are on their way. Try again shortly.");
+
+/** Bytes of pieces that are joined in one turn of the event loop; a piece of a socket is no larger. */
+const joinedAtOnce: number = 64 * 1024;
+
+/** Lets go of each piece once it is copied. */
+function* join(pieces: Buffer[], size: number): Sliced<Buffer> {
+  const body = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  let sliceAt = 0;
+  for (let piece = pieces.pop(); piece !== undefined; piece = pieces.pop()) {
+    at += piece.length;
+    piece.copy(body, size - at);
+    if (at - sliceAt < joinedAtOnce) continue;
+    yield at - sliceAt;
+    sliceAt = at;
+  }
+  return body;
+}
+
+/** Nothing but the wait for a turn. */
+// biome-ignore lint/correctness/useYield: it takes one turn
+function* awaitTurn(): Sliced<void> {
+  return;
+}
 
 /** Nearly every body is there in the turn of its headers, and is not counted. */
 const holdLater = atEndOfTurn((hold: () => void) => hold());
@@ -43,7 +76,7 @@ const holdLater = atEndOfTurn((hold: () => void) => hold());
  * `request_timeout`, one for which callers leave no room `service_unavailable`.
  */
 export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyReader): void => {
-  const { declared, limit, overhead, timed, isGone, room } = bounds;
+  const { declared, limit, overhead, timed, isGone, owner, slices } = bounds;
   if (isGone) {
     done(brokenOff());
     return;
@@ -58,21 +91,29 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
   let settled = false;
   let timer: NodeJS.Timeout | undefined;
   let share: Share | undefined;
-  const settle = (result: Buffer | ServiceError) => {
-    if (settled) return;
-    settled = true;
-    clearTimeout(timer);
+  const finish = (result: Buffer | ServiceError) => {
     if (share !== undefined && (result instanceof ServiceError || size <= smallBodyBytes)) {
       share.give();
       share = undefined;
     }
-    share?.pin();
     done(result, share);
   };
+  const settle = (result: Buffer | ServiceError | undefined) => {
+    if (settled) return;
+    settled = true;
+    clearTimeout(timer);
+    share?.pin();
+    // What is left of it must not stay with the other end.
+    resume();
+    if (result !== undefined) finish(result);
+    else if (chunks === undefined || size <= smallBodyBytes) finish(Buffer.concat(chunks ?? [], size));
+    else slices.run(join(chunks, size), owner).then(finish, finish);
+  };
+  const resume = (): void => void source.resume();
   const crowdedOut = () => settle(noRoom());
   const hold = () => {
     if (settled || share !== undefined) return;
-    share = room(awaitedRequestBytes + size, crowdedOut);
+    share = owner.hold(awaitedRequestBytes + size, crowdedOut);
     if (share === undefined) crowdedOut();
   };
   holdLater(hold);
@@ -92,9 +133,13 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
       if (share === undefined) {
         if (size > smallBodyBytes) hold();
       } else if (!share.grow(chunk.length + bodyPieceBytes)) crowdedOut();
+      if (settled || size <= smallBodyBytes) return;
+      // A turn of the event loop takes 2 MiB of each socket otherwise.
+      source.pause();
+      slices.run(awaitTurn(), owner).then(resume, settle);
     }
   });
-  source.on("end", () => settle(chunks === undefined ? Buffer.alloc(0) : Buffer.concat(chunks, size)));
+  source.on("end", () => settle(undefined));
   source.on("close", () => {
     if (!settled) settle(brokenOff());
   });
@@ -108,7 +153,8 @@ export const readBody = (
   req: IncomingMessage,
   res: ServerResponse,
   limit: number,
-  room: BodyRoom,
+  owner: BodyOwner,
+  slices: Slices,
   done: BodyReader,
   overhead = 0,
 ): void => {
@@ -117,5 +163,5 @@ export const readBody = (
   const isTooLong = declared !== undefined && Number(declared) > limit + overhead;
   const hasLeft = isGone(res) || req.destroyed;
   if (headers.expect !== undefined && !isTooLong && !hasLeft) res.writeContinue();
-  collectBody(req, { declared, limit, overhead, timed: req.httpVersionMajor > 1, isGone: hasLeft, room }, done);
+  collectBody(req, { declared, limit, overhead, timed: req.httpVersionMajor > 1, isGone: hasLeft, owner, slices }, done);
 };

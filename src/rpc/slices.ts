@@ -1,8 +1,26 @@
+import { createFairLine } from "../domain/fairLine.ts";
+import type { CallerPath } from "../domain/fairShares.ts";
+import { briefBody, wholePerTurn } from "./limits.ts";
+
 /** Work in slices: `yield` says how many bytes were handled since the last one, and lets others go on. */
 export type Sliced<T> = Generator<number, T, void>;
 
-/** Does work in slices, and fails as it does; with the reason of the signal once that is aborted. */
-export type Slices = <T>(work: Sliced<T>, signal?: AbortSignal) => Promise<T>;
+/** Whose work it is. */
+export interface Worker {
+  readonly path: CallerPath;
+  /** Once it is aborted the work fails with its reason; undefined where it is done in any case. */
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface Slices {
+  /** Does work in slices, and fails as it does. */
+  readonly run: <T>(work: Sliced<T>, worker: Worker) => Promise<T>;
+  /**
+   * Whether so few bytes may be handled at once, beside the line: while nobody stands in it, and not many of them in one turn
+   * of the event loop. Yes is counted. What is very little always may.
+   */
+  readonly mayBeWhole: (bytes: number) => boolean;
+}
 
 export interface SlicesOptions {
   /** Hears of each slice and the bytes that were handled in it. */
@@ -11,41 +29,66 @@ export interface SlicesOptions {
 
 interface Task {
   readonly work: Sliced<unknown>;
-  readonly signal: AbortSignal | undefined;
+  readonly worker: Worker;
   readonly resolve: (value: never) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * What is too much for one turn of the event loop goes on in slices: one slice in a turn, whoever's it is, each task in
- * its turn. So large bodies share the time between calls among themselves, and any number of them adds no more to a
- * call's wait than one slice.
+ * What is too much for one turn of the event loop goes on in slices: one slice in a turn, whoever's it is, callers in turns
+ * and each one's tasks in turns. So large bodies share the time between calls among their callers, and any number of them
+ * adds no more to a call's wait than one slice.
  */
 export const createSlices = ({ onSlice }: SlicesOptions = {}): Slices => {
-  const tasks: Task[] = [];
+  const line = createFairLine<Task>();
+  /** Bytes that were handled beside the line in this turn. */
+  let whole = 0;
 
-  const next = (): void => {
-    const task = tasks.shift() as Task;
-    const { work, signal, resolve, reject } = task;
+  /** Does the next slice of a task. False when nobody wants it any more. */
+  const advance = (task: Task): boolean => {
+    const { work, worker, resolve, reject } = task;
     try {
-      signal?.throwIfAborted();
+      worker.signal?.throwIfAborted();
+    } catch (reason) {
+      reject(reason);
+      return false;
+    }
+    try {
       const { done, value } = work.next();
       if (done) resolve(value as never);
       else {
         onSlice?.(value as number);
-        tasks.push(task);
+        line.add(worker.path, task);
       }
     } catch (error) {
       reject(error);
     }
-    if (tasks.length > 0) setImmediate(next);
+    return true;
   };
 
-  return (work, signal) =>
-    new Promise((resolve, reject) => {
-      tasks.push({ work, signal, resolve, reject });
-      if (tasks.length === 1) setImmediate(next);
-    });
+  const next = (): void => {
+    for (let task = line.next(); task !== undefined && !advance(task); task = line.next());
+    if (!line.isEmpty()) setImmediate(next);
+  };
+
+  const endTurn = (): void => {
+    whole = 0;
+  };
+
+  return {
+    run: (work, worker) =>
+      new Promise((resolve, reject) => {
+        if (line.isEmpty()) setImmediate(next);
+        line.add(worker.path, { work, worker, resolve, reject });
+      }),
+    mayBeWhole: (bytes) => {
+      if (bytes <= briefBody) return true;
+      if (!line.isEmpty() || whole + bytes > wholePerTurn) return false;
+      if (whole === 0) setImmediate(endTurn);
+      whole += bytes;
+      return true;
+    },
+  };
 };
 
 /** Does all of it at once: for what is known to be little. */

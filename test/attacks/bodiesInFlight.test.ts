@@ -1,5 +1,6 @@
 import { type ClientHttp2Stream, connect } from "node:http2";
 import { gzipSync } from "node:zlib";
+import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { expect, test } from "vitest";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
@@ -7,6 +8,8 @@ import { eventually } from "../support/eventually.ts";
 
 const room = 200_000;
 const body = `{"name":"payments"${" ".repeat(70_000)}}`;
+/** The same in the binary form, with a field that nobody knows. */
+const named: Uint8Array = new BinaryWriter().tag(1, 2).string("payments").tag(99, 2).bytes(new Uint8Array(70_000)).finish();
 
 /** A root key of its own for every token. */
 const start = () =>
@@ -110,6 +113,49 @@ test("[attack B4] large bodies in work count until they are answered", async () 
   expect((await send()).status).toBe(200);
 });
 
+test("[attack B3] bodies that are decoded in slices count until they are answered, however small", async () => {
+  const { promise, resolve } = Promise.withResolvers<object>();
+  await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
+  const small = `{"name":"payments"${" ".repeat(20_000)}}`;
+  const send = (): Promise<Response> =>
+    fetch(`${edges.url}/v2/apis.createApi`, {
+      method: "POST",
+      headers: { authorization: "a", "content-type": "application/json" },
+      body: small,
+    });
+  const calls = Array.from({ length: 10 }, send);
+  await eventually(() => expect(edges.invocations.length).toBeGreaterThan(2));
+  expect((await send()).status).toBe(503);
+  resolve({});
+  const statuses = (await Promise.all(calls)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(room / 20_000);
+  expect(statuses).toContain(503);
+  expect((await send()).status).toBe(200);
+});
+
+test("[attack B8] compressed messages that wait for their turn count, and for a line without end there is no room", async () => {
+  await using edges = await startEdges({ capacity: { bodyBytes: room } });
+  const session = connect(edges.url);
+  const headers = {
+    ":method": "POST",
+    ":path": "/latchkey.v2.ApisService/CreateApi",
+    "content-type": "application/json",
+    "content-encoding": "gzip",
+    authorization: "a",
+  };
+  const message = gzipSync(`{"name":"payments"${" ".repeat(60_000)}}`);
+  const send = (): Promise<unknown> =>
+    new Promise((done) => {
+      const stream = session.request(headers);
+      stream.on("response", (fields) => done(fields[":status"]));
+      stream.resume();
+      stream.end(message);
+    });
+  expect(new Set(await Promise.all(Array.from({ length: 100 }, send)))).toEqual(new Set([200, 503]));
+  expect(await send()).toBe(200);
+  session.destroy();
+});
+
 test.each([
   ["gRPC", "/latchkey.v2.ApisService/CreateApi", "application/grpc", "grpc-encoding"],
   ["Connect", "/latchkey.v2.ApisService/CreateApi", "application/json", "content-encoding"],
@@ -117,7 +163,7 @@ test.each([
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
   const session = connect(edges.url);
-  const message = type === "application/json" ? gzipSync(body) : gzipSync(Buffer.alloc(70_000, "\n\bpayments"));
+  const message = type === "application/json" ? gzipSync(body) : gzipSync(named);
   const head = Buffer.alloc(5);
   head[0] = 1;
   head.writeUInt32BE(message.length, 1);

@@ -65,6 +65,7 @@ const answer = async (call: EdgeCall, request: UnaryRequest): Promise<Response> 
 /** The unary part of the suite's service as a pipeline: behind our edges, in the place of Latchkey's procedures. */
 export const conformancePipeline: Pipeline = {
   authenticate: () => anybody,
+  pathOf: () => [],
   holdBody: () => ({ grow: () => true, pin: () => undefined, give: () => undefined }),
   invoke: (call, _caller, message, violations) => {
     if (violations.length > 0) throw invalidInput("The request cannot be read.", violations);

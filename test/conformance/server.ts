@@ -20,6 +20,7 @@ import { createConnectEdge } from "../../src/rpc/connect.ts";
 import { createGrpcEdge } from "../../src/rpc/grpc/grpcEdge.ts";
 import { createHealthService } from "../../src/rpc/health.ts";
 import { createListener } from "../../src/rpc/listener.ts";
+import { createSlices } from "../../src/rpc/slices.ts";
 import { conformancePipeline, describeError } from "./conformanceService.ts";
 import {
   type ServerCompatRequest,
@@ -82,6 +83,7 @@ const start = async ({ useTls, serverCreds, messageReceiveLimit }: ServerCompatR
     health: createHealthService(services),
     publicStreams: { admit: () => true },
     reflection: false,
+    slices: createSlices(),
   };
   const certificate = useTls && serverCreds ? { cert: Buffer.from(serverCreds.cert), key: Buffer.from(serverCreds.key) } : undefined;
   const { address } = await createListener({

@@ -1,5 +1,8 @@
-import { expect, test } from "vitest";
-import { createFairTurns } from "../../src/domain/fairTurns.ts";
+import { describe, expect, test } from "vitest";
+import { createFairTurns, type TurnTaker } from "../../src/domain/fairTurns.ts";
+
+const taker = (name: string, signal = new AbortController().signal): TurnTaker => ({ path: [name], signal });
+const free = (): void => undefined;
 
 test("[attack B8] few tasks run at a time, and a caller with many keeps another waiting for no more than one of them", async () => {
   const turns = createFairTurns(2);
@@ -12,9 +15,9 @@ test("[attack B8] few tasks run at a time, and a caller with many keeps another 
     await new Promise((resolve) => setImmediate(resolve));
     running--;
   };
-  const many = Array.from({ length: 50 }, (_, i) => turns.run("hog", task(`hog ${i}`)));
-  const few = [turns.run("b", task("b")), turns.run("c", task("c"))];
-  const failing = turns.run("d", async () => {
+  const many = Array.from({ length: 50 }, (_, i) => turns.run(taker("hog"), free, task(`hog ${i}`)));
+  const few = [turns.run(taker("b"), free, task("b")), turns.run(taker("c"), free, task("c"))];
+  const failing = turns.run(taker("d"), free, async () => {
     throw new Error("broken");
   });
   await expect(failing).rejects.toThrow("broken");
@@ -24,4 +27,34 @@ test("[attack B8] few tasks run at a time, and a caller with many keeps another 
   expect(ran.indexOf("b")).toBeLessThan(6);
   expect(ran.indexOf("c")).toBeLessThan(6);
   expect(ran.filter((name) => name.startsWith("hog"))).toEqual(Array.from({ length: 50 }, (_, i) => `hog ${i}`));
+});
+
+describe("[attack B8] who waits for a turn", () => {
+  test("leaves the line at once when nobody waits for it any more, and is never run", async () => {
+    const turns = createFairTurns(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const ran: string[] = [];
+    const first = turns.run(taker("a"), free, () => promise);
+    const controller = new AbortController();
+    const gone = turns.run(taker("a", controller.signal), free, async () => void ran.push("gone"));
+    const next = turns.run(taker("b"), free, async () => void ran.push("next"));
+    controller.abort(new Error("gone"));
+    await expect(gone).rejects.toThrow("gone");
+    resolve();
+    await Promise.all([first, next]);
+    expect(ran).toEqual(["next"]);
+  });
+
+  test("may be refused, which takes no turn from anybody", async () => {
+    const turns = createFairTurns(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const first = turns.run(taker("a"), free, () => promise);
+    const refuse = (): never => {
+      throw new Error("no room");
+    };
+    await expect(turns.run(taker("b"), refuse, async () => undefined)).rejects.toThrow("no room");
+    resolve();
+    await first;
+    expect(await turns.run(taker("c"), refuse, async () => "ran")).toBe("ran");
+  });
 });

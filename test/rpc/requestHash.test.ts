@@ -5,18 +5,18 @@ import { messageReader } from "../../src/rpc/codec/binaryForm.ts";
 import { jsonReader, jsonWriter } from "../../src/rpc/codec/jsonForm.ts";
 import { requestHash } from "../../src/rpc/idempotency/idempotencyKey.ts";
 import { createSlices } from "../../src/rpc/slices.ts";
+import { patientReader } from "./support/reader.ts";
 
 const { input } = KeysService.method.migrateKeys;
 const slices = createSlices();
-const signal = () => new AbortController().signal;
 
 test.each([1, 100, 520, 2_000])("[protocol §2] a request of %i items has one hash, whatever form it came in", async (count) => {
   const item = { hash: "a".repeat(64), meta: {} };
   const request = { migrationId: "mig_1", apiId: "api_1", keys: Array.from({ length: count }, () => item) };
   const write = jsonWriter(input, "v2", slices);
-  const { message: fromJson } = await jsonReader(input, "v2", slices)(Buffer.from(JSON.stringify(request)), signal);
-  const { message: fromBinary } = await messageReader(input, slices)(Buffer.from(toBinary(input, create(input, request))), signal);
-  expect(await requestHash("keys.migrateKeys", write, fromBinary, slices)).toBe(
-    await requestHash("keys.migrateKeys", write, fromJson, slices),
+  const { message: fromJson } = await jsonReader(input, "v2", slices)(Buffer.from(JSON.stringify(request)), patientReader);
+  const { message: fromBinary } = await messageReader(input, slices)(Buffer.from(toBinary(input, create(input, request))), patientReader);
+  expect(await requestHash("keys.migrateKeys", write, fromBinary, slices, patientReader)).toBe(
+    await requestHash("keys.migrateKeys", write, fromJson, slices, patientReader),
   );
 });

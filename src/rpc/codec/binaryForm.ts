@@ -1,19 +1,21 @@
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { ServiceError } from "../../domain/errors.ts";
 import { fixedPartOf } from "../../domain/fixedPart.ts";
 import { heldBinary, heldText, holdBinary } from "../../domain/jsonText.ts";
 import { largeAnswer, wholeBody, wholeStructBody } from "../limits.ts";
-import type { Sliced, Slices } from "../slices.ts";
+import type { Sliced, Slices, Worker } from "../slices.ts";
 import { binaryEncoder } from "./binaryEncoder.ts";
 import { binaryReader } from "./binaryReader.ts";
 import type { Decoded } from "./compileCodec.ts";
 import { messageShape } from "./compileShape.ts";
 import { decodeMessage } from "./decodeMessage.ts";
 import { addFindings, type Finding, prefixFindings } from "./findings.ts";
-import type { Read } from "./jsonForm.ts";
+import { type Read, type Reader, readInTurns } from "./jsonForm.ts";
 import { partValidator } from "./partValidator.ts";
 import { textToStruct } from "./structWriter.ts";
 import { Unreadable } from "./unreadable.ts";
 import { validator } from "./validator.ts";
+import { valueCount } from "./valueCount.ts";
 import { weigher } from "./weigher.ts";
 import type { Turn } from "./wireReader.ts";
 
@@ -28,13 +30,14 @@ export const messageReader = (desc: DescMessage, slices: Slices): Read => {
   const validatePart = partValidator(shape);
   const atOnce = holdsStruct(desc) ? wholeStructBody : wholeBody;
 
-  function* readLarge(body: Buffer): Sliced<Decoded<DescMessage>> {
-    const turn: Turn = { used: 0, values: 0 };
+  function* readLarge(body: Buffer, charge: Reader["charge"]): Sliced<Decoded<DescMessage>> {
+    const turn: Turn = { used: 0, countValue: valueCount(charge) };
     const findings: Finding[] = [];
     let message: MessageShape<DescMessage>;
     try {
       message = (yield* read(body, turn, findings)) as MessageShape<DescMessage>;
     } catch (error) {
+      if (error instanceof ServiceError) throw error;
       const violation = error instanceof Unreadable ? error.violation : { location: "body", message: `not a message ${desc.typeName}` };
       return { message: create(desc), violations: [violation] };
     }
@@ -45,8 +48,14 @@ export const messageReader = (desc: DescMessage, slices: Slices): Read => {
     return { message, violations: findings };
   }
 
-  return (body, signal) => {
-    if (body.length > atOnce) return slices(readLarge(body), signal());
+  return (body, reader) => {
+    if (body.length > atOnce || !slices.mayBeWhole(body.length))
+      return readInTurns(
+        slices,
+        readLarge(body, (bytes) => reader.charge(bytes)),
+        body,
+        reader,
+      );
     const { message, violation } = decodeMessage(desc, body);
     if (violation !== undefined) return { message, violations: [violation] };
     const findings: Finding[] = [];
@@ -57,7 +66,7 @@ export const messageReader = (desc: DescMessage, slices: Slices): Read => {
 };
 
 /** Writes an answer in Protobuf's binary form; in slices when it is large. */
-export type WriteBinary = (init: object) => Uint8Array | Promise<Uint8Array>;
+export type WriteBinary = (init: object, writer: Pick<Worker, "path">) => Uint8Array | Promise<Uint8Array>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -99,5 +108,6 @@ export const messageWriter = (desc: DescMessage, slices: Slices): WriteBinary =>
     return Buffer.concat(chunks);
   }
 
-  return (init) => (weigh(init) > largeAnswer ? slices(encodeParts(init)) : encode(init));
+  return (init, writer) =>
+    weigh(init) > largeAnswer ? slices.run(encodeParts(init), { path: writer.path, signal: undefined }) : encode(init);
 };

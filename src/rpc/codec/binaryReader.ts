@@ -1,4 +1,4 @@
-import { create, type DescField, type DescMessage, fromBinary, getOption, ScalarType } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { array_body, max_json_bytes, max_properties, Wrapper, wrapper } from "../../../gen/latchkey/v2/options_pb.ts";
 import { jsonText } from "../../domain/jsonText.ts";
@@ -7,8 +7,8 @@ import { listRules, rulesOfField } from "./annotations.ts";
 import { type Finding, prefixFindings, report } from "./findings.ts";
 import { structToText } from "./structReader.ts";
 import { createStructSink } from "./textSink.ts";
-import { mostValues, tooManyValues, Unreadable } from "./unreadable.ts";
-import { endTurn, expectEnd, skipGroup, type Turn, use, utf8 } from "./wireReader.ts";
+import { Unreadable } from "./unreadable.ts";
+import { endTurn, expectEnd, isLongText, longUtf8, skipGroup, type Turn, use, utf8 } from "./wireReader.ts";
 
 /** Reads a message or Struct; what is wrong with it goes to `findings`. */
 type ReadInner = (bytes: Uint8Array, turn: Turn, findings: Finding[]) => Sliced<unknown>;
@@ -18,21 +18,16 @@ interface FieldPlan {
   /** Name of the oneof that it is in. */
   readonly group: string | undefined;
   readonly wireType: WireType;
-  /** Of a field that holds no message. */
+  readonly isText: boolean;
+  /** Of a field that holds neither a text nor a message. */
   readonly readScalar: ((reader: BinaryReader) => unknown) | undefined;
   readonly readInner: ReadInner | undefined;
-  /** Of a field that holds a message. */
-  readonly desc: DescMessage | undefined;
   readonly isList: boolean;
   /** Items of a list from this one on are counted only. */
   readonly most: number;
   /** What it adds to the place of a violation; wrappers add nothing. */
   readonly segment: string;
 }
-
-const countValue = (turn: Turn): void => {
-  if (++turn.values > mostValues) throw tooManyValues();
-};
 
 const structReader = (field: DescField): ReadInner => {
   const rules = { maxBytes: getOption(field, max_json_bytes), maxProperties: getOption(field, max_properties) };
@@ -47,7 +42,6 @@ const structReader = (field: DescField): ReadInner => {
 
 const scalarReader = (field: DescField): ((reader: BinaryReader) => unknown) => {
   if (field.enum !== undefined) return (reader) => reader.int32();
-  if (field.scalar === ScalarType.STRING) return (reader) => utf8(reader.bytes());
   if (field.scalar === ScalarType.INT64) return (reader) => reader.int64();
   if (field.scalar === ScalarType.BOOL) return (reader) => reader.bool();
   throw new Error(`${String(field)}: the binary reader does not know this kind of field`);
@@ -67,9 +61,9 @@ const planOf = (field: DescField): FieldPlan => {
     local: field.localName,
     group: field.oneof?.localName,
     wireType: isText || isInner ? WireType.LengthDelimited : WireType.Varint,
-    readScalar: isInner ? undefined : scalarReader(field),
+    isText,
+    readScalar: isInner || isText ? undefined : scalarReader(field),
     readInner: inner,
-    desc: field.message,
     isList,
     most: isList ? listRules(String(field), rulesOfField(field)).max : 0,
     segment: isHidden ? "" : `.${field.jsonName}`,
@@ -84,9 +78,12 @@ const mostParts = 64;
 
 const tooManyParts = (): Unreadable => new Unreadable(`comes in more than ${mostParts} parts`, "send it in one");
 
-/** Items of a list up to this many bytes are read by the library: the time in which it merges is still short. */
-const shortItem = 256;
-const readOptions = { readUnknownFields: false, recursionLimit: shortItem };
+/** Reads a value that is no message. */
+function* readPlain({ readScalar }: FieldPlan, reader: BinaryReader, turn: Turn): Sliced<unknown> {
+  if (readScalar !== undefined) return readScalar(reader);
+  const bytes = reader.bytes();
+  return isLongText(bytes, turn) ? yield* longUtf8(bytes, turn) : utf8(bytes);
+}
 
 /** Reads a value of its own, with its place. */
 function* readAt(read: ReadInner, bytes: Uint8Array, turn: Turn, findings: Finding[], segment: string): Sliced<unknown> {
@@ -121,34 +118,26 @@ const messageReader = (desc: DescMessage): ReadInner => {
         else reader.skip(wireType, number);
         continue;
       }
-      countValue(turn);
-      const { local, group, readScalar, readInner, isList, most, segment } = field;
+      turn.countValue();
+      const { local, group, readInner, isList, most, segment } = field;
       if (isList) {
         const items = message[local] as unknown[];
         const index = items.length;
         if (index >= most) {
           reader.skip(wireType, number);
           items.length = index + 1;
-        } else if (readScalar !== undefined) items.push(readScalar(reader));
-        else {
-          const item = reader.bytes();
-          const isShort = item.length <= shortItem;
-          items.push(
-            isShort
-              ? fromBinary(field.desc as DescMessage, item, readOptions)
-              : yield* readAt(readInner as ReadInner, item, turn, findings, `${segment}[${index}]`),
-          );
-        }
-      } else if (readScalar === undefined) {
+        } else if (readInner === undefined) items.push(yield* readPlain(field, reader, turn));
+        else items.push(yield* readAt(readInner, reader.bytes(), turn, findings, `${segment}[${index}]`));
+      } else if (readInner !== undefined) {
         if (group !== undefined) choose(field);
         const known = parts.get(field) ?? [];
         parts.set(field, known);
         const part = reader.bytes();
         if (part.length > 0 && known.push(part) > mostParts) throw Unreadable.within(tooManyParts(), segment);
-      } else if (group === undefined) message[local] = readScalar(reader);
+      } else if (group === undefined) message[local] = yield* readPlain(field, reader, turn);
       else {
         choose(field);
-        message[group] = { case: local, value: readScalar(reader) };
+        message[group] = { case: local, value: yield* readPlain(field, reader, turn) };
       }
     }
     expectEnd(reader);

@@ -1,21 +1,39 @@
 import { isUtf8 } from "node:buffer";
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { largeAnswer, wholeBody } from "../limits.ts";
-import type { Sliced, Slices } from "../slices.ts";
+import { largeAnswer, smallBodyBytes, wholeBody } from "../limits.ts";
+import type { BodyOwner } from "../readBody.ts";
+import type { Sliced, Slices, Worker } from "../slices.ts";
 import type { Decoded } from "./compileCodec.ts";
 import { messageShape } from "./compileShape.ts";
 import { decoder } from "./decoder.ts";
 import { encoder, partEncoder } from "./encoder.ts";
 import { type Finding, prefixFindings } from "./findings.ts";
-import { jsonCursor, malformed, skipSpace } from "./jsonScan.ts";
+import { jsonCursor, malformed, nextByte } from "./jsonCursor.ts";
 import { parseBody } from "./parseBody.ts";
 import { partDecoder } from "./partDecoder.ts";
 import type { Dialect, Shape } from "./shape.ts";
 import { Unreadable } from "./unreadable.ts";
 import { weigher } from "./weigher.ts";
 
-/** Reads a request's body. At once when it is small, else in slices; never fails but with the reason of an aborted signal. */
-export type Read = (body: Buffer, signal: () => AbortSignal | undefined) => Decoded<DescMessage> | Promise<Decoded<DescMessage>>;
+/** Whose body is read. */
+export type Reader = Worker & Pick<BodyOwner, "charge">;
+
+/** Reads a body in its caller's turns. A small one counts from now on: it may have to wait. */
+export const readInTurns = (
+  slices: Slices,
+  work: Sliced<Decoded<DescMessage>>,
+  body: Buffer,
+  reader: Reader,
+): Promise<Decoded<DescMessage>> => {
+  if (body.length <= smallBodyBytes) reader.charge(body.length);
+  return slices.run(work, reader);
+};
+
+/**
+ * Reads a request's body. At once when it is small and there is no line, else in slices, for its caller. Never fails but with the reason of
+ * an aborted signal, or `service_unavailable` where its caller has had its share.
+ */
+export type Read = (body: Buffer, reader: Reader) => Decoded<DescMessage> | Promise<Decoded<DescMessage>>;
 
 const located = <D extends DescMessage>(message: MessageShape<D>, violations: Finding[]): Decoded<D> => {
   if (violations.length > 0) prefixFindings(violations, 0, "body");
@@ -28,13 +46,14 @@ export const jsonReader = (desc: DescMessage, dialect: Dialect, slices: Slices):
   const decode = decoder(shape, dialect);
   const decodePart = partDecoder(shape, dialect);
 
-  function* readLarge(body: Buffer): Sliced<Decoded<DescMessage>> {
+  function* readLarge(body: Buffer, charge: Reader["charge"]): Sliced<Decoded<DescMessage>> {
     try {
       if (!isUtf8(body)) throw Unreadable.undecodable("not valid UTF-8");
-      const cursor = jsonCursor(body);
+      const cursor = jsonCursor(body, charge);
       const findings: Finding[] = [];
+      yield* nextByte(cursor);
       const message = yield* decodePart(cursor, findings);
-      skipSpace(cursor);
+      yield* nextByte(cursor);
       if (cursor.at < body.length) throw malformed(cursor);
       return located(message as MessageShape<DescMessage>, findings);
     } catch (error) {
@@ -43,8 +62,14 @@ export const jsonReader = (desc: DescMessage, dialect: Dialect, slices: Slices):
     }
   }
 
-  return (body, signal) => {
-    if (body.length > wholeBody) return slices(readLarge(body), signal());
+  return (body, reader) => {
+    if (body.length > wholeBody || !slices.mayBeWhole(body.length))
+      return readInTurns(
+        slices,
+        readLarge(body, (bytes) => reader.charge(bytes)),
+        body,
+        reader,
+      );
     const parsed = parseBody(body);
     if ("violation" in parsed) return { message: create(desc), violations: [parsed.violation] };
     const findings: Finding[] = [];
@@ -52,8 +77,8 @@ export const jsonReader = (desc: DescMessage, dialect: Dialect, slices: Slices):
   };
 };
 
-/** Writes an answer: as text when it is small, else in slices, in several pieces. */
-export type WriteJson = (init: object) => string | Promise<Buffer[]>;
+/** Writes an answer: as text when it is small, else in slices, in several pieces, for its caller: an answer is written whoever still waits for it. */
+export type WriteJson = (init: object, writer: Pick<Worker, "path">) => string | Promise<Buffer[]>;
 
 const leaveOut = (shape: Shape, names: readonly string[]): Shape =>
   shape.kind === "object" ? { ...shape, fields: shape.fields.filter(({ name }) => !names.includes(name)) } : shape;
@@ -65,5 +90,8 @@ export const jsonWriter = (desc: DescMessage, dialect: Dialect, slices: Slices, 
   const encodeParts = partEncoder(shape, dialect);
   if (encodeParts === undefined) return encode;
   const weigh = weigher(shape, ({ json }) => json !== undefined);
-  return (init) => (weigh !== undefined && weigh(init) > largeAnswer ? slices(encodeParts(init)) : encode(init));
+  return (init, writer) =>
+    weigh !== undefined && weigh(init) > largeAnswer
+      ? slices.run(encodeParts(init), { path: writer.path, signal: undefined })
+      : encode(init);
 };

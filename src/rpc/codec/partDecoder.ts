@@ -3,21 +3,9 @@ import type { Sliced } from "../slices.ts";
 import { applyCrossRules } from "./applyCrossRules.ts";
 import { decoder, emptyWrapper, isNullValue, wrap } from "./decoder.ts";
 import { addFindings, type Finding, isFull, prefixFindings, report, reportMissing, reportUnknown } from "./findings.ts";
-import { countValue, decodeOther, eachMember, isNullAhead, tokenValue } from "./jsonParts.ts";
-import {
-  CLOSE_ARRAY,
-  COMMA,
-  endSlice,
-  expectByte,
-  isSliceDone,
-  type JsonCursor,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  scanShort,
-  scanValue,
-  skipSpace,
-  tokenText,
-} from "./jsonScan.ts";
+import { endSlice, isSliceDone, type JsonCursor, malformed, nextByte, tokenText } from "./jsonCursor.ts";
+import { decodeOther, eachMember, isNullAhead, readPlain } from "./jsonParts.ts";
+import { CLOSE_ARRAY, COMMA, OPEN_ARRAY, OPEN_OBJECT, scanShort, scanValue } from "./jsonScan.ts";
 import { isUnset, type Member, memberNames } from "./memberNames.ts";
 import { type Decode, scalarDecoder } from "./scalarDecoder.ts";
 import {
@@ -33,19 +21,12 @@ import {
 import { createStructSink } from "./textSink.ts";
 import { Unreadable } from "./unreadable.ts";
 
-/** Reads the value at the cursor, and goes beyond it. */
+/** Reads the value whose first byte is at the cursor, and goes beyond it. */
 type DecodePart = (cursor: JsonCursor, findings: Finding[]) => Sliced<unknown>;
-
-/** A text that takes a good part of a slice to make. */
-const longToken: number = 1024 * 1024;
 
 const decodeWhole = (decode: Decode): DecodePart =>
   function* (cursor, findings) {
-    skipSpace(cursor);
-    const from = cursor.at;
-    yield* scanValue(cursor);
-    if (cursor.at - from > longToken) yield endSlice(cursor);
-    return decode(tokenValue(cursor, from, cursor.at), findings);
+    return decode(yield* readPlain(cursor), findings);
   };
 
 /** A way to read a value that is short, and one for any. */
@@ -59,18 +40,19 @@ const readersOf = (shape: Shape, dialect: Dialect): Readers => ({
   decodePart: partDecoder(shape, dialect),
 });
 
+const byteAt = ({ bytes, at }: JsonCursor): number | undefined => bytes[at];
+
 const keepAsText = (struct: object): object => jsonText(JSON.stringify(struct));
 
 /** Reads a value if it is short, as nearly all are; undefined if it is not. */
 const readShort = (cursor: JsonCursor, { decodeShort }: Readers, findings: Finding[]): { readonly is: unknown } | undefined => {
-  skipSpace(cursor);
   const from = cursor.at;
   return scanShort(cursor) ? { is: decodeShort(JSON.parse(tokenText(cursor.bytes, from, cursor.at)), findings) } : undefined;
 };
 
 const decodeStruct = ({ rules }: StructShape): DecodePart =>
   function* (cursor, findings) {
-    if (skipSpace(cursor) !== OPEN_OBJECT) {
+    if (byteAt(cursor) !== OPEN_OBJECT) {
       yield* decodeOther(cursor, findings, "object");
       return {};
     }
@@ -84,7 +66,7 @@ const decodeStruct = ({ rules }: StructShape): DecodePart =>
 const decodeList = ({ item, check, most }: ListShape, dialect: Dialect): DecodePart => {
   const readers = readersOf(item, dialect);
   return function* (cursor, findings) {
-    if (skipSpace(cursor) !== OPEN_ARRAY) {
+    if (byteAt(cursor) !== OPEN_ARRAY) {
       yield* decodeOther(cursor, findings, "array");
       return [];
     }
@@ -92,13 +74,15 @@ const decodeList = ({ item, check, most }: ListShape, dialect: Dialect): DecodeP
     const items: unknown[] = [];
     const own: Finding[] = [];
     let count = 0;
-    for (let more = skipSpace(cursor) !== CLOSE_ARRAY; more; count++) {
+    let next = yield* nextByte(cursor);
+    for (let more = next !== CLOSE_ARRAY; more; count++) {
       if (isSliceDone(cursor)) yield endSlice(cursor);
+      yield* nextByte(cursor);
       // With so much wrong the message means nothing any more.
       if (count >= most || isFull(own)) {
         if (!scanShort(cursor)) yield* scanValue(cursor);
       } else {
-        countValue(cursor);
+        cursor.countValue();
         const before = own.length;
         try {
           const short = readShort(cursor, readers, own);
@@ -108,10 +92,12 @@ const decodeList = ({ item, check, most }: ListShape, dialect: Dialect): DecodeP
         }
         if (own.length !== before) prefixFindings(own, before, `[${count}]`);
       }
-      more = skipSpace(cursor) === COMMA;
+      next = yield* nextByte(cursor);
+      more = next === COMMA;
       if (more) cursor.at++;
     }
-    expectByte(cursor, CLOSE_ARRAY);
+    if (next !== CLOSE_ARRAY) throw malformed(cursor);
+    cursor.at++;
     check(count, findings);
     addFindings(findings, own);
     return items;
@@ -139,7 +125,7 @@ const decodeWrapper = (shape: NullableShape | BoxedListShape): DecodePart => {
   const decode = partDecoder(shape.kind === "nullable" ? shape.value : shape.list, "protobuf");
   const valueName = shape.kind === "nullable" ? "value" : shape.local;
   return function* (cursor, findings) {
-    if (skipSpace(cursor) !== OPEN_OBJECT) {
+    if (byteAt(cursor) !== OPEN_OBJECT) {
       yield* decodeOther(cursor, findings, "object");
       return emptyWrapper(shape);
     }
@@ -151,11 +137,9 @@ const decodeWrapper = (shape: NullableShape | BoxedListShape): DecodePart => {
       const found: Finding[] = [];
       if (name === valueName && !isNullAhead(cursor)) value = { is: yield* decode(cursor, found) };
       else {
-        skipSpace(cursor);
-        const from = cursor.at;
-        yield* scanValue(cursor);
+        const other = yield* readPlain(cursor);
         if (name === valueName) value = undefined;
-        else if (name === "null" && shape.kind === "nullable") hasNull = isNullValue(tokenValue(cursor, from, cursor.at), found);
+        else if (name === "null" && shape.kind === "nullable") hasNull = isNullValue(other, found);
         else if (wrong.size < mostNames) reportUnknown(found, name);
       }
       if (found.length > 0) wrong.set(name, found);
@@ -176,7 +160,7 @@ const decodeObject = (shape: ObjectShape, dialect: Dialect): DecodePart => {
   const skipsNull = dialect === "protobuf";
   return function* (cursor, findings) {
     const message = make();
-    if (skipSpace(cursor) !== OPEN_OBJECT) {
+    if (byteAt(cursor) !== OPEN_OBJECT) {
       yield* decodeOther(cursor, findings, "object");
       return message;
     }
@@ -211,7 +195,6 @@ const decodeObject = (shape: ObjectShape, dialect: Dialect): DecodePart => {
     yield* eachMember(cursor, (name) => {
       const member = fields.get(name);
       if (member === undefined) {
-        skipSpace(cursor);
         if (!scanShort(cursor)) return readLong(name, member);
         settleUnknown(name);
         return;
@@ -223,7 +206,7 @@ const decodeObject = (shape: ObjectShape, dialect: Dialect): DecodePart => {
         settle(field.name, []);
         return scanValue(cursor);
       }
-      countValue(cursor);
+      cursor.countValue();
       given.add(local);
       const found: Finding[] = [];
       const short = readShort(cursor, member.decode, found);

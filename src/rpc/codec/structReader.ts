@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { Sliced } from "../slices.ts";
 import { deepest } from "./jsonScan.ts";
@@ -30,6 +31,13 @@ const eachField = (bytes: Uint8Array, take: (reader: BinaryReader, field: number
   return count;
 };
 
+/** A text as JSON, unless it is too long for the object that it is in. Throws for what is not UTF-8. */
+const quote = (bytes: Uint8Array, sink: TextSink): string => {
+  if (sink.mayHold(bytes.length)) return JSON.stringify(utf8(bytes));
+  if (!isUtf8(bytes)) throw new Error("not UTF-8");
+  return '""';
+};
+
 const numberText = (value: number): string => {
   if (!Number.isFinite(value)) throw new Unreadable("holds a number that is too large for a double");
   return JSON.stringify(value);
@@ -53,6 +61,7 @@ export function* structToText(bytes: Uint8Array, sink: TextSink, turn: Turn): Sl
     let text = "null";
     let inner: Uint8Array | undefined;
     let isObject = false;
+    let textBytes = 0;
     const fields = eachField(value, (reader, field, wireType) => {
       if ((field === 5 || field === 6) && wireType === LengthDelimited) {
         inner = reader.bytes();
@@ -63,28 +72,32 @@ export function* structToText(bytes: Uint8Array, sink: TextSink, turn: Turn): Sl
         reader.int32();
         text = "null";
       } else if (field === 2 && wireType === Bit64) text = numberText(reader.double());
-      else if (field === 3 && wireType === LengthDelimited) text = JSON.stringify(utf8(reader.bytes()));
-      else if (field === 4 && wireType === Varint) text = reader.bool() ? "true" : "false";
+      else if (field === 3 && wireType === LengthDelimited) {
+        const bytes = reader.bytes();
+        textBytes += bytes.length;
+        text = quote(bytes, sink);
+      } else if (field === 4 && wireType === Varint) text = reader.bool() ? "true" : "false";
       else return false;
       inner = undefined;
       return true;
     });
-    use(turn, fields);
+    use(turn, fields + textBytes);
     if (inner === undefined) sink.write(text);
     else open(inner, isObject);
   };
 
   const writeEntry = (entry: Uint8Array): void => {
-    let name = "";
+    let name: Uint8Array = new Uint8Array();
     let value: Uint8Array = new Uint8Array();
     eachField(entry, (reader, field, wireType) => {
       if (wireType !== LengthDelimited || field > 2) return false;
-      if (field === 1) name = utf8(reader.bytes());
+      if (field === 1) name = reader.bytes();
       else value = reader.bytes();
       return true;
     });
-    const quoted = JSON.stringify(name);
-    if (levels.length === 1) sink.property(quoted);
+    use(turn, name.length);
+    const quoted = quote(name, sink);
+    if (levels.length === 1) sink.property(quoted.length, () => quoted);
     sink.write(`${quoted}:`);
     writeValue(value);
   };

@@ -2,11 +2,15 @@
 export interface TextSink {
   /** Bytes of the source as they are. */
   readonly keep: (bytes: Buffer, from: number, to: number) => void;
-  /** A text or number of the source, written as JSON.stringify would. */
-  readonly rewrite: (bytes: Buffer, from: number, to: number) => void;
+  /** A number of the source, written as JSON.stringify would. */
+  readonly rewriteNumber: (bytes: Buffer, from: number, to: number) => void;
+  /** A text of the source without its quotes, or a part of one that parts nothing (`scanChars`), written as JSON.stringify would. */
+  readonly rewriteText: (bytes: Buffer, from: number, to: number) => void;
   readonly write: (text: string) => void;
-  /** The name of a property of the top level, as JSON text. */
-  readonly property: (quoted: string) => void;
+  /** Whether so many bytes more are within the bound; else the object is beyond it from now on. */
+  readonly mayHold: (bytes: number) => boolean;
+  /** The name of a property of the top level, as JSON text of so many bytes. */
+  readonly property: (bytes: number, quoted: () => string) => void;
 }
 
 /** What a JSON object of arbitrary content may be; 0 is no bound. */
@@ -81,20 +85,24 @@ export const createStructSink = ({ maxBytes, maxProperties }: StructRules): Stru
       // A whole body in one object: what is beyond the bound need not be remembered until its end.
       if (to - from > limit) flush();
     },
-    rewrite: (bytes, start, end) => {
+    rewriteNumber: (bytes, start, end) => {
+      const value = Number(bytes.toString("latin1", start, end));
+      if (Number.isFinite(value)) write(JSON.stringify(value));
+      else fitsDoubles = false;
+    },
+    rewriteText: (bytes, start, end) => {
       flush();
-      // A byte takes six at most, as \u00xx. A text that cannot fit is not worth reading.
-      if (size > limit || (end - start) / 6 > limit - size) {
-        reserve(Number.POSITIVE_INFINITY);
-        return;
-      }
-      const value: unknown = JSON.parse(bytes.toString("utf8", start, end));
-      if (typeof value === "number" && !Number.isFinite(value)) fitsDoubles = false;
-      else write(JSON.stringify(value));
+      if (size <= limit) write(JSON.stringify(JSON.parse(`"${bytes.toString("utf8", start, end)}"`)).slice(1, -1));
     },
     write,
-    property: (quoted) => {
-      if (maxProperties > 0 && names.size <= maxProperties) names.add(JSON.parse(quoted) as string);
+    mayHold: (bytes) => {
+      flush();
+      if (size + bytes > limit) reserve(bytes);
+      return size <= limit;
+    },
+    property: (bytes, quoted) => {
+      // A byte of the text takes six at most, as \u00xx: a longer name is too large by itself.
+      if (maxProperties > 0 && names.size <= maxProperties && bytes <= 6 * limit + 2) names.add(JSON.parse(quoted()) as string);
     },
   };
   return {

@@ -43,10 +43,4 @@ export class Unreadable extends Error {
   }
 }
 
-/**
- * Values that a body may put into a message, those in objects of arbitrary content not counted: more than any request of
- * the contract needs in the size that bodies have, and some 150 MB at the worst for each such body.
- */
-export const mostValues = 1_000_000;
-
-export const tooManyValues = (): Unreadable => Unreadable.ofBody(`holds more than ${mostValues} values`, "send fewer items at once");
+export const tooManyValues = (most: number): Unreadable => Unreadable.ofBody(`holds more than ${most} values`, "send fewer items at once");

@@ -1,5 +1,6 @@
 import { type BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { Sliced } from "../slices.ts";
+import type { CountValue } from "./valueCount.ts";
 
 /** Bytes, and fields counted as so many, that are handled in one turn of the event loop. */
 const sliceBytes: number = 64 * 1024;
@@ -11,8 +12,8 @@ const deepestGroup = 100;
 /** How much of a turn is used up, by whatever part of a message. */
 export interface Turn {
   used: number;
-  /** Values that became part of the message, in all turns. */
-  values: number;
+  /** To be called for every value that becomes part of the message. */
+  readonly countValue: CountValue;
 }
 
 /** To be called for every field and every piece of work. */
@@ -48,6 +49,27 @@ export function* skipGroup(reader: BinaryReader, number: number, turn: Turn): Sl
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Texts are decoded in pieces of so many bytes. */
+const pieceBytes: number = 32 * 1024;
+
+/** Decodes a text of any length. Throws for what is not UTF-8. */
+export function* longUtf8(bytes: Uint8Array, turn: Turn): Sliced<string> {
+  const pieces = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let text = "";
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    text += pieces.decode(bytes.subarray(at, at + pieceBytes), { stream: true });
+    if (use(turn, pieceBytes)) yield endTurn(turn);
+  }
+  return text + pieces.decode();
+}
+
+/** Whether a text is too long for `utf8` in one turn, which else is counted. */
+export const isLongText = (bytes: Uint8Array, turn: Turn): boolean => {
+  if (bytes.length > pieceBytes) return true;
+  use(turn, bytes.length);
+  return false;
+};
 
 /** Throws for what is not UTF-8. */
 export const utf8 = (bytes: Uint8Array): string => decoder.decode(bytes);

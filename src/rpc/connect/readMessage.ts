@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Code } from "@connectrpc/connect";
-import type { Caller } from "../../domain/authorization.ts";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
 import { createFairTurns } from "../../domain/fairTurns.ts";
 import type { EdgeCall } from "../edgeCall.ts";
 import type { HttpCall } from "../httpCall.ts";
-import { inflationsAtATime, smallBodyBytes } from "../limits.ts";
-import { type BodyReader, type BodyRoom, bodyTooLarge, noRoom, readBody } from "../readBody.ts";
+import { awaitedRequestBytes, inflationsAtATime, smallBodyBytes } from "../limits.ts";
+import { type BodyReader, bodyTooLarge, readBody } from "../readBody.ts";
+import type { Slices } from "../slices.ts";
 import { firstFrameEnd, frameHeaderBytes, unframe } from "./frame.ts";
 import { ProtocolError } from "./protocolError.ts";
 import { headerOf, type Protocol, type Wire } from "./wire.ts";
@@ -23,26 +23,20 @@ const broken = (message: string): ReadMessage => ({ violation: { location: "body
 /** One for the process, as its threads are. */
 const turns = createFairTurns(inflationsAtATime);
 
-/** What comes out counts as a body, for it is what the call keeps. */
-const hold = (call: EdgeCall, { length }: Buffer): void => {
-  if (length <= smallBodyBytes) return;
-  if (call.body?.grow(length)) return;
-  call.body?.give();
-  call.body = call.room?.(length, () => undefined);
-  if (call.body === undefined) throw noRoom();
-  call.body.pin();
-};
-
-const decompress = async (bytes: Buffer, limit: number, call: EdgeCall, caller: Caller): Promise<ReadMessage> => {
+const decompress = async (bytes: Buffer, limit: number, call: EdgeCall): Promise<ReadMessage> => {
   if (bytes.length === 0) return { bytes };
+  // What waits takes as much as what is awaited, or small messages would make a line that has no end.
+  const countWaiting = (): void => call.charge(awaitedRequestBytes + bytes.length);
   let inflated: Buffer;
   try {
-    inflated = await turns.run(caller.rootKeyId, () => gunzipAsync(bytes, { maxOutputLength: limit }));
+    inflated = await turns.run(call, countWaiting, () => gunzipAsync(bytes, { maxOutputLength: limit }));
   } catch (error) {
+    if (error instanceof ServiceError) throw error;
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw bodyTooLarge(limit);
     return broken("cannot be decompressed");
   }
-  hold(call, inflated);
+  // It counts as a body, for it is what the call keeps.
+  if (inflated.length > smallBodyBytes) call.charge(inflated.length);
   return { bytes: inflated };
 };
 
@@ -75,13 +69,12 @@ export const messageIn = (
   { framed }: Protocol,
   limit: number,
   call: EdgeCall,
-  caller: Caller,
 ): ReadMessage | Promise<ReadMessage> => {
-  if (!framed) return encoding === "gzip" ? decompress(body, limit, call, caller) : { bytes: body };
+  if (!framed) return encoding === "gzip" ? decompress(body, limit, call) : { bytes: body };
   const frame = unframe(body);
   if (frame === undefined) return unframed(body);
   if (!frame.compressed) return frame;
-  return encoding === "gzip" ? decompress(frame.bytes, limit, call, caller) : Promise.reject(unexpectedlyCompressed());
+  return encoding === "gzip" ? decompress(frame.bytes, limit, call) : Promise.reject(unexpectedlyCompressed());
 };
 
 /**
@@ -89,14 +82,7 @@ export const messageIn = (
  * `ServiceError` for what is not the message's own fault: too large, broken off, late, compressed by something else
  * than gzip, other than one message.
  */
-export const readMessage = async (
-  call: HttpCall,
-  caller: Caller,
-  { protocol }: Wire,
-  limit: number,
-  room: BodyRoom,
-): Promise<ReadMessage> => {
-  call.room = room;
+export const readMessage = async (call: HttpCall, { protocol }: Wire, limit: number, slices: Slices): Promise<ReadMessage> => {
   const { req, res } = call;
   const encoding = messageEncoding(req.headers, protocol);
   const overhead = protocol.framed ? frameHeaderBytes : 0;
@@ -106,7 +92,7 @@ export const readMessage = async (
       if (result instanceof ServiceError) reject(result);
       else resolve(result);
     };
-    readBody(req, res, limit, room, done, overhead);
+    readBody(req, res, limit, call, slices, done, overhead);
   });
-  return messageIn(body, encoding, protocol, limit, call, caller);
+  return messageIn(body, encoding, protocol, limit, call);
 };

@@ -28,8 +28,8 @@ const compileRoute = (method: DescMethodUnary, slices: Slices): RpcRoute => {
     binary: { read: messageReader(input, slices), write: messageWriter(output, slices) },
     json: {
       read: jsonReader(input, "protobuf", slices),
-      write: (response) => {
-        const text = writeJson(response);
+      write: (response, writer) => {
+        const text = writeJson(response, writer);
         return typeof text === "string" ? Buffer.from(text) : text.then((chunks) => Buffer.concat(chunks));
       },
     },

@@ -13,7 +13,7 @@ import { answerStreamEarly, isLong, swallowStream } from "../drain.ts";
 import { asServiceError } from "../edgeObserver.ts";
 import { addFields } from "../fields.ts";
 import type { Response } from "../incomingCall.ts";
-import { type BodyRoom, collectBody } from "../readBody.ts";
+import { collectBody } from "../readBody.ts";
 import { GrpcCall } from "./grpcCall.ts";
 
 /** Takes a stream of HTTP/2 if it is a unary gRPC call of ours, and says whether it did. */
@@ -27,8 +27,7 @@ const { protocol } = grpcWire;
  * with a request's address or content type, is left to the Connect edge, which answers alike.
  */
 export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "health" | "publicStreams" | "reflection">): StreamHandler => {
-  const { pipeline, clock, maxBodyBytes, observer } = options;
-  const { routes } = options;
+  const { pipeline, clock, maxBodyBytes, observer, routes, slices } = options;
   const describeError = options.describeError ?? createDescribeError(options.errorsBaseUrl);
 
   /** Writes head, message and trailers of an answer. */
@@ -73,7 +72,7 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
   };
 
   const encode = (call: GrpcCall, { write }: MessageForm, response: Response): void => {
-    const bytes = write(response);
+    const bytes = write(response, call);
     if (!(bytes instanceof Promise)) succeed(call, bytes);
     else bytes.then((known) => succeed(call, known)).catch((cause: unknown) => fail(call, cause));
   };
@@ -82,9 +81,7 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
   const accept = (call: GrpcCall, route: RpcRoute, caller: Caller, read: ReadMessage, badTimeout?: Violation): void => {
     try {
       const decoded =
-        "bytes" in read
-          ? route.binary.read(read.bytes, () => call.signal)
-          : { message: create(route.method.input), violations: [read.violation] };
+        "bytes" in read ? route.binary.read(read.bytes, call) : { message: create(route.method.input), violations: [read.violation] };
       if (!(decoded instanceof Promise)) invoke(call, route, caller, decoded, badTimeout);
       else
         decoded.then(
@@ -118,21 +115,21 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
   const read = (call: GrpcCall, route: RpcRoute, caller: Caller, badTimeout?: Violation): void => {
     try {
       const encoding = messageEncoding(call.requestHeaders, protocol);
-      const room: BodyRoom = (bytes, evict) => pipeline.holdBody(call, caller, bytes, evict);
-      call.room = room;
+      call.identify(pipeline, caller);
       const bounds = {
         declared: call.requestHeaders["content-length"],
         limit: maxBodyBytes,
         overhead: frameHeaderBytes,
         timed: true,
         isGone: call.isGone,
-        room,
+        owner: call,
+        slices,
       };
       collectBody(call.stream, bounds, (body, share) => {
         if (body instanceof ServiceError) return refuse(call, body);
         call.body = share;
         call.bodyRead = true;
-        const message = messageIn(body, encoding, protocol, maxBodyBytes, call, caller);
+        const message = messageIn(body, encoding, protocol, maxBodyBytes, call);
         if (!(message instanceof Promise)) return accept(call, route, caller, message, badTimeout);
         message.then(
           (known) => accept(call, route, caller, known, badTimeout),

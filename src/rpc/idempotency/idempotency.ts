@@ -85,8 +85,9 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
 
   return async ({ incoming, idempotencyKey, caller, remoteIp, message, procedure }) => {
     const { name, write, answers } = bind(incoming.method);
+    const { path } = incoming;
     const id = reservationId(caller.rootKeyId, idempotencyKey);
-    const request = await requestHash(name, write, message, slices);
+    const request = await requestHash(name, write, message, slices, incoming);
     const rootKey: Secret = secret(bearerToken(incoming.authorization));
     const seedOf = ({ now, salt }: Reservation): Seed => ({ now, salt: Buffer.from(salt, "base64"), rootKey });
 
@@ -94,7 +95,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
       requirePermissions(caller, ...pairsOf(permissions));
       if (handedOut) requireStillContained(caller, handedOut);
       incoming.setHeader("Idempotency-Replayed", "true");
-      return answers.recall(kept, seed);
+      return answers.recall(kept, seed, path);
     };
 
     /** What becomes of a run that failed; undefined when another run has, or will have, the answer. */
@@ -115,7 +116,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
       // Not knowing is treated like having written: a repeat will find out.
       const written = await isWritten(run).catch(() => undefined);
       if (written === true && run.answer !== undefined) {
-        return (await hold.complete(run.answer)) ? answers.recall(run.answer, run.seed) : undefined;
+        return (await hold.complete(run.answer)) ? answers.recall(run.answer, run.seed, path) : undefined;
       }
       if (written === false && changedNothing(error)) {
         if (await hold.free()) throw thrown;
@@ -141,7 +142,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
       const call = new IdempotentCall(incoming, recording, remoteIp, run.seed, {
         begin: async (change, answer) => {
           run.change = change;
-          run.answer = answer && (await answers.keep(answer, call.recipes));
+          run.answer = answer && (await answers.keep(answer, call.recipes, path));
           if (resumed) return run.answer === undefined && isWritten(run);
           const { seed } = run;
           const salt = Buffer.from(seed.salt).toString("base64");
@@ -162,7 +163,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
       let kept: string;
       try {
         answer = await procedure(message, call);
-        kept = await answers.keep(answer, call.recipes);
+        kept = await answers.keep(answer, call.recipes, path);
       } catch (error) {
         return recover(run, resumed, error);
       }

@@ -4,7 +4,7 @@ import type { Violation } from "../../domain/errors.ts";
 import { jsonDigest } from "../codec/jsonDigest.ts";
 import type { WriteJson } from "../codec/jsonForm.ts";
 import { largeAnswer } from "../limits.ts";
-import type { Slices } from "../slices.ts";
+import type { Slices, Worker } from "../slices.ts";
 
 export const location = "header.Idempotency-Key";
 
@@ -29,10 +29,16 @@ const canonical = (json: unknown): string =>
  * The same for requests that decode to the same message, on whichever edge; the order of properties in `meta` is no
  * difference. Large ones are told apart by a digest that is made in slices.
  */
-export const requestHash = async (procedure: string, write: WriteJson, message: Message, slices: Slices): Promise<string> => {
-  const written = await write(message);
+export const requestHash = async (
+  procedure: string,
+  write: WriteJson,
+  message: Message,
+  slices: Slices,
+  worker: Worker,
+): Promise<string> => {
+  const written = await write(message, worker);
   const text = typeof written === "string" ? Buffer.from(written) : Buffer.concat(written);
   // By its length alone: whether it was written in slices depends on the form in which the request came.
-  const content = text.length > largeAnswer ? await slices(jsonDigest(text)) : canonical(JSON.parse(text.toString()));
+  const content = text.length > largeAnswer ? await slices.run(jsonDigest(text), worker) : canonical(JSON.parse(text.toString()));
   return hash("sha256", `${procedure}\n${content}`, "hex");
 };

@@ -1,20 +1,21 @@
 import { type DescMessage, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { secret } from "../../../gen/latchkey/v2/options_pb.ts";
-import { jsonReader, jsonWriter } from "../codec/jsonForm.ts";
+import type { CallerPath } from "../../domain/fairShares.ts";
+import { jsonReader, jsonWriter, type Reader } from "../codec/jsonForm.ts";
 import type { Slices } from "../slices.ts";
 import { followRecipe, type Recipe, type Seed } from "./idempotentCall.ts";
 
 type Json = Record<string, unknown>;
 
-/** What was begun to be recalled is recalled. */
-const never = (): undefined => undefined;
+/** Answers are kept and recalled to the end, and count as nothing: what is kept is bounded. */
+const toTheEnd = (path: CallerPath): Reader => ({ path, signal: undefined, charge: () => undefined });
 
 /** Answers of one procedure as they are kept for repeats: /v2 JSON without `meta`, recipes in place of secrets. */
 export interface KeptAnswers {
   /** @param recipes of every secret that the answer may hold, by its text. */
-  readonly keep: (answer: object, recipes: ReadonlyMap<string, Recipe>) => Promise<string>;
+  readonly keep: (answer: object, recipes: ReadonlyMap<string, Recipe>, path: CallerPath) => Promise<string>;
   /** The answer again, secrets included. */
-  readonly recall: (kept: string, seed: Seed) => Promise<object>;
+  readonly recall: (kept: string, seed: Seed, path: CallerPath) => Promise<object>;
 }
 
 /** JSON paths of the fields that hold a secret. */
@@ -42,8 +43,8 @@ export const createKeptAnswers = ({ output }: DescMethodUnary, slices: Slices): 
   const read = jsonReader(output, "v2", slices);
   const paths = secretPaths(output);
   return {
-    keep: async (answer, recipes) => {
-      const written = await write(answer);
+    keep: async (answer, recipes, path) => {
+      const written = await write(answer, toTheEnd(path));
       const text = typeof written === "string" ? written : Buffer.concat(written).toString();
       if (paths.length === 0) return text;
       const json = JSON.parse(text) as Json;
@@ -54,14 +55,14 @@ export const createKeptAnswers = ({ output }: DescMethodUnary, slices: Slices): 
       });
       return JSON.stringify(json);
     },
-    recall: async (kept, seed) => {
+    recall: async (kept, seed, path) => {
       let text = kept;
       if (paths.length > 0) {
         const json = JSON.parse(kept) as Json;
         exchange(json, paths, (recipe) => followRecipe(recipe as Recipe, seed).reveal());
         text = JSON.stringify(json);
       }
-      const { message } = await read(Buffer.from(text), never);
+      const { message } = await read(Buffer.from(text), toTheEnd(path));
       const { $typeName: _, meta: __, ...answer } = message as unknown as Json;
       return answer;
     },

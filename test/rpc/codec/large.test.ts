@@ -11,11 +11,11 @@ import { jsonReader, jsonWriter, type Read } from "../../../src/rpc/codec/jsonFo
 import { wholeBody } from "../../../src/rpc/limits.ts";
 import { createSlices } from "../../../src/rpc/slices.ts";
 import { sized } from "../../support/sized.ts";
+import { patientReader } from "../support/reader.ts";
 import { anyMessage, fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";
 
 const slices = createSlices();
-const signal = () => new AbortController().signal;
 
 /** Texts of objects exchanged for the objects that they are. */
 const expand = (value: unknown): unknown => {
@@ -40,9 +40,9 @@ const outcome = ({ message, violations }: Decoded<DescMessage>): Outcome => ({
 
 const both = async (read: Read, small: Buffer, large: Buffer): Promise<readonly [Outcome, Outcome]> => {
   expect(large.length).toBeGreaterThan(wholeBody);
-  const direct = read(small, signal);
+  const direct = read(small, patientReader);
   expect(direct).not.toBeInstanceOf(Promise);
-  const sliced = read(large, signal);
+  const sliced = read(large, patientReader);
   expect(sliced).toBeInstanceOf(Promise);
   return [outcome(await direct), outcome(await sliced)];
 };
@@ -103,7 +103,7 @@ describe("[attack B3] a large body is read as a small one would be", () => {
     const write = jsonWriter(desc, "v2", slices);
     await fc.assert(
       fc.asyncProperty(fieldwiseValidMessage(desc), json, fc.nat(), async (message, value, at) => {
-        const body = JSON.parse(String(write(message))) as Record<string, unknown>;
+        const body = JSON.parse(String(write(message, patientReader))) as Record<string, unknown>;
         const names = Object.keys(body);
         body[names[at % (2 * names.length + 1)] ?? "added"] = value;
         const text = JSON.stringify(body);
@@ -167,6 +167,20 @@ describe("[attack B3] a large body is read as a small one would be", () => {
   });
 });
 
+test.each(["JSON", "binary"])("[attack B3] whoever has many bodies in line delays another's by no more than one: %s", async (form) => {
+  const body = Buffer.from(form === "JSON" ? `{"a":[${"0,".repeat(24_000)}0]}` : Buffer.alloc(48_000, Buffer.of(0x78, 0x00)));
+  const read = form === "JSON" ? jsonReader(CreateIdentityRequestSchema, "v2", slices) : messageReader(CreateIdentityRequestSchema, slices);
+  const done: string[] = [];
+  const readFor = async (name: string): Promise<void> => {
+    await read(body, { ...patientReader, path: [name, "address"] });
+    done.push(name);
+  };
+  const hogs = Array.from({ length: 60 }, () => readFor("hog"));
+  await readFor("other");
+  expect(done.length).toBeLessThanOrEqual(2);
+  await Promise.all(hogs);
+});
+
 describe("[attack B3] a field that comes in many parts", () => {
   const read = messageReader(CreateIdentityRequestSchema, slices);
   const [externalId, meta] = [CreateIdentityRequestSchema.field.externalId, CreateIdentityRequestSchema.field.meta];
@@ -184,7 +198,7 @@ describe("[attack B3] a field that comes in many parts", () => {
     const concat = vi.spyOn(Buffer, "concat");
     const body = Buffer.concat([bodyOf(new Uint8Array(), 100_000), bodyOf(member("a"), 2)]);
     concat.mockClear();
-    const { message, violations } = await read(body, signal);
+    const { message, violations } = await read(body, patientReader);
     held.push(...concat.mock.calls.map(([chunks]) => chunks.length));
     concat.mockRestore();
     expect(violations).toEqual([]);
@@ -194,7 +208,7 @@ describe("[attack B3] a field that comes in many parts", () => {
   });
 
   test("is there when all of them are empty", async () => {
-    const { message } = await read(bodyOf(new Uint8Array(), 2_000), signal);
+    const { message } = await read(bodyOf(new Uint8Array(), 2_000), patientReader);
     expect(expand(message)).toMatchObject({ meta: {} });
   });
 
@@ -202,7 +216,7 @@ describe("[attack B3] a field that comes in many parts", () => {
     [64, []],
     [65, [{ location: "body.meta", message: "comes in more than 64 parts", fix: "send it in one" }]],
   ])("may come in so many others: %i", async (parts, expected) => {
-    expect((await read(bodyOf(member("a"), parts), signal)).violations).toEqual(expected);
+    expect((await read(bodyOf(member("a"), parts), patientReader)).violations).toEqual(expected);
   });
 });
 
@@ -217,12 +231,14 @@ describe("[attack B3] a large answer is written as a small one would be", () => 
         fc.pre(list === undefined || (fields[list] ?? []).length > 0);
         const long = list === undefined ? message : { ...message, [list]: Array(2_000).fill(fields[list]?.[0]) };
         for (const [i, write] of forms.entries()) {
-          const written = await write(long);
+          const written = await write(long, patientReader);
           const text = typeof written === "string" ? written : Buffer.concat(written).toString();
           if (i === 1) expect(JSON.parse(text)).toEqual(JSON.parse(toJsonString(desc, create(desc, long as Message))));
           else if (list !== undefined) expect((JSON.parse(text) as typeof fields)[list]).toHaveLength(2_000);
         }
-        expect(fromBinary(desc, await binary(long))).toEqual(fromBinary(desc, toBinary(desc, create(desc, long as Message))));
+        expect(fromBinary(desc, await binary(long, patientReader))).toEqual(
+          fromBinary(desc, toBinary(desc, create(desc, long as Message))),
+        );
       }),
       { numRuns: sized(2, 10) },
     );

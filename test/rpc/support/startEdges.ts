@@ -73,7 +73,8 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
   const faults: unknown[] = [];
   const pipeline: Pipeline = {
     authenticate: options.authenticate ?? authenticate,
-    holdBody: (_call, { rootKeyId }, bytes, evict) => capacity.bodies.take([rootKeyId], bytes, evict),
+    pathOf: (_call, { rootKeyId }) => [rootKeyId],
+    holdBody: capacity.bodies.take,
     invoke: async (call, _caller, message, violations) => {
       const invocation = { call, message, violations };
       invocations.push(invocation);

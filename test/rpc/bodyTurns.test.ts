@@ -1,0 +1,70 @@
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import { ServiceError } from "../../src/domain/errors.ts";
+import { type BodyBounds, collectBody } from "../../src/rpc/readBody.ts";
+import { createSlices } from "../../src/rpc/slices.ts";
+
+const piece = 64 * 1024;
+const pieces = 40;
+
+const bounds = (signal: AbortSignal): BodyBounds => ({
+  declared: undefined,
+  limit: 10_485_760,
+  overhead: 0,
+  timed: false,
+  isGone: false,
+  slices: createSlices(),
+  owner: {
+    path: ["rk_1"],
+    signal,
+    hold: () => ({ grow: () => true, pin: () => undefined, give: () => undefined }),
+    charge: () => undefined,
+  },
+});
+
+/** A connection on which everything is there. */
+const eager = (taken: () => void): Readable => {
+  let sent = 0;
+  return new Readable({
+    highWaterMark: 1,
+    read() {
+      taken();
+      this.push(sent++ < pieces ? Buffer.alloc(piece, sent) : null);
+    },
+  });
+};
+
+test("[attack B3] a large body is taken from its connection in turns, and arrives whole", async () => {
+  let inTurn = 0;
+  let most = 0;
+  let isOver = false;
+  const count = (): void => {
+    most = Math.max(most, ++inTurn);
+  };
+  const body = new Promise<Buffer | ServiceError>((resolve) => collectBody(eager(count), bounds(new AbortController().signal), resolve));
+  const endTurn = (): void => {
+    inTurn = 0;
+    if (!isOver) setImmediate(endTurn);
+  };
+  setImmediate(endTurn);
+  const whole = await body;
+  isOver = true;
+  expect(whole).toEqual(Buffer.concat(Array.from({ length: pieces }, (_, i) => Buffer.alloc(piece, i + 1))));
+  // One that makes it large, and those that a stream reads ahead.
+  expect(most).toBeLessThanOrEqual(4);
+});
+
+test("[attack B3] a body that nobody waits for any more is not joined", async () => {
+  const controller = new AbortController();
+  let taken = 0;
+  const body = new Promise<Buffer | ServiceError>((resolve) =>
+    collectBody(
+      eager(() => {
+        if (++taken === pieces / 2) controller.abort(new ServiceError("client_closed_request", "gone"));
+      }),
+      bounds(controller.signal),
+      resolve,
+    ),
+  );
+  expect(await body).toMatchObject({ reason: "client_closed_request" });
+});

@@ -131,7 +131,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
   const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
   const streams = createGrpcEdge(rpc);
-  const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies));
+  const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies), clock);
 
   let ready = false;
   let running = false;

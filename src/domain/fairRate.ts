@@ -8,8 +8,6 @@ export interface FairRate {
    * to refuse it to a caller that has not, nor the first amount to anyone.
    */
   readonly spend: (path: CallerPath, amount: number) => boolean;
-  /** Whether a caller was refused in this interval already. */
-  readonly wasRefused: (path: CallerPath) => boolean;
 }
 
 export interface FairRateOptions {
@@ -25,25 +23,17 @@ export interface FairRateOptions {
 export const createFairRate = ({ clock, capacity, interval, onRefused }: FairRateOptions): FairRate => {
   const newShares = () => createFairShares({ capacity, overdraft: Number.POSITIVE_INFINITY, onRefused });
   let shares = newShares();
-  let refused = new Set<string>();
   let end = Number.NEGATIVE_INFINITY;
   const begin = (): void => {
     const now = clock.monotonic();
     if (now < end) return;
     shares = newShares();
-    refused = new Set();
     end = now + interval;
   };
   return {
     spend: (path, amount) => {
       begin();
-      if (shares.take(path, amount) !== undefined) return true;
-      refused.add(path.join());
-      return false;
-    },
-    wasRefused: (path) => {
-      begin();
-      return refused.has(path.join());
+      return shares.take(path, amount) !== undefined;
     },
   };
 };

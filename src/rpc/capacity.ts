@@ -4,7 +4,16 @@ import { createFairShares, type FairShares } from "../domain/fairShares.ts";
 import * as limits from "./limits.ts";
 
 /** What callers share, as it is called in the metrics. */
-export type Resource = "calls" | "bodies" | "streams" | "public_streams" | "root_key_reads" | "headers" | "resets" | "swallowed";
+export type Resource =
+  | "calls"
+  | "bodies"
+  | "connections"
+  | "streams"
+  | "public_streams"
+  | "root_key_reads"
+  | "headers"
+  | "resets"
+  | "swallowed";
 
 /**
  * Everything of this node that one caller could take from the others (DESIGN §9). The path of a caller is, of
@@ -15,6 +24,7 @@ export interface Capacity {
   readonly calls: FairShares;
   /** Bytes of bodies that are awaited or in work, and of what large ones are decoded to. */
   readonly bodies: FairShares;
+  readonly connections: FairShares;
   /** Open HTTP/2 streams. */
   readonly streams: FairShares;
   /** Streams without credentials, by address and connection. */
@@ -23,6 +33,7 @@ export interface Capacity {
   readonly rootKeyReads: FairShares;
   /** Bytes of headers beyond what is ordinary. */
   readonly headers: FairRate;
+  /** Streams that clients took back before they were answered, or that were refused them, beyond those that were answered. */
   readonly resets: FairRate;
   /** Bytes of bodies that were answered unread. */
   readonly swallowed: FairRate;
@@ -34,6 +45,8 @@ export interface CapacityOptions {
   readonly maxBodyBytes: number;
   /** Bytes of bodies that are awaited or in work; unless told, enough for several of the largest. */
   readonly bodyBytes?: number;
+  /** The most connections of one address, unless told as in `limits.ts`. */
+  readonly addressConnections?: number;
   readonly onChange?: (resource: Resource, taken: number) => void;
   /** Hears of everything that was refused, or taken away, for the sake of other callers. */
   readonly onRefused?: (resource: Resource) => void;
@@ -41,7 +54,10 @@ export interface CapacityOptions {
 
 export const createCapacity = (options: CapacityOptions): Capacity => {
   const { clock, maxInFlight, maxBodyBytes, onChange, onRefused } = options;
-  const { bodyBytes = Math.max(limits.leastBodyBytes, limits.largestBodies * maxBodyBytes) } = options;
+  const {
+    bodyBytes = Math.max(limits.leastBodyBytes, limits.largestBodies * maxBodyBytes),
+    addressConnections = limits.addressConnections,
+  } = options;
   const hooks = (resource: Resource) => ({
     onChange: (taken: number) => onChange?.(resource, taken),
     onRefused: () => onRefused?.(resource),
@@ -51,6 +67,7 @@ export const createCapacity = (options: CapacityOptions): Capacity => {
   return {
     calls: createFairShares({ capacity: maxInFlight, ...hooks("calls") }),
     bodies: createFairShares({ capacity: bodyBytes, ...hooks("bodies") }),
+    connections: createFairShares({ capacity: limits.connections, most: [addressConnections], ...hooks("connections") }),
     streams: createFairShares({ capacity: maxInFlight, ...hooks("streams") }),
     publicStreams: createFairShares({
       capacity: limits.openStreamUnits,

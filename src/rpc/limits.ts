@@ -40,12 +40,16 @@ export const maxConcurrentStreams = 256;
 export const maxSessionMegabytes = 32;
 /** Receive window of an HTTP/2 stream, in bytes. */
 export const streamWindow: number = 256 * 1024;
-/** Rapid reset: streams that a client may reset at once, and per second. More ends the connection. */
-export const streamResetBurst = 1_000;
-export const streamResetRate = 200;
-/** Invalid frames and refused streams after which an HTTP/2 connection is ended. */
+/**
+ * Streams that a client may reset at once, and per second, whatever became of them: more than one ever does whose calls
+ * run into their deadlines. What counts before that is below (`resetsEarned`).
+ */
+export const streamResetBurst = 10_000;
+export const streamResetRate = 5_000;
+/** Invalid frames after which an HTTP/2 connection is ended. */
 export const maxInvalidFrames = 100;
-export const maxRejectedStreams = 100;
+/** The same for streams in a row beyond those at the same time: calls that were given up while they waited here come with their resets. */
+export const maxRejectedStreams = 10_000;
 
 /*
  * What callers share (`capacity.ts`). The first number is for all of them; what is fair for one is made of it. Twice as
@@ -65,6 +69,10 @@ export const smallBodyBytes: number = 64 * 1024;
 
 /** Messages that are decompressed at the same time, in turns between callers: each keeps one of the process's four threads busy, which files need, too. */
 export const inflationsAtATime = 2;
+
+/** Connections, and those of one address, behind which may be many callers: an idle one takes up to 60 KB. */
+export const connections = 20_000;
+export const addressConnections = 2_000;
 
 /** Open HTTP/2 streams: as many as calls may be in work. Each takes some 10 KB, also when its answer waits for a client that does not read. */
 export const freeStreams = 8;
@@ -92,8 +100,18 @@ export const rateInterval = 1_000;
 export const ordinaryHeaderBytes = 2_048;
 /** Bytes of headers beyond that in one interval: 150 of the largest header lists. */
 export const excessHeaderBytes: number = 2 * 1024 * 1024;
-/** Streams that clients reset in one interval, or that are refused them: a client that gives up all calls of a connection resets 256. */
-export const streamResets = 1_000;
+/** Streams that clients take back in one interval, or that are refused them, beyond those that are answered: twice all of one connection. */
+export const streamResets = 512;
+/** So many answers at most are remembered of a connection; each pays for a stream that is taken back later. */
+export const resetsEarned = 1_000;
+/** A connection that took back no more than so many beyond that is not ended for what others of its address did. */
+export const toleratedResets = 16;
+/** Who takes back a stream that was under way for so long has waited for us, and it does not count. */
+export const patience = 100;
+/** How long the streams of a connection that is ended for its resets may go on. */
+export const dismissGrace = 2_000;
+/** How long no HTTP/2 connection begins from an address of which one was ended for what it cost. */
+export const barTime = 5_000;
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;
 

@@ -9,6 +9,7 @@ import { createErrorBody } from "./errorBody.ts";
 import { single } from "./fields.ts";
 import type { StreamHandler } from "./grpc/grpcEdge.ts";
 import { handshakeTimeout, stopGrace } from "./limits.ts";
+import { boundConnections } from "./listener/boundConnections.ts";
 import type { ConnectionGuards } from "./listener/connectionGuard.ts";
 import { createHttp1Side } from "./listener/http1.ts";
 import { createHttp2Side } from "./listener/http2.ts";
@@ -115,6 +116,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   );
   const { server } = http1;
   server.on("connection", track);
+  if (options.guards) boundConnections(server, options.guards.accept);
   server.on(
     "clientError",
     createMalformedListener(errorBody, () => createId("req", clock.now())),

@@ -116,7 +116,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work and wait for something.", labels: [] });
   const shared = createGauge({
     name: "latchkey_capacity_taken",
-    help: "What callers have now of what they share: calls, bytes of bodies, HTTP/2 streams, streams without credentials, reads for unknown root keys.",
+    help: "What callers have now of what they share: calls, bytes of bodies, HTTP/2 streams, streams without credentials, reads for unknown root keys, connections.",
     labels: ["resource"],
   });
   const refused = createCounter({

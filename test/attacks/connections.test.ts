@@ -1,44 +1,15 @@
-import { once } from "node:events";
-import { type ClientHttp2Session, connect, constants } from "node:http2";
-import { connect as connectTcp } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
-import { excessHeaderBytes, streamResets, swallowedBytes } from "../../src/rpc/limits.ts";
-import { startEdges } from "../rpc/support/startEdges.ts";
+import { type ClientHttp2Session, constants } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { describe, expect, test } from "vitest";
+import { barTime, excessHeaderBytes, swallowedBytes } from "../../src/rpc/limits.ts";
+import { readCertificate } from "../../src/rpc/tls.ts";
+import { createCertificateFiles } from "../rpc/support/createCertificate.ts";
+import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
+import { codeOf, liveness, open } from "./support/sessions.ts";
 
-const sessions: ClientHttp2Session[] = [];
-afterEach(() => {
-  for (const session of sessions.splice(0)) session.destroy();
-});
-
-/** @param from an address of this machine: all of 127/8 are. */
-const open = async (url: string, from = "127.0.0.1"): Promise<ClientHttp2Session> => {
-  const { hostname, port } = new URL(url);
-  const socket = connectTcp({ host: hostname, port: Number(port), localAddress: from });
-  socket.on("error", () => undefined);
-  const session: ClientHttp2Session & { toldWhy?: number } = connect(url, { createConnection: () => socket });
-  session.on("error", () => undefined);
-  session.on("goaway", (code) => {
-    session.toldWhy ??= code;
-  });
-  sessions.push(session);
-  await Promise.race([once(session, "remoteSettings"), once(session, "close")]);
-  return session;
-};
-const liveness = async (session: ClientHttp2Session, headers: Record<string, string> = {}): Promise<number | undefined> => {
-  if (session.closed || session.destroyed) return undefined;
-  const stream = session.request({ ":path": "/v2/liveness", ...headers });
-  let status: number | undefined;
-  stream.on("error", () => undefined);
-  stream.on("response", (fields) => {
-    status = Number(fields[":status"]);
-  });
-  stream.resume();
-  await new Promise((resolve) => stream.once("close", resolve));
-  return status;
-};
 const large = { "x-large": "a".repeat(15_000) };
-const codeOf = (session: ClientHttp2Session): number | undefined => (session as { toldWhy?: number }).toldWhy;
 
 describe("[attack B8] what connections may cost others", () => {
   test("header lists that are large after decompression are bounded in all; the connection that brings more is closed, others go on", async () => {
@@ -59,52 +30,8 @@ describe("[attack B8] what connections may cost others", () => {
     expect([refused.status, refused.headers.get("connection")]).toEqual([503, "close"]);
     expect(await refused.json()).toMatchObject({ meta: { requestId: expect.stringMatching(/^req_/) }, error: { status: 503 } });
     expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200);
-    now = 1_000;
+    now = barTime;
     expect(await liveness(await open(edges.url), large)).toBe(200);
-  });
-
-  test("streams that clients reset are bounded over all connections of an address", async () => {
-    await using edges = await startEdges({ clock: { now: Date.now, monotonic: () => 0 }, invoke: () => new Promise(() => undefined) });
-    const reset = async (session: ClientHttp2Session, times: number): Promise<number> => {
-      let done = 0;
-      for (; done < times && !session.closed && !session.destroyed; done++) {
-        const stream = session.request({ ":method": "POST", ":path": "/v2/apis.createApi", authorization: "Bearer x" });
-        stream.on("error", () => undefined);
-        await new Promise((resolve) => session.ping(resolve) || resolve(undefined));
-        stream.close(constants.NGHTTP2_CANCEL);
-      }
-      return done;
-    };
-    let resets = 0;
-    let closed = 0;
-    for (let i = 0; i < 12; i++) {
-      const session = await open(edges.url);
-      resets += await reset(session, 150);
-      await new Promise((resolve) => setImmediate(resolve));
-      if (session.closed || session.destroyed || codeOf(session) !== undefined) closed++;
-    }
-    expect(closed).toBeGreaterThan(0);
-    expect(resets).toBeLessThan(streamResets + 12 * 5);
-    expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200);
-    expect(await liveness(await open(edges.url, "127.0.0.2"))).toBe(200);
-  });
-
-  test("a client that closes its connection with calls on it has reset nothing", async () => {
-    await using edges = await startEdges({ clock: { now: Date.now, monotonic: () => 0 }, invoke: () => new Promise(() => undefined) });
-    for (let i = 0; i < 8; i++) {
-      const session = await open(edges.url);
-      for (let j = 0; j < 250; j++) {
-        session.request({ ":method": "POST", ":path": "/v2/apis.createApi", authorization: "Bearer x" }).on("error", () => undefined);
-      }
-      await new Promise((resolve) => session.ping(resolve));
-      session.destroy();
-    }
-    const session = await open(edges.url);
-    const stream = session.request({ ":method": "POST", ":path": "/v2/apis.createApi", authorization: "Bearer x" });
-    stream.on("error", () => undefined);
-    await new Promise((resolve) => session.ping(resolve));
-    stream.close(constants.NGHTTP2_CANCEL);
-    expect(await liveness(session)).toBe(200);
   });
 
   test("what callers behind a trusted proxy do is refused by the address that it names, and its connection stays", async () => {
@@ -172,5 +99,38 @@ describe("[attack B8] what connections may cost others", () => {
     // What the system holds on the way comes on top.
     expect(sent).toBeLessThan(1.6 * swallowedBytes);
     await eventually(async () => expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200));
+  });
+
+  /** Asks on a connection that stays; false when it was closed unheard. */
+  const isServed = (edges: Edges, from = "127.0.0.1", opened: Socket[] = []): Promise<boolean> =>
+    new Promise((resolve) => {
+      const to = { host: "127.0.0.1", port: edges.port, localAddress: from };
+      const socket = edges.url.startsWith("https") ? connectTls({ ...to, rejectUnauthorized: false }) : connectTcp(to);
+      opened.push(socket);
+      socket.on("error", () => undefined).on("close", () => resolve(false));
+      socket.once("data", (data) => resolve(String(data).startsWith("HTTP/1.1 200")));
+      socket.write("GET /v2/liveness HTTP/1.1\r\nHost: x\r\n\r\n");
+    });
+
+  test.each([
+    ["cleartext", async () => ({})],
+    ["TLS", async () => ({ certificate: await readCertificate(createCertificateFiles("many")) })],
+  ])("connections of one address are bounded, and more are closed as they come: %s", async (_name, options) => {
+    const refused: string[] = [];
+    const capacity = { addressConnections: 3, onRefused: (resource: string) => void refused.push(resource) };
+    await using edges = await startEdges({ capacity, ...(await options()) });
+    const opened: Socket[] = [];
+    const answers = [];
+    for (let i = 0; i < 4; i++) answers.push(await isServed(edges, "127.0.0.1", opened));
+    expect(answers).toEqual([true, true, true, false]);
+    expect(refused).toEqual(["connections"]);
+    expect(await isServed(edges, "127.0.0.2")).toBe(true);
+    opened[0]?.destroy();
+    await eventually(async () => expect(await isServed(edges)).toBe(true));
+  });
+
+  test("connections of a trusted proxy are as many as it likes", async () => {
+    await using edges = await startEdges({ capacity: { addressConnections: 3 }, trustedProxies: ["127.0.0.1/32"] });
+    for (let i = 0; i < 5; i++) expect(await isServed(edges)).toBe(true);
   });
 });

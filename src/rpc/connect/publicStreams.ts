@@ -4,7 +4,8 @@ import type { Capacity } from "../capacity.ts";
 import { type ClientAddress, networkOf } from "../clientAddress.ts";
 import { single } from "../fields.ts";
 import { http2Stream } from "../http2Stream.ts";
-import { expel, type Guarded } from "../listener/connectionGuard.ts";
+import type { Guarded } from "../listener/connectionGuard.ts";
+import { dismiss } from "../listener/endSession.ts";
 
 /** Streams that need no credentials and may stay open: few for each connection and address, and not for those who do not read. */
 export interface PublicStreams {
@@ -62,7 +63,7 @@ export const createPublicStreams = (
       const share = publicStreams.take([networkOf(address), nameOf(stream?.session ?? req.socket)], units, end);
       if (share === undefined) {
         const session: (Http2Session & Guarded) | undefined = stream?.session;
-        if (session?.guard?.refuse() === false) expel(session);
+        if (session?.guard?.refuse(true) === false) dismiss(session);
         return false;
       }
       const unwatch = watchReader(res, unreadTimeout, end);

@@ -1,8 +1,11 @@
-import { constants, type Http2Session } from "node:http2";
+import type { Clock } from "../../domain/clock.ts";
 import type { Share } from "../../domain/fairShares.ts";
 import type { Capacity } from "../capacity.ts";
 import { type ClientAddress, networkOf } from "../clientAddress.ts";
-import { freeStreams, ordinaryHeaderBytes, streamStep } from "../limits.ts";
+import * as limits from "../limits.ts";
+
+/** How a stream that was open ended: with the whole of its answer, by a reset before that, or with its connection. */
+export type StreamEnding = "answered" | "reset" | "left";
 
 /** What one connection may take from the others, beside its calls. */
 export interface ConnectionGuard {
@@ -11,12 +14,16 @@ export interface ConnectionGuard {
    * at; `gone`: nor is anything of its connection, which belongs to that caller alone.
    */
   readonly arrive: (rawHeaders: readonly string[], forwardedFor: string | undefined) => "yes" | "no" | "gone";
-  /** A stream opens: whether there is room for it. */
-  readonly open: () => boolean;
-  /** A stream that was open ended. `isReset`: with an error, of the client or of ours. Says whether the connection may go on. */
-  readonly end: (isReset: boolean) => boolean;
-  /** A stream was refused, which costs about as much as serving it. Says whether the connection may go on. */
-  readonly refuse: () => boolean;
+  /**
+   * A stream opens; undefined when there is no room for it. What is returned is to be called when it ends, and says
+   * whether the connection may go on.
+   */
+  readonly open: () => ((ending: StreamEnding) => boolean) | undefined;
+  /**
+   * A stream was refused, which costs about as much as serving it. Says whether the connection may go on.
+   * @param isOpen it was let in before; being answered then earns it nothing.
+   */
+  readonly refuse: (isOpen: boolean) => boolean;
   /** Bytes of a body come that nobody reads: whether they may still be swallowed. */
   readonly swallow: (bytes: number) => boolean;
   /** The connection is closed. */
@@ -30,66 +37,93 @@ export interface Guarded {
 
 /** The guards of all connections. */
 export interface ConnectionGuards {
+  /** A connection comes; undefined when there are enough from there. To be given back when it is closed. */
+  readonly accept: (remoteIp: string) => Pick<Share, "give"> | undefined;
   readonly guard: (remoteIp: string | undefined) => ConnectionGuard;
-  /** Connections from there were closed a moment ago for what they cost: another one with many streams is not to begin yet. */
+  /** Connections from there were ended lately for what they cost: another one with many streams is not to begin yet. */
   readonly isBarred: (remoteIp: string | undefined) => boolean;
 }
 
-type GuardedResources = Pick<Capacity, "streams" | "headers" | "resets" | "swallowed">;
+type GuardedResources = Pick<Capacity, "connections" | "streams" | "headers" | "resets" | "swallowed">;
 
-/** Ends an HTTP/2 connection with everything on it; its GOAWAY says why. */
-export const expel = (session: Http2Session): void => {
-  // No error of ours, which `undefined` would make of it: node then takes the code for the error's, or sends none.
-  session.destroy(null as unknown as undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
-};
+const uncounted: Pick<Share, "give"> = { give: () => undefined };
 
 /**
  * Connections are counted by their address; requests that a trusted proxy hands on by the address that it names. The
- * connection of a proxy serves many, and is never closed for what one of them does.
+ * connection of a proxy serves many: it is not counted, and never ended for what one of them does.
  */
 export const createConnectionGuards = (
-  { streams, headers, resets, swallowed }: GuardedResources,
+  { connections, streams, headers, resets, swallowed }: GuardedResources,
   clientAddress: ClientAddress,
   isProxy: (remoteIp: string | undefined) => boolean,
+  clock: Clock,
 ): ConnectionGuards => {
   const networkFrom = (remoteIp: string | undefined): string => networkOf(clientAddress({ remoteIp, forwardedFor: undefined }));
+
+  /** Until when an address is barred; the oldest come first. */
+  const barred = new Map<string, number>();
+  const bar = (network: string): void => {
+    const now = clock.monotonic();
+    for (const [name, until] of barred) {
+      if (until > now) break;
+      barred.delete(name);
+    }
+    barred.delete(network);
+    barred.set(network, now + limits.barTime);
+  };
 
   const guard = (remoteIp: string | undefined): ConnectionGuard => {
     const network = networkFrom(remoteIp);
     const isShared = isProxy(remoteIp);
     const shares: Share[] = [];
     let open = 0;
-    let room = freeStreams;
+    let room = limits.freeStreams;
+    /** Streams that were answered, as far as they count, less those that were taken back or refused. */
+    let balance = 0;
+
+    /**
+     * What is answered pays for what is taken back, so that nobody loses a connection because answers came too late for
+     * his deadlines. Only what is beyond that is counted together with the other connections of the address.
+     */
+    const charge = (amount: number): boolean => {
+      balance -= amount;
+      if (isShared || balance >= 0 || resets.spend([network], amount) || balance >= -limits.toleratedResets) return true;
+      bar(network);
+      return false;
+    };
 
     return {
       arrive: (rawHeaders, forwardedFor) => {
         let bytes = 0;
         for (let i = 0; i < rawHeaders.length; i++) bytes += (rawHeaders[i] as string).length;
-        if (bytes <= ordinaryHeaderBytes) return "yes";
+        if (bytes <= limits.ordinaryHeaderBytes) return "yes";
         const caller = networkOf(clientAddress({ remoteIp, forwardedFor }));
-        if (headers.spend([caller], bytes - ordinaryHeaderBytes)) return "yes";
-        return isShared ? "no" : "gone";
+        if (headers.spend([caller], bytes - limits.ordinaryHeaderBytes)) return "yes";
+        if (isShared) return "no";
+        bar(network);
+        return "gone";
       },
       open: () => {
         if (open >= room) {
-          const share = streams.take([network], streamStep);
-          if (share === undefined) return false;
+          const share = streams.take([network], limits.streamStep);
+          if (share === undefined) return undefined;
           shares.push(share);
-          room += streamStep;
+          room += limits.streamStep;
         }
         open++;
-        return true;
+        const opened = clock.monotonic();
+        return (ending) => {
+          open--;
+          // Not at once: the next stream would ask for it again.
+          if (shares.length > 0 && open <= room - limits.streamStep - limits.freeStreams / 2) {
+            shares.pop()?.give();
+            room -= limits.streamStep;
+          }
+          if (ending === "answered") balance = Math.min(balance + 1, limits.resetsEarned);
+          return ending !== "reset" || clock.monotonic() - opened >= limits.patience || charge(1);
+        };
       },
-      end: (isReset) => {
-        open--;
-        // Not at once: the next stream would ask for it again.
-        if (shares.length > 0 && open <= room - streamStep - freeStreams / 2) {
-          shares.pop()?.give();
-          room -= streamStep;
-        }
-        return !isReset || isShared || resets.spend([network], 1);
-      },
-      refuse: () => isShared || resets.spend([network], 1),
+      refuse: (isOpen) => charge(isOpen ? 2 : 1),
       swallow: (bytes) => swallowed.spend([network], bytes),
       close: () => {
         for (const share of shares) share.give();
@@ -98,10 +132,8 @@ export const createConnectionGuards = (
   };
 
   return {
+    accept: (remoteIp) => (isProxy(remoteIp) ? uncounted : connections.take([networkFrom(remoteIp)], 1)),
     guard,
-    isBarred: (remoteIp) => {
-      const path = [networkFrom(remoteIp)];
-      return headers.wasRefused(path) || resets.wasRefused(path);
-    },
+    isBarred: (remoteIp) => (barred.get(networkFrom(remoteIp)) ?? Number.NEGATIVE_INFINITY) > clock.monotonic(),
   };
 };

@@ -12,7 +12,8 @@ import type { StreamHandler } from "../grpc/grpcEdge.ts";
 import { isGone } from "../http2Stream.ts";
 import * as limits from "../limits.ts";
 import type { RequestHandler } from "../listener.ts";
-import { type ConnectionGuard, type ConnectionGuards, expel, type Guarded } from "./connectionGuard.ts";
+import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
+import { dismiss, expel } from "./endSession.ts";
 import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
@@ -51,6 +52,10 @@ const tidy = (stream: ServerHttp2Stream): void => {
   else stream.once("finish", () => stream.resume());
 };
 
+/** An answer that went out as a whole. One that its client took back before that was given to nobody, whatever the code. */
+const isAnswered = ({ rstCode, headersSent, writableFinished }: ServerHttp2Stream): boolean =>
+  rstCode === constants.NGHTTP2_NO_ERROR && headersSent && writableFinished;
+
 type GuardedSession = ServerHttp2Session & Guarded;
 
 /** Counts a stream until it ends; false when it is refused. */
@@ -62,16 +67,19 @@ const admit = (
   forwardedFor: string | undefined,
 ): boolean => {
   const arrival = guard.arrive(rawHeaders, forwardedFor);
-  if (arrival !== "yes" || !guard.open()) {
+  const ended = arrival === "yes" ? guard.open() : undefined;
+  if (ended === undefined) {
     // Nobody else listens to it.
     stream.on("error", () => undefined);
-    if (arrival === "gone" || !guard.refuse()) expel(session);
-    else stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    if (arrival === "gone") expel(session);
+    else {
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      if (!guard.refuse(false)) dismiss(session);
+    }
     return false;
   }
   const end = () => {
-    const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR && !session.closed && !session.destroyed;
-    if (!guard.end(isReset)) expel(session);
+    if (!ended(session.closed || session.destroyed ? "left" : isAnswered(stream) ? "answered" : "reset")) dismiss(session);
   };
   if (stream.destroyed) end();
   else stream.once("close", end);
@@ -103,17 +111,17 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
   const [makeRequest, ...others] = server.listeners("stream") as StreamListener[];
   if (makeRequest === undefined || others.length > 0) throw new Error('this version of Node has not one listener of "stream"');
   server.removeAllListeners("stream");
-  const take: StreamListener = (stream, headers, flags, rawHeaders) => {
+  const take = (session: GuardedSession, ...[stream, headers, flags, rawHeaders]: Parameters<StreamListener>): void => {
     tidy(stream);
-    const session = stream.session as GuardedSession | undefined;
-    const guard = session?.guard;
-    if (session && guard && !admit(session, guard, stream, rawHeaders, single(headers["x-forwarded-for"]))) return;
+    const { guard } = session;
+    if (guard && !admit(session, guard, stream, rawHeaders, single(headers["x-forwarded-for"]))) return;
     if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
   };
-  server.on("stream", take as Parameters<typeof server.on<"stream">>[1]);
   server.on("session", (session: GuardedSession) => {
     sessions.set(session, createSilenceCheck(session));
     if (guards) session.guard = guards.guard(session.socket.remoteAddress);
+    // Not by the server's event: a stream that was taken back with the first bytes does not know its session any more.
+    session.on("stream", ((...args) => take(session, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);
     session.once("close", () => {
       sessions.delete(session);
       session.guard?.close();

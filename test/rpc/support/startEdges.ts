@@ -109,7 +109,12 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     certificate,
     handler,
     streams: createGrpcEdge(shared),
-    guards: createConnectionGuards(capacity, createClientAddress(trustedProxies), createIsProxy(trustedProxies)),
+    guards: createConnectionGuards(
+      capacity,
+      createClientAddress(trustedProxies),
+      createIsProxy(trustedProxies),
+      options.clock ?? systemClock,
+    ),
     errorsBaseUrl,
     clock: systemClock,
     onFault: (error) => faults.push(error),

@@ -20,7 +20,7 @@ import type { EdgeObserver } from "./rpc/edgeObserver.ts";
 import { createGateway } from "./rpc/gateway.ts";
 import { createGrpcEdge } from "./rpc/grpc/grpcEdge.ts";
 import { createHealthService } from "./rpc/health.ts";
-import { unreadTimeout } from "./rpc/limits.ts";
+import { stopLinger, unreadTimeout } from "./rpc/limits.ts";
 import { createConnectionGuards } from "./rpc/listener/connectionGuard.ts";
 import { createListener, type Listener } from "./rpc/listener.ts";
 import { procedureName } from "./rpc/procedureName.ts";
@@ -66,7 +66,7 @@ export interface Service extends AsyncDisposable {
   readonly start: (onPrepared?: () => Promise<void>) => Promise<Urls>;
   /** Reads the TLS files again; a problem is logged and the old certificate stays. Does nothing without TLS. */
   readonly reloadCertificate: () => Promise<void>;
-  /** Stops accepting, lets running calls end (30 s at most), gives back what is held, and closes the store. */
+  /** Stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
   readonly stop: () => Promise<void>;
 }
 
@@ -75,13 +75,15 @@ export interface ServiceOverrides {
   /** Instead of `clock`: one that callers may turn, by `testing.setTime` (DESIGN: a test clock). */
   readonly testClock?: SettableClock;
   readonly log: Log;
+  /** How long connections without a call are kept when it stops, in milliseconds, if not for a second. */
+  readonly linger?: number;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
 }
 
 /** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
-  const { testClock, clock = testClock ?? systemClock, log } = overrides;
+  const { testClock, clock = testClock ?? systemClock, log, linger = stopLinger } = overrides;
   const events = createEvents(log);
   const engine =
     overrides.store ?? (await openStore({ ...config, clock: testClock ? notAheadOfSystem(testClock) : clock, mode: "server", log }));
@@ -147,7 +149,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
     listener = await listenOn("HOST, PORT", host, port, () =>
-      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, clock, onFault }),
+      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
     );
     running = true;
     limiter.start();

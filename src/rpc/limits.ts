@@ -25,6 +25,8 @@ export const probeDelay = 60_000;
 
 /** How long stopping waits for running calls before it cuts connections (protocol §9). */
 export const stopGrace = 30_000;
+/** How long connections without a call are kept then, for requests that are on their way. */
+export const stopLinger = 1_000;
 /** After an answer to what could not be read: how long the rest of it is swallowed so that the answer can be read. */
 export const lingerTimeout = 2_000;
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server as SecureServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, Server, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/errors.ts";
@@ -33,6 +33,8 @@ export interface ListenerOptions {
   readonly guards?: ConnectionGuards;
   /** For the envelopes that answer what never became a request. */
   readonly errorsBaseUrl: string;
+  /** How long connections without a call are kept when it stops, in milliseconds; none unless told. */
+  readonly linger?: number;
   readonly clock: Clock;
   /** Told of what must not happen: a handler that throws, a connection that cannot be accepted. */
   readonly onFault: (error: unknown) => void;
@@ -44,9 +46,10 @@ export interface Listener {
   /** For connections that begin from now on; those that exist go on. Throws, and changes nothing, without TLS. */
   readonly setCertificate: (certificate: Certificate) => void;
   /**
-   * Accepts no more connections, closes idle ones at once, tells the others that this is their last answer
-   * (`Connection: close`, GOAWAY), and cuts them when their calls are not done after `graceMs` (default 30 s).
-   * Resolves when no connection is left. Later calls wait for the first.
+   * Accepts no more connections and tells those that exist that the next answer is their last (`Connection: close`,
+   * GOAWAY). Idle ones are closed after `linger`, so that a request which is on its way is answered, and the others cut when
+   * their calls are not done after `graceMs` (default 30 s). Resolves when no connection is left. Later calls wait for the
+   * first.
    */
   readonly stop: (graceMs?: number) => Promise<void>;
 }
@@ -59,7 +62,7 @@ const idleCheckInterval = 100;
  * TLS its ALPN. Resolves once the port is bound; rejects when it cannot be had.
  */
 export const createListener = async (options: ListenerOptions): Promise<Listener> => {
-  const { host, port, certificate, handler, clock, onFault } = options;
+  const { host, port, certificate, handler, clock, onFault, linger = 0 } = options;
   const connections = new Set<Connection>();
   let stopping: Promise<void> | undefined;
 
@@ -132,17 +135,23 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const bound = server.address() as AddressInfo;
 
   const stop = async (graceMs: number): Promise<void> => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    // Not the HTTP server's own way, which closes idle connections at once.
+    const closed = new Promise<void>((resolve) => Server.prototype.close.call(server, () => resolve()));
     http2.goAway();
-    for (const socket of connections) {
-      if (socket.latest && !socket.latest.headersSent) socket.latest.shouldKeepAlive = false;
-      else if (!certificate && !socket.established) socket.destroy();
-    }
-    const idle = setInterval(() => server.closeIdleConnections(), idleCheckInterval);
+    for (const { latest } of connections) if (latest && !latest.headersSent) latest.shouldKeepAlive = false;
+    let idle: NodeJS.Timeout | undefined;
+    const closeIdle = (): void => {
+      server.close();
+      for (const socket of connections) if (!certificate && !socket.established) socket.destroy();
+      idle = setInterval(() => server.closeIdleConnections(), idleCheckInterval);
+    };
+    const lingering = linger > 0 ? setTimeout(closeIdle, linger) : void closeIdle();
     const cut = setTimeout(() => {
       for (const socket of connections) socket.destroy();
     }, graceMs);
     await closed;
+    if (!idle) closeIdle();
+    clearTimeout(lingering);
     clearInterval(idle);
     clearTimeout(cut);
   };

@@ -111,7 +111,11 @@ describe.each(engines)("[design §8] the admin port on $name", (engine) => {
     let prepared = Promise.withResolvers<void>();
     const slow = { ...store, prepare: () => prepared.promise };
     const adminPort = await freePort();
-    const service = await createService(testConfig({ ADMIN_PORT: String(adminPort) }), { store: slow, log: pino({ level: "silent" }) });
+    const service = await createService(testConfig({ ADMIN_PORT: String(adminPort) }), {
+      store: slow,
+      log: pino({ level: "silent" }),
+      linger: 0,
+    });
     const admin = `http://127.0.0.1:${adminPort}`;
     const started = service.start();
     await expect.poll(() => statusOf(`${admin}/livez`).catch(() => 0)).toBe(200);

@@ -160,6 +160,20 @@ test.each(["SIGTERM", "SIGINT"] as const)("%s ends the process with 0", async (s
   expect(service.output.stderr).toContain('"msg":"service stopped"');
 });
 
+test("[protocol §9] a request that comes just after SIGTERM is answered, as the last on its connection", async () => {
+  await using service = await startService();
+  const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
+  const ask = async (): Promise<string> => {
+    socket.write("GET /v2/liveness HTTP/1.1\r\nhost: x\r\n\r\n");
+    return String((await once(socket, "data"))[0]);
+  };
+  expect(await ask()).toContain("Connection: keep-alive");
+  service.kill("SIGTERM");
+  await expect.poll(() => service.output.stderr).toContain('"msg":"service stopping"');
+  expect(await ask()).toMatch(/^HTTP\/1\.1 200 .*Connection: close/s);
+  expect(await service.exited).toBe(0);
+});
+
 test("a second signal ends a stop that waits for a call at once, with 1", async () => {
   await using service = await startService();
   const rootKey = await service.rootKey();

@@ -10,7 +10,7 @@ describe("[protocol §9] stopping", () => {
   const request = (body = '{"key":"sk_1"}') =>
     `POST /v2/keys.verifyKey HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-  test("idle connections close at once, running calls finish with Connection: close and GOAWAY, new ones are refused", async () => {
+  test("without lingering idle connections close at once, running calls finish with Connection: close and GOAWAY, new ones are refused", async () => {
     const gate = Promise.withResolvers<object>();
     await using edges = await startEdges({ invoke: () => gate.promise });
     const silent = await openRaw(edges.port);
@@ -41,6 +41,35 @@ describe("[protocol §9] stopping", () => {
     expect((await response)[0][":status"]).toBe(200);
     stream.resume();
     await stopped;
+  });
+
+  test("a request that comes while it lingers is answered with Connection: close, and it is over when all are closed", async () => {
+    await using edges = await startEdges({ linger: 60_000 });
+    const idle = await openRaw(edges.port);
+    await idle.send(liveness);
+    await idle.until(/\}$/);
+    const fresh = await openRaw(edges.port);
+    const session = connectHttp2(edges.url);
+    await once(session, "remoteSettings");
+    const goaway = once(session, "goaway");
+    const stopped = edges.listener.stop();
+    expect((await goaway)[0]).toBe(0);
+    await expect(openRaw(edges.port)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    const first = idle.received().length;
+    for (const connection of [idle, fresh]) await connection.send(liveness);
+    const answers = [(await idle.ended).text.slice(first), (await fresh.ended).text].map(parseResponse);
+    for (const { status, headers } of answers) expect([status, headers.get("connection")]).toEqual([200, "close"]);
+    await stopped;
+  });
+
+  test("idle connections close once it has lingered", async () => {
+    await using edges = await startEdges({ linger: 50 });
+    const silent = await openRaw(edges.port);
+    const idle = await openRaw(edges.port);
+    await idle.send(liveness);
+    await idle.until(/\}$/);
+    await edges.listener.stop();
+    expect((await Promise.all([silent.ended, idle.ended])).map(({ error }) => error)).toEqual([undefined, undefined]);
   });
 
   test("calls that do not finish in time are cut off and their signals aborted", async () => {

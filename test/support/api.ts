@@ -51,6 +51,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     ...(testClock ? { testClock } : { clock }),
     store,
     log,
+    linger: 0,
   });
   const { url, adminUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store, () => undefined);

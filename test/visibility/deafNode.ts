@@ -15,7 +15,7 @@ const store = interceptStore(
     return collection === "changes" && name === "find" ? ([] as unknown as typeof answer) : answer;
   },
 );
-const service = await createService(config.ok, { store, log: pino({ level: "warn" }, process.stderr) });
+const service = await createService(config.ok, { store, log: pino({ level: "warn" }, process.stderr), linger: 0 });
 const { url } = await service.start();
 process.stdout.write(`${url}\n`);
 process.on("SIGTERM", () => void service.stop());

@@ -39,6 +39,8 @@ export interface EdgesOptions {
   /** Of streams without credentials, in milliseconds. */
   readonly unreadTimeout?: number;
   readonly reflection?: boolean;
+  /** When it stops, in milliseconds; none unless told. */
+  readonly linger?: number;
   readonly trustedProxies?: readonly string[];
   /** By which rates are counted. */
   readonly clock?: Clock;
@@ -116,6 +118,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
       options.clock ?? systemClock,
     ),
     errorsBaseUrl,
+    ...(options.linger === undefined ? {} : { linger: options.linger }),
     clock: systemClock,
     onFault: (error) => faults.push(error),
   });

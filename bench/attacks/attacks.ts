@@ -146,6 +146,24 @@ export const attacks: readonly Attack[] = [
       }),
   },
   {
+    name: "idle",
+    description: "connections of HTTP/2 that do nothing, as many as are taken, up to 5,000",
+    run: async (attacker) => {
+      const open = new Set<unknown>();
+      await onLines(20, attacker, async () => {
+        if (open.size >= 5_000) return sleep(100);
+        const { socket } = await openRawHttp2(attacker.target);
+        open.add(socket);
+        socket.once("close", () => {
+          open.delete(socket);
+          attacker.count("connection closed");
+        });
+        await sleep(1);
+      });
+      for (let i = 0; i < open.size; i++) attacker.count("connection stays");
+    },
+  },
+  {
     name: "giant-headers",
     description: "40 connections of HTTP/1.1, 15 KB of headers each call",
     run: (attacker) => {

@@ -114,6 +114,8 @@ export const patience = 100;
 export const dismissGrace = 2_000;
 /** How long no HTTP/2 connection begins from an address of which one was ended for what it cost. */
 export const barTime = 5_000;
+/** How long such a connection is left unheard before it is closed. */
+export const barDelay = 500;
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;
 

@@ -8,7 +8,7 @@ import { createId } from "../domain/ids.ts";
 import { createErrorBody } from "./errorBody.ts";
 import { single } from "./fields.ts";
 import type { StreamHandler } from "./grpc/grpcEdge.ts";
-import { handshakeTimeout, stopGrace } from "./limits.ts";
+import { barDelay, handshakeTimeout, stopGrace } from "./limits.ts";
 import { boundConnections } from "./listener/boundConnections.ts";
 import type { ConnectionGuards } from "./listener/connectionGuard.ts";
 import { createHttp1Side } from "./listener/http1.ts";
@@ -92,7 +92,8 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   };
   const establish = (socket: Connection, isHttp2: boolean): void => {
     socket.established = true;
-    if (isHttp2 && options.guards?.isBarred(socket.remoteAddress)) socket.destroy();
+    // Closed at once, it would be back at once, and an accepted connection costs as much as some calls.
+    if (isHttp2 && options.guards?.isBarred(socket.remoteAddress)) setTimeout(() => socket.destroy(), barDelay).unref();
     else if (isHttp2) http2.serve(socket);
     else {
       if (options.guards) socket.guard = options.guards.guard(socket.remoteAddress);

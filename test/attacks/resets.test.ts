@@ -46,7 +46,7 @@ describe("[attack B9] streams that are taken back before they are answered", () 
   test("are bounded over all connections of an address, which then begins no other for a while", async () => {
     await using edges = await startStalled();
     let resets = 0;
-    for (let i = 0; i < 12; i++) {
+    for (let i = 0; i < 6; i++) {
       const session = await open(edges.url);
       if (isOpen(session)) resets += await takeBack(session, 150);
     }

@@ -150,9 +150,11 @@ export const attacks: readonly Attack[] = [
     description: "connections of HTTP/2 that do nothing, as many as are taken, up to 5,000",
     run: async (attacker) => {
       const open = new Set<unknown>();
+      // The others are to have connections left.
+      const from = attacker.target.host.startsWith("127.") ? "127.0.0.2" : undefined;
       await onLines(20, attacker, async () => {
         if (open.size >= 5_000) return sleep(100);
-        const { socket } = await openRawHttp2(attacker.target);
+        const { socket } = await openRawHttp2(attacker.target, from);
         open.add(socket);
         socket.once("close", () => {
           open.delete(socket);

@@ -49,9 +49,9 @@ export interface RawConnection {
   readonly askedToGo: () => number | undefined;
 }
 
-/** HTTP/2 byte by byte, for what no client would send. */
-export const openRawHttp2 = async ({ host, port }: Pick<AttackTarget, "host" | "port">): Promise<RawConnection> => {
-  const socket = connect(port, host);
+/** HTTP/2 byte by byte, for what no client would send. @param from an address of this machine. */
+export const openRawHttp2 = async ({ host, port }: Pick<AttackTarget, "host" | "port">, from?: string): Promise<RawConnection> => {
+  const socket = connect({ port, host, ...(from === undefined ? {} : { localAddress: from }) });
   await once(socket, "connect");
   socket.on("error", () => undefined);
   let rest: Buffer = Buffer.alloc(0);

@@ -72,7 +72,7 @@ export const smallBodyBytes: number = 64 * 1024;
 /** Messages that are decompressed at the same time, in turns between callers: each keeps one of the process's four threads busy, which files need, too. */
 export const inflationsAtATime = 2;
 
-/** Connections, and those of one address, behind which may be many callers: an idle one takes up to 60 KB. */
+/** Connections, and those of one address, behind which may be many callers: an idle one of HTTP/2 takes some 35 KB. */
 export const connections = 20_000;
 export const addressConnections = 2_000;
 

@@ -45,7 +45,9 @@ interface Group {
   readonly most: number;
   members: Map<string, Group> | undefined;
   taken: number;
-  /** What may be taken away from it, oldest first. */
+  /** Shares of it and its members that may be taken away. */
+  evictables: number;
+  /** Those of a caller itself, oldest first. */
   evictable: Set<() => void> | undefined;
 }
 
@@ -58,8 +60,8 @@ const FIRST = 1 / 8;
  * Divides a resource between callers. As long as there is room, anybody may have everything: many callers stand behind one
  * address or one root key. Once there is none, only those may take who would still have no more than their fair share: the
  * capacity divided by those that have something, and so would every group that they are in, or whoever has many addresses
- * would have many times his share. Room for them is made by evicting from whoever has most; where nothing can be evicted
- * they go beyond the capacity, up to half of the overdraft. As fair shares are made anew for everyone who comes, a few
+ * would have many times his share. Room for them is made by evicting from whoever has most of those that have more than that; where nothing can be
+ * evicted they go beyond the capacity, up to half of the overdraft. As fair shares are made anew for everyone who comes, a few
  * that come one after the other would use up any overdraft: its other half is for the first share of whoever has nothing
  * in any group, and that only a small one. So whoever takes a lot keeps others waiting no longer than whoever takes
  * little, and the resource is bounded.
@@ -71,6 +73,7 @@ export const createFairShares = ({ capacity, overdraft = 1, most = [], onChange,
     most: most[level] ?? Number.POSITIVE_INFINITY,
     members: undefined,
     taken: 0,
+    evictables: 0,
     evictable: undefined,
   });
   const all = group("", undefined, -1);
@@ -116,18 +119,38 @@ export const createFairShares = ({ capacity, overdraft = 1, most = [], onChange,
     return false;
   };
 
-  /** Takes away the oldest share of whoever has most; false when that cannot be, or gains nothing. */
-  const evictFromLargest = (): boolean => {
-    let largest = all;
-    while (largest.members !== undefined && largest.members.size > 0) {
-      let next: Group | undefined;
-      for (const member of largest.members.values()) if (next === undefined || member.taken > next.taken) next = member;
-      largest = next as Group;
+  const countEvictable = (leaf: Group, by: number): void => {
+    for (let each: Group | undefined = leaf; each !== undefined; each = each.parent) each.evictables += by;
+  };
+
+  const addEvictable = (leaf: Group, evict: () => void): void => {
+    leaf.evictable ??= new Set();
+    leaf.evictable.add(evict);
+    countEvictable(leaf, 1);
+  };
+
+  const removeEvictable = (leaf: Group, evict: () => void): void => {
+    if (leaf.evictable?.delete(evict)) countEvictable(leaf, -1);
+  };
+
+  /** Who has most of those of whom something can be taken away. Nothing is taken from groups that have no more than is fair. */
+  const largestEvictable = (parent: Group): Group | undefined => {
+    if (parent.members === undefined || parent.members.size === 0) return parent;
+    let largest: Group | undefined;
+    for (const member of parent.members.values()) {
+      const isFair = parent === all && member.taken <= fairShare(member);
+      if (member.evictables > 0 && !isFair && (largest === undefined || member.taken > largest.taken)) largest = member;
     }
-    const [evict] = largest.evictable ?? [];
-    if (evict === undefined) return false;
+    return largest && largestEvictable(largest);
+  };
+
+  /** Takes away the oldest share that can be taken away of whoever has most; false when there is none, or that gains nothing. */
+  const evictFromLargest = (): boolean => {
+    const largest = all.evictables === 0 ? undefined : largestEvictable(all);
+    const [evict] = largest?.evictable ?? [];
+    if (largest === undefined || evict === undefined) return false;
     const before = all.taken;
-    largest.evictable?.delete(evict);
+    removeEvictable(largest, evict);
     onRefused?.();
     evict();
     return all.taken < before;
@@ -162,12 +185,9 @@ export const createFairShares = ({ capacity, overdraft = 1, most = [], onChange,
       let held = amount;
       let isGiven = false;
       const pin = (): void => {
-        if (evict !== undefined) leaf.evictable?.delete(evict);
+        if (evict !== undefined) removeEvictable(leaf, evict);
       };
-      if (evict !== undefined) {
-        leaf.evictable ??= new Set();
-        leaf.evictable.add(evict);
-      }
+      if (evict !== undefined) addEvictable(leaf, evict);
       return {
         grow: (by) => {
           if (isGiven) return false;

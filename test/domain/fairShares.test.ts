@@ -87,6 +87,36 @@ describe("[design §9] a shared resource", () => {
     expect(refused).toHaveLength(99);
   });
 
+  /** Shares that give themselves back when they are evicted, noted by their number then. */
+  const takeEvictable = (shares: ReturnType<typeof createFairShares>, path: readonly string[], times: number, evicted: number[]): void => {
+    for (let i = 0; i < times; i++) {
+      const share = shares.take(path, 1, () => {
+        evicted.push(i);
+        share?.give();
+      });
+    }
+  };
+
+  test("where nothing can be taken away from whoever has most, it is taken from the next who has more than is fair, and from nobody else", () => {
+    const shares = createFairShares({ capacity: 12 });
+    const evicted: number[] = [];
+    take(shares, ["hog"], 7);
+    takeEvictable(shares, ["b"], 5, evicted);
+    expect(take(shares, ["c"], 9)).toHaveLength(4);
+    expect(evicted).toEqual([0]);
+    expect(shares.taken()).toBe(15);
+  });
+
+  test("within a group it is taken from the member with most of those of whom it can be taken", () => {
+    const shares = createFairShares({ capacity: 12 });
+    const evicted: number[] = [];
+    take(shares, ["hog", "1"], 9);
+    takeEvictable(shares, ["hog", "2"], 3, evicted);
+    expect(take(shares, ["b", "1"], 2)).toHaveLength(2);
+    expect(evicted).toEqual([0, 1]);
+    expect(shares.taken()).toBe(12);
+  });
+
   test("a member of a level may be bounded by itself, also when there is room", () => {
     const shares = createFairShares({ capacity: 100, most: [6, 2] });
     expect(take(shares, ["a", "1"], 9)).toHaveLength(2);
@@ -106,15 +136,25 @@ describe("[design §9] a shared resource", () => {
   });
 
   test("whatever callers do, it is bounded, counted right, and forgets them in the end", () => {
-    const step = fc.record({ key: fc.nat(3), address: fc.nat(2), amount: fc.integer({ min: 1, max: 9 }), give: fc.boolean() });
+    const step = fc.record({
+      key: fc.nat(3),
+      address: fc.nat(2),
+      amount: fc.integer({ min: 1, max: 9 }),
+      give: fc.boolean(),
+      evictable: fc.boolean(),
+    });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 30 }), (steps, capacity) => {
         const shares = createFairShares({ capacity });
         let held: { share: Share; amount: number }[] = [];
-        for (const { key, address, amount, give } of steps) {
+        for (const { key, address, amount, give, evictable } of steps) {
           if (give) held.shift()?.share.give();
           const had = shares.hasRoom(amount);
-          const share = shares.take([`${key}`, `${address}`], amount);
+          const evict = () => {
+            held = held.filter((each) => each.share !== share);
+            share?.give();
+          };
+          const share = shares.take([`${key}`, `${address}`], amount, evictable ? evict : undefined);
           if (share !== undefined) held.push({ share, amount });
           expect(share !== undefined || !had).toBe(true);
           expect(shares.taken()).toBe(held.reduce((sum, { amount }) => sum + amount, 0));

@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { Invalidations } from "./invalidations.ts";
 import { memorySize } from "./memorySize.ts";
 
@@ -42,7 +43,7 @@ interface Entry<V> {
 
 export interface Cache<V> {
   /** The cached value and how old its oldest read is, or what the store answers now. */
-  readonly get: (key: string) => Cached<V> | Promise<Cached<V>>;
+  readonly get: (key: string, behalf?: Behalf) => Cached<V> | Promise<Cached<V>>;
   /** True when a value is cached, be it still good or not; of one with a shorter life than others only while it is. */
   readonly has: (key: string) => boolean;
   /** True while a load is under way that `get` would join. */
@@ -64,7 +65,8 @@ export interface CacheOptions<V> {
   readonly invalidations: Invalidations;
   /** Bytes of all entries together, by an estimate; beyond them, or a hundredth more, those go first that nobody asked for again. */
   readonly maxBytes: number;
-  readonly load: (key: string) => Promise<Loaded<V>>;
+  /** For whoever asked first. */
+  readonly load: (key: string, behalf: Behalf) => Promise<Loaded<V>>;
   /** Bytes of a value; what all of them share may be left out. By default all that hangs on it. */
   readonly sizeOf?: (value: V) => number;
   readonly onAccess?: (hit: boolean) => void;
@@ -117,8 +119,9 @@ export const createCache = <V>({ clock, invalidations, maxBytes, load, sizeOf = 
     if (bytes > maxBytes) makeRoom();
   };
 
-  const fetch = async (key: string, sequence: number): Promise<Entry<V>> => {
-    const loaded = await load(key);
+  const fetch = async (key: string, sequence: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
+    // Without the signal of that call: others may wait for the same.
+    const loaded = await load(key, { caller: behalf?.caller });
     const maxAge = loaded.maxAge ?? MAX_AGE_MS;
     const entry: Entry<V> = {
       value: loaded.value,
@@ -133,18 +136,18 @@ export const createCache = <V>({ clock, invalidations, maxBytes, load, sizeOf = 
     return entry;
   };
 
-  const start = (key: string): Promise<Entry<V>> => {
+  const start = (key: string, behalf: Behalf | undefined): Promise<Entry<V>> => {
     const sequence = invalidations.sequence();
     const running = loading.get(key);
     if (running?.sequence === sequence) return running.result;
-    const result = fetch(key, sequence).finally(() => {
+    const result = fetch(key, sequence, behalf).finally(() => {
       if (loading.get(key)?.result === result) loading.delete(key);
     });
     loading.set(key, { sequence, result });
     return result;
   };
 
-  const get = (key: string): Entry<V> | Promise<Entry<V>> => {
+  const get = (key: string, behalf?: Behalf): Entry<V> | Promise<Entry<V>> => {
     const entry = entries.get(key);
     if (entry !== undefined) {
       const now = clock.monotonic();
@@ -152,13 +155,13 @@ export const createCache = <V>({ clock, invalidations, maxBytes, load, sizeOf = 
         onAccess?.(true);
         entry.used = true;
         // A failed refresh is no one's concern: the entry serves until it expires, then the caller hears of it.
-        if (entry.refreshes && now >= entry.expiresAt - REFRESH_BEFORE_MS && !loading.has(key)) start(key).catch(() => undefined);
+        if (entry.refreshes && now >= entry.expiresAt - REFRESH_BEFORE_MS && !loading.has(key)) start(key, behalf).catch(() => undefined);
         return entry;
       }
       drop(key);
     }
     onAccess?.(false);
-    return start(key);
+    return start(key, behalf);
   };
 
   const has = (key: string): boolean => {

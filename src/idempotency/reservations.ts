@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { AuditedCollection } from "../storage/auditLog.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { IdempotencyDocument } from "../storage/documents.ts";
 import type { ReservationsRepository } from "../storage/reservations.ts";
 
@@ -44,15 +45,15 @@ export interface Hold {
 }
 
 export interface Reservations {
-  readonly find: (id: string) => Promise<Reservation | null>;
+  readonly find: (id: string, behalf: Behalf) => Promise<Reservation | null>;
   readonly stateOf: (reservation: Reservation | null) => ReservationState;
   /** Makes a reservation, in place of `former` if there is one; undefined when somebody else was faster. */
-  readonly reserve: (wanted: NewReservation, former: Reservation | null) => Promise<Hold | undefined>;
+  readonly reserve: (wanted: NewReservation, former: Reservation | null, behalf: Behalf) => Promise<Hold | undefined>;
   /** Goes on with an abandoned one; undefined when somebody else was faster. */
-  readonly takeOver: (reservation: Reservation) => Promise<Hold | undefined>;
+  readonly takeOver: (reservation: Reservation, behalf: Behalf) => Promise<Hold | undefined>;
   /** Whether the event of this id was written with the change. */
-  readonly wasWritten: (change: Change, eventId: string) => Promise<boolean>;
-  readonly isLogged: (eventId: string) => Promise<boolean>;
+  readonly wasWritten: (change: Change, eventId: string, behalf: Behalf) => Promise<boolean>;
+  readonly isLogged: (eventId: string, behalf: Behalf) => Promise<boolean>;
 }
 
 export interface ReservationsOptions {
@@ -72,10 +73,10 @@ export interface ReservationsOptions {
 export const createReservations = ({ clock, leaseClock, reservations, announce }: ReservationsOptions): Reservations => {
   const leaseEnd = (): number => leaseClock.now() + LEASE_MS;
 
-  const hold = (id: string, holder: string): Hold => {
+  const hold = (id: string, holder: string, behalf: Behalf): Hold => {
     const renewal = setInterval(() => {
       // A failure is nothing to act on: the lease may run out, and then another run repeats the work.
-      reservations.update(id, holder, { leaseUntil: leaseEnd() }).catch(() => undefined);
+      reservations.update(id, holder, { leaseUntil: leaseEnd() }, behalf).catch(() => undefined);
     }, RENEW_EVERY_MS);
     renewal.unref();
     const ending =
@@ -85,10 +86,10 @@ export const createReservations = ({ clock, leaseClock, reservations, announce }
         return end(...args);
       };
     return {
-      complete: ending((answer: string) => reservations.update(id, holder, { answer, done: true })),
-      free: ending(() => reservations.remove(id, holder)),
+      complete: ending((answer: string) => reservations.update(id, holder, { answer, done: true }, behalf)),
+      free: ending(() => reservations.remove(id, holder, behalf)),
       release: ending(async () => {
-        await reservations.update(id, holder, { leaseUntil: 0 });
+        await reservations.update(id, holder, { leaseUntil: 0 }, behalf);
       }),
     };
   };
@@ -100,25 +101,25 @@ export const createReservations = ({ clock, leaseClock, reservations, announce }
       if (reservation.done) return "done";
       return reservation.leaseUntil > leaseClock.now() ? "running" : "abandoned";
     },
-    reserve: async ({ changeIn, answer, ...wanted }, former) => {
-      if (former !== null && !(await reservations.remove(former._id, former.holder))) return undefined;
+    reserve: async ({ changeIn, answer, ...wanted }, former, behalf) => {
+      if (former !== null && !(await reservations.remove(former._id, former.holder, behalf))) return undefined;
       const holder = randomUUID();
-      const made = await reservations.insert({
+      const reservation = {
         ...wanted,
         ...(changeIn === undefined ? {} : { changeIn }),
         ...(answer === undefined ? {} : { answer }),
         holder,
         leaseUntil: leaseEnd(),
         expireAt: new Date(wanted.now + KEEP_MS),
-      });
-      return made ? hold(wanted._id, holder) : undefined;
+      };
+      return (await reservations.insert(reservation, behalf)) ? hold(wanted._id, holder, behalf) : undefined;
     },
-    takeOver: async (reservation) => {
+    takeOver: async (reservation, behalf) => {
       const holder = randomUUID();
-      return (await reservations.takeOver(reservation, holder, leaseEnd())) ? hold(reservation._id, holder) : undefined;
+      return (await reservations.takeOver(reservation, holder, leaseEnd(), behalf)) ? hold(reservation._id, holder, behalf) : undefined;
     },
-    wasWritten: async ({ collection, id, tag }, eventId) => {
-      const written = await reservations.hasEvent(collection, id, eventId);
+    wasWritten: async ({ collection, id, tag }, eventId, behalf) => {
+      const written = await reservations.hasEvent(collection, id, eventId, behalf);
       if (written) announce(tag === undefined ? [id] : [id, tag]);
       return written;
     },

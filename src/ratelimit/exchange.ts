@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { CountersRepository, SharedCounter } from "../storage/counters.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
 import { type Counter, isKnown, learn, mostAhead, UNSEEN } from "./counter.ts";
@@ -28,6 +29,9 @@ const asOf = (clock: Clock, shared: SharedCounter | null, duration: number): { r
   if (start - now > CLOCK_ERROR_MS) return { state: { seq, current: shared.current + shared.previous, previous: 0 }, now };
   return { state: shared, now: Math.max(now, start) };
 };
+
+/** For whoever is served now; what is given back by the way is nobody's in particular. */
+const behalfOf = ({ line }: Counter): Behalf | undefined => line?.[0]?.claim.call.behalf;
 
 export interface Exchange {
   /**
@@ -70,7 +74,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     if (held === 0) return;
     counter.held = 0;
     counter.current = Math.max(0, counter.current - held);
-    await counters.refund(key, seq, held);
+    await counters.refund(key, seq, held, behalfOf(counter));
   };
 
   const isOfEarlierWindow = (counter: Counter): boolean => counter.seq < windowAt(clock.now(), counter.duration);
@@ -91,12 +95,13 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     const { key, duration } = counter;
     const charged = { ...state, current: state.current + amount };
     if (read === null) {
-      const after = await counters.open(key, state.seq, limit - amount, amount, expiry(state.seq, duration));
+      const after = await counters.open(key, state.seq, limit - amount, amount, expiry(state.seq, duration), behalfOf(counter));
       if (after === null) return "changed";
       adopt(counter, after, true);
       return "written";
     } else if (read.seq === state.seq) {
-      const after = await counters.charge(key, state.seq, limit - weightedPrevious(state.previous, now, duration) - amount, amount);
+      const atMost = limit - weightedPrevious(state.previous, now, duration) - amount;
+      const after = await counters.charge(key, state.seq, atMost, amount, behalfOf(counter));
       if (after === null) return "refused";
       adopt(counter, after, true);
       return "written";
@@ -105,7 +110,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
     counter.held -= left;
     let isRolled = false;
     try {
-      isRolled = await counters.roll(key, read, charged, expiry(state.seq, duration));
+      isRolled = await counters.roll(key, read, charged, expiry(state.seq, duration), behalfOf(counter));
     } catch (error) {
       if (!(error instanceof StoreUnavailableError && error.outcomeUnknown)) counter.held += left;
       throw error;
@@ -119,8 +124,10 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
   };
 
   /** Writes down that a clock was wrong, so that its counts age from now on. False when the counter has changed meanwhile. */
-  const setBack = async ({ key, duration }: Counter, read: SharedCounter | null, state: SharedCounter): Promise<boolean> =>
-    read === null || read.seq <= state.seq || counters.roll(key, read, state, expiry(state.seq, duration));
+  const setBack = async (counter: Counter, read: SharedCounter | null, state: SharedCounter): Promise<boolean> =>
+    read === null ||
+    read.seq <= state.seq ||
+    counters.roll(counter.key, read, state, expiry(state.seq, counter.duration), behalfOf(counter));
 
   return {
     charge: async (counter, limit, cost, need, chunk) => {
@@ -132,7 +139,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
       // One that this node never saw is mostly new to all: where a read is a journey it is opened as such, and read if it
       // turns out not to be.
       const guessed = counter.seq === UNSEEN && counters.isShared;
-      let read: SharedCounter | null = known ? { ...counter } : guessed ? null : await counters.read(key);
+      let read: SharedCounter | null = known ? { ...counter } : guessed ? null : await counters.read(key, behalfOf(counter));
       let fresh = !known && !guessed;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const { state: asRead, now } = asOf(clock, read, duration);
@@ -142,7 +149,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
         const goesAlong = isLeft && read !== null && read.seq === counter.seq && read.seq < asRead.seq;
         if (isLeft && !goesAlong) {
           await refund(counter);
-          read = await counters.read(key);
+          read = await counters.read(key, behalfOf(counter));
           fresh = true;
           continue;
         }
@@ -180,7 +187,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
           adopt(counter, state, read !== null && read.seq >= state.seq);
           return false;
         }
-        read = await counters.read(key);
+        read = await counters.read(key, behalfOf(counter));
         fresh = true;
       }
       throw new StoreUnavailableError("a rate limit counter changed too often to be charged");
@@ -188,7 +195,7 @@ export const createExchange = (counters: CountersRepository, clock: Clock): Exch
 
     refresh: async (counter) => {
       if (isOfEarlierWindow(counter)) await refund(counter);
-      const read = await counters.read(counter.key);
+      const read = await counters.read(counter.key, behalfOf(counter));
       const { state, now } = asOf(clock, read, counter.duration);
       adopt(counter, state, read?.seq === state.seq);
       return now;

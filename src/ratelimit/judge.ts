@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { windowAt } from "../domain/slidingWindow.ts";
+import type { Behalf } from "../storage/collection.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
 import { admitWithoutStore, type Counter, canTake, isDenied, isKnown, mostAhead, remainingAt, timeWithin, usedAt } from "./counter.ts";
 import type { Exchange } from "./exchange.ts";
@@ -40,6 +41,7 @@ export interface Claim {
 /** A call that takes from all of its limits or from none. */
 export interface LimitedCall {
   readonly claims: Claim[];
+  readonly behalf: Behalf | undefined;
   /** A limit has refused: nothing will be taken, the others only tell what they have. */
   lost: boolean;
 }

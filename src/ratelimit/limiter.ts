@@ -1,6 +1,7 @@
 import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { CountersRepository } from "../storage/counters.ts";
 import { type Counter, usedAt } from "./counter.ts";
 import { createCounterTable } from "./counterTable.ts";
@@ -55,8 +56,11 @@ export interface Decision {
 }
 
 export interface Limiter {
-  /** Checks all limits as one all-or-nothing step (ratelimit §3, verify §5). Never rejects because of the store. */
-  readonly check: (checks: readonly Check[], now: number) => Decision | Promise<Decision>;
+  /**
+   * Checks all limits as one all-or-nothing step (ratelimit §3, verify §5). A store that is away does not make it reject;
+   * `StoreOverloadedError` does, when the caller, or all of them together, ask more of the counters than the store takes.
+   */
+  readonly check: (checks: readonly Check[], now: number, behalf?: Behalf) => Decision | Promise<Decision>;
   /** Sweeps twice a second from now on. */
   readonly start: () => void;
   /** One round of housekeeping: gives idle budget back, forgets idle counters. Settles when the store has answered. */
@@ -198,8 +202,8 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
   };
 
   return {
-    check: (checks, now) => {
-      const call: LimitedCall = { claims: [], lost: false };
+    check: (checks, now, behalf) => {
+      const call: LimitedCall = { claims: [], behalf, lost: false };
       for (const { key, duration, limit, cost } of checks) {
         const counter = table.open(key, duration, clock.monotonic());
         const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);

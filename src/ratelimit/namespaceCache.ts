@@ -2,6 +2,7 @@ import { type Cached, createCache } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Clock } from "../domain/clock.ts";
 import { compileOverrides, type OverrideMatcher } from "../domain/overridePattern.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { NamespaceDocument } from "../storage/documents.ts";
 import { type NamespacesRepository, namespaceTag } from "../storage/namespaces.ts";
 import { type LiveOverride, type OverridesRepository, overridesTag } from "../storage/overrides.ts";
@@ -14,7 +15,7 @@ export interface CachedNamespace {
 
 export interface NamespaceCache {
   /** By id or name, as requests name it; null when there is none. A deleted one is found, too. */
-  readonly get: (idOrName: string) => Cached<CachedNamespace | null> | Promise<Cached<CachedNamespace | null>>;
+  readonly get: (idOrName: string, behalf: Behalf) => Cached<CachedNamespace | null> | Promise<Cached<CachedNamespace | null>>;
 }
 
 export interface NamespaceCacheOptions {
@@ -39,12 +40,12 @@ export const createNamespaceCache = ({
     invalidations,
     maxBytes,
     ...(onAccess ? { onAccess } : {}),
-    load: async (idOrName) => {
+    load: async (idOrName, behalf) => {
       const sentAt = clock.monotonic();
-      const namespace = await namespaces.find(idOrName);
+      const namespace = await namespaces.find(idOrName, behalf);
       // That there is none is not worth remembering: the next check makes it.
       if (namespace === null) return { value: null, dependsOn: [namespaceTag(idOrName)], sentAt, maxAge: 0 };
       const dependsOn = [namespaceTag(idOrName), namespace._id, overridesTag(namespace._id)];
-      return { value: { namespace, overrides: compileOverrides(await overrides.listAll(namespace._id)) }, dependsOn, sentAt };
+      return { value: { namespace, overrides: compileOverrides(await overrides.listAll(namespace._id, behalf)) }, dependsOn, sentAt };
     },
   });

@@ -11,12 +11,13 @@ export const restartWhenSetBack = (limiter: Limiter, clock: SettableClock): Limi
   const start = randomUUID();
   return {
     ...limiter,
-    check: (checks, now) => {
+    check: (checks, now, behalf) => {
       const times = clock.timesSetBack();
-      if (times === 0) return limiter.check(checks, now);
+      if (times === 0) return limiter.check(checks, now, behalf);
       return limiter.check(
         checks.map((check) => ({ ...check, key: `${check.key}#${start}:${times}` })),
         now,
+        behalf,
       );
     },
   };

@@ -53,8 +53,14 @@ export interface Update<D> {
   readonly $setOnInsert?: { readonly [K in keyof D]?: NonNullable<D[K]> };
 }
 
+/** For whom something is done. */
+export interface Behalf {
+  /** Operations wait in the line of their caller (`places.ts`); without one, as of what runs in the background, in a line of their own. */
+  readonly caller?: { readonly rootKeyId: string } | undefined;
+}
+
 /** Take what is needed out of it by name: a whole call may be passed, whose signal is made when it is first asked for. */
-export interface OperationOptions {
+export interface OperationOptions extends Behalf {
   /** No operation starts once this is aborted; a running read may be abandoned, a running write never is. */
   readonly signal?: AbortSignal | undefined;
 }

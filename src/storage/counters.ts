@@ -1,3 +1,4 @@
+import type { Behalf } from "./collection.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 import { DuplicateKeyError } from "./errors.ts";
 import type { Store } from "./store.ts";
@@ -16,18 +17,25 @@ export interface CountersRepository {
    */
   readonly isShared: boolean;
   /** At once where the counter is in memory. */
-  readonly read: (key: string) => SharedCounter | null | Promise<SharedCounter | null>;
+  readonly read: (key: string, behalf?: Behalf) => SharedCounter | null | Promise<SharedCounter | null>;
   /** Adds `amount` to window `seq` if its count is at most `atMost`. Null: the counter is in another window, or over. */
-  readonly charge: (key: string, seq: number, atMost: number, amount: number) => Promise<SharedCounter | null>;
+  readonly charge: (key: string, seq: number, atMost: number, amount: number, behalf?: Behalf) => Promise<SharedCounter | null>;
   /**
    * Makes the counter in window `seq` with `amount` in it, or adds that if it is there, in that window, with nothing in the
    * window before it and a count of at most `atMost`. Null: it is there and otherwise.
    */
-  readonly open: (key: string, seq: number, atMost: number, amount: number, expireAt: Date) => Promise<SharedCounter | null>;
+  readonly open: (
+    key: string,
+    seq: number,
+    atMost: number,
+    amount: number,
+    expireAt: Date,
+    behalf?: Behalf,
+  ) => Promise<SharedCounter | null>;
   /** Moves the counter from the window that was read as `from` to another one. False: it is no longer what was read. */
-  readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date) => Promise<boolean>;
+  readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date, behalf?: Behalf) => Promise<boolean>;
   /** Gives budget of window `seq` back; does nothing unless that window is the current or the previous one. */
-  readonly refund: (key: string, seq: number, amount: number) => Promise<void>;
+  readonly refund: (key: string, seq: number, amount: number, behalf?: Behalf) => Promise<void>;
 }
 
 /** Runs around an operation on counters. */
@@ -58,32 +66,37 @@ const inCollection = (store: Store): CountersRepository => {
   const counters = store.collection("counters");
   return {
     isShared: true,
-    read: (key) => counters.findOne({ _id: key }),
-    charge: (key, seq, atMost, amount) =>
-      counters.findOneAndUpdate({ _id: key, seq, current: { $lte: atMost } }, { $inc: { current: amount } }, { returnDocument: "after" }),
-    open: async (key, seq, atMost, amount, expireAt) => {
+    read: (key, behalf) => counters.findOne({ _id: key }, behalf),
+    charge: (key, seq, atMost, amount, behalf) =>
+      counters.findOneAndUpdate(
+        { _id: key, seq, current: { $lte: atMost } },
+        { $inc: { current: amount } },
+        { returnDocument: "after", caller: behalf?.caller },
+      ),
+    open: async (key, seq, atMost, amount, expireAt, behalf) => {
       try {
         return await counters.findOneAndUpdate(
           { _id: key, seq, previous: 0, current: { $lte: atMost } },
           { $inc: { current: amount }, $setOnInsert: { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, expireAt } },
-          { upsert: true, returnDocument: "after" },
+          { upsert: true, returnDocument: "after", caller: behalf?.caller },
         );
       } catch (error) {
         if (error instanceof DuplicateKeyError) return null;
         throw error;
       }
     },
-    roll: async (key, from, { seq, current, previous }, expireAt) => {
+    roll: async (key, from, { seq, current, previous }, expireAt, behalf) => {
       const result = await counters.updateOne(
         { _id: key, seq: from.seq, current: from.current },
         { $set: { seq, current, previous, expireAt } },
+        behalf,
       );
       return result.matchedCount === 1;
     },
-    refund: async (key, seq, amount) => {
-      const asCurrent = await counters.updateOne({ _id: key, seq }, { $inc: { current: -amount } });
+    refund: async (key, seq, amount, behalf) => {
+      const asCurrent = await counters.updateOne({ _id: key, seq }, { $inc: { current: -amount } }, behalf);
       if (asCurrent.matchedCount === 1) return;
-      await counters.updateOne({ _id: key, seq: seq + 1 }, { $inc: { previous: -amount } });
+      await counters.updateOne({ _id: key, seq: seq + 1 }, { $inc: { previous: -amount } }, behalf);
     },
   };
 };

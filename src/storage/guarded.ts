@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
-import type { Collection, Identified } from "./collection.ts";
+import type { Turn } from "../domain/fairTurns.ts";
+import type { Behalf, Collection, Identified, OperationOptions } from "./collection.ts";
 import { aroundCounters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
@@ -25,6 +26,9 @@ export interface GuardOptions {
 export interface GuardedStore extends Store {
   readonly state: () => StoreState;
 }
+
+/** Counters are quick and much depends on them: what their caller does beside does not keep them waiting. */
+const lineOf = (name: CollectionName, options?: Behalf): string => `${name === "counters" ? name : ""}/${options?.caller?.rootKeyId ?? ""}`;
 
 /** Rejects when `operation` has not settled after `milliseconds`, and calls `onLate` then. */
 const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: boolean, onLate?: () => void): Promise<T> =>
@@ -53,7 +57,8 @@ const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: 
  * that needs several operations does not wait for each of them on a store that is away. A read that was too slow proves
  * little, it may have had much to look through: it trips the store only if that does not answer a ping either. Nothing
  * else trips it, neither duplicate keys, nor an abort, nor that more is asked of the store than it takes at once
- * (`places`), for which there is a line: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal is aborted is not started and rejects with the signal's reason.
+ * (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
+ * is aborted before it starts does not wait any longer, and rejects with the signal's reason.
  *
  * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`
  * are not bounded.
@@ -100,9 +105,19 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   const places = store.places === undefined ? undefined : createPlaces(store.places, placeTimeout);
 
+  /** A place is held until the operation has really ended: its connection is busy for as long, whether or not anybody still waits for it. */
+  const inPlace =
+    <T>(place: Turn, operation: () => Promise<T>) =>
+    (): Promise<T> => {
+      const running = Promise.try(operation);
+      running.then(place.end, place.end);
+      return running;
+    };
+
   /** What waits for a place has not been sent; only from then on its time counts, and says something about the store. */
   const guarded = async <T>(
     kind: "read" | "write",
+    line: string,
     signal: AbortSignal | undefined,
     operation: () => Promise<T>,
     onLate?: () => void,
@@ -110,14 +125,17 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     signal?.throwIfAborted();
     refuseWhileAway();
     if (places === undefined) return timed(kind, operation, onLate);
-    await places.enter();
+    const entered = places.enter(line, signal);
+    if (!(entered instanceof Promise)) return timed(kind, inPlace(entered, operation), onLate);
+    const place = await entered;
     try {
       signal?.throwIfAborted();
       refuseWhileAway();
-      return await timed(kind, operation, onLate);
-    } finally {
-      places.leave();
+    } catch (error) {
+      place.end();
+      throw error;
     }
+    return timed(kind, inPlace(place, operation), onLate);
   };
 
   const timed = async <T>(kind: "read" | "write", operation: () => Promise<T>, onLate?: () => void): Promise<T> => {
@@ -132,39 +150,47 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     }
   };
 
-  /** A find goes on in turns, and so ends with its time: nobody waits for it any more. */
-  const guardedFind = <T>(signal: AbortSignal | undefined, find: (signal: AbortSignal) => Promise<T>): Promise<T> => {
-    const late = new AbortController();
-    const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
-    return guarded(
-      "read",
-      signal,
-      () => find(either),
-      () => late.abort(),
-    );
-  };
+  const guardCollection = <D extends Identified>(name: CollectionName, inner: Collection<D>): Collection<D> => {
+    const run = <T>(kind: "read" | "write", options: OperationOptions | undefined, operation: () => Promise<T>): Promise<T> =>
+      guarded(kind, lineOf(name, options), options?.signal, operation);
 
-  const guardCollection = <D extends Identified>(inner: Collection<D>): Collection<D> => ({
-    findOne: (filter, options) => guarded("read", options?.signal, () => inner.findOne(filter, options)),
-    find: (filter, options) => ({
-      toArray: () => guardedFind(options?.signal, (signal) => inner.find(filter, { ...options, signal }).toArray()),
-    }),
-    findFields: (fields, filter, options) =>
-      guardedFind(options?.signal, (signal) => inner.findFields(fields, filter, { ...options, signal })),
-    insertOne: (document, options) => guarded("write", options?.signal, () => inner.insertOne(document, options)),
-    insertMany: (documents, options) => guarded("write", options?.signal, () => inner.insertMany(documents, options)),
-    updateOne: (filter, update, options) => guarded("write", options?.signal, () => inner.updateOne(filter, update, options)),
-    findOneAndUpdate: (filter, update, options) => guarded("write", options.signal, () => inner.findOneAndUpdate(filter, update, options)),
-    deleteOne: (filter, options) => guarded("write", options?.signal, () => inner.deleteOne(filter, options)),
-    deleteMany: (filter, options) => guarded("write", options?.signal, () => inner.deleteMany(filter, options)),
-    bulkWrite: (operations, options) => guarded("write", options?.signal, () => inner.bulkWrite(operations, options)),
-  });
+    /** A find goes on in turns, and so ends with its time: nobody waits for it any more. */
+    const find = <T>(options: OperationOptions | undefined, operation: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+      const late = new AbortController();
+      const signal = options?.signal;
+      const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+      return guarded(
+        "read",
+        lineOf(name, options),
+        signal,
+        () => operation(either),
+        () => late.abort(),
+      );
+    };
+
+    return {
+      findOne: (filter, options) => run("read", options, () => inner.findOne(filter, options)),
+      find: (filter, options) => ({ toArray: () => find(options, (signal) => inner.find(filter, { ...options, signal }).toArray()) }),
+      findFields: (fields, filter, options) => find(options, (signal) => inner.findFields(fields, filter, { ...options, signal })),
+      insertOne: (document, options) => run("write", options, () => inner.insertOne(document, options)),
+      insertMany: (documents, options) => run("write", options, () => inner.insertMany(documents, options)),
+      updateOne: (filter, update, options) => run("write", options, () => inner.updateOne(filter, update, options)),
+      findOneAndUpdate: (filter, update, options) => run("write", options, () => inner.findOneAndUpdate(filter, update, options)),
+      deleteOne: (filter, options) => run("write", options, () => inner.deleteOne(filter, options)),
+      deleteMany: (filter, options) => run("write", options, () => inner.deleteMany(filter, options)),
+      bulkWrite: (operations, options) => run("write", options, () => inner.bulkWrite(operations, options)),
+    };
+  };
 
   return {
     engine: store.engine,
-    collection: <N extends CollectionName>(name: N) => guardCollection<Documents[N]>(store.collection(name)),
+    collection: <N extends CollectionName>(name: N) => guardCollection<Documents[N]>(name, store.collection(name)),
     ...(store.counters && {
-      counters: aroundCounters(store.counters, (kind, _name, operation) => guarded(kind, undefined, operation), refuseWhileAway),
+      counters: aroundCounters(
+        store.counters,
+        (kind, _name, operation) => guarded(kind, lineOf("counters"), undefined, operation),
+        refuseWhileAway,
+      ),
     }),
     prepare: (signal) => store.prepare(signal),
     ping: async (signal) => {

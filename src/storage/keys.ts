@@ -1,5 +1,5 @@
 import { notDeleted, withEvents } from "./audited.ts";
-import type { Filter, OperationOptions, Update } from "./collection.ts";
+import type { Behalf, Filter, OperationOptions, Update } from "./collection.ts";
 import { type AuditEvent, type KeyDocument, WORKSPACE_ID } from "./documents.ts";
 import { type Change, createModify, createRecordEvents, type Modify, type MoveEvents, type RecordEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
@@ -40,7 +40,7 @@ export interface KeysRepository {
    * Takes `amount` credits (0 or more) if the balance allows it, in one conditional write. The document as it is
    * afterwards, or null when the key is deleted, unlimited, or its balance too small.
    */
-  readonly spend: (keyId: string, amount: number) => Promise<KeyDocument | null>;
+  readonly spend: (keyId: string, amount: number, behalf?: Behalf) => Promise<KeyDocument | null>;
 }
 
 /** Guard of a change that depends on the balance, too: matches the key as long as it has the same balance and the same refills in it. */
@@ -116,11 +116,11 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
         events,
         options,
       ),
-    spend: (keyId, amount) =>
+    spend: (keyId, amount, behalf) =>
       keys.findOneAndUpdate(
         { _id: keyId, remaining: { $gte: amount }, ...notDeleted },
         { $inc: { remaining: -amount } },
-        { returnDocument: "after" },
+        { caller: behalf?.caller, returnDocument: "after" },
       ),
   };
 };

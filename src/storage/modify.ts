@@ -112,7 +112,8 @@ export const createModify = <D extends Revised>(
         const counted = withEvents<D>({ ...update, $inc: { ...update.$inc, revision: 1 } } as unknown as Update<D>, events);
         try {
           const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
-          const before = await collection.findOneAndUpdate(unchanged, counted, { signal: options?.signal, returnDocument: "before" });
+          const { signal, caller } = options ?? {};
+          const before = await collection.findOneAndUpdate(unchanged, counted, { signal, caller, returnDocument: "before" });
           if (before !== null) return before;
         } finally {
           announce([id, ...voids]);

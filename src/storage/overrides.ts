@@ -22,7 +22,7 @@ export interface OverrideSettings {
 export interface OverridesRepository {
   readonly find: (namespaceId: string, identifier: string, options?: OperationOptions) => Promise<LiveOverride | null>;
   /** All of a namespace. */
-  readonly listAll: (namespaceId: string) => Promise<LiveOverride[]>;
+  readonly listAll: (namespaceId: string, options?: OperationOptions) => Promise<LiveOverride[]>;
   readonly list: (namespaceId: string, page: PageRequest, options: OperationOptions) => Promise<Page<LiveOverride>>;
   /** Creates or replaces; of parallel calls the last one's values stay, and all get the same id. */
   readonly set: (
@@ -58,10 +58,10 @@ export const createOverridesRepository = (
   return {
     find,
     list,
-    listAll: async (namespaceId) => {
+    listAll: async (namespaceId, options = {}) => {
       const all: LiveOverride[] = [];
       for (let cursor: string | undefined = ""; cursor !== undefined; ) {
-        const page: Page<LiveOverride> = await list(namespaceId, { limit: LOAD_AT_ONCE, cursor }, {});
+        const page: Page<LiveOverride> = await list(namespaceId, { limit: LOAD_AT_ONCE, cursor }, options);
         all.push(...page.items);
         cursor = page.next;
       }

@@ -35,7 +35,7 @@ export const readPage = async <D extends AuditedDocument & { readonly search?: s
   collection: Collection<D>,
   filter: Filter<D>,
   { limit, cursor, search = "" }: PageRequest,
-  options: OperationOptions,
+  { signal, caller }: OperationOptions,
 ): Promise<Page<D>> => {
   const wanted = foldCase(search.trim());
   const among = filter._id as Filter<AuditedDocument>["_id"] & object;
@@ -47,6 +47,6 @@ export const readPage = async <D extends AuditedDocument & { readonly search?: s
   // The compiler cannot see that these fields are fields of every D.
   const all = { ...filter, ...(fields as unknown as Filter<D>) };
   const sort = { _id: 1 } as unknown as { readonly [K in keyof D]?: 1 };
-  const read = await collection.find(all, { signal: options.signal, sort, limit: limit + 1 }).toArray();
+  const read = await collection.find(all, { signal, caller, sort, limit: limit + 1 }).toArray();
   return { items: read.slice(0, limit), next: read[limit]?._id };
 };

@@ -1,4 +1,5 @@
 import { bringInRefills } from "../domain/refill.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { KeysRepository } from "../storage/keys.ts";
 import { refillCredits } from "./refillCredits.ts";
 
@@ -17,7 +18,7 @@ export interface CreditSpender {
    * Takes `cost` (0 or more) from the key's balance, or nothing. Exact over any number of nodes. Rejects with
    * `StoreUnavailableError`, after which it is unknown whether the credits were taken.
    */
-  readonly spend: (keyId: string, cost: number, time?: SpendTime) => Promise<Spend>;
+  readonly spend: (keyId: string, cost: number, time?: SpendTime, behalf?: Behalf) => Promise<Spend>;
   /** Runs `task` between two spends of the key on this node, so that a change of the balance seldom has to be repeated. */
   readonly between: <T>(keyId: string, task: () => Promise<T>) => Promise<T>;
 }
@@ -32,6 +33,7 @@ export interface SpendTime {
 interface Member {
   readonly cost: number;
   readonly time: SpendTime | undefined;
+  readonly behalf: Behalf;
   readonly resolve: (spend: Spend) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -74,9 +76,9 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
   const queues = new Map<string, Waiting[]>();
 
   /** Spends for all of `members`, or nothing. */
-  const spendTogether = async (keyId: string, members: readonly Member[]): Promise<boolean> => {
+  const spendTogether = async (keyId: string, members: readonly Member[], behalf: Behalf): Promise<boolean> => {
     const sum = total(members);
-    const after = await keys.spend(keyId, sum);
+    const after = await keys.spend(keyId, sum, behalf);
     if (after?.remaining === undefined) return false;
     let balance = after.remaining + sum;
     for (const member of members) {
@@ -87,16 +89,16 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
   };
 
   /** Serves some of `members` unless something changed under them, and returns those who have to be judged again. */
-  const serve = async (keyId: string, members: readonly Member[]): Promise<readonly Member[]> => {
-    if (await spendTogether(keyId, members)) return [];
-    const key = await keys.find(keyId);
+  const serve = async (keyId: string, members: readonly Member[], behalf: Behalf): Promise<readonly Member[]> => {
+    if (await spendTogether(keyId, members, behalf)) return [];
+    const key = await keys.find(keyId, behalf);
     if (key?.remaining === undefined) {
       for (const member of members) member.resolve(key ? { outcome: "unlimited" } : { outcome: "gone" });
       return [];
     }
     // Nobody may have known that a refill is due: a cached key can be older than its schedule.
     if (bringInRefills(key, latest(members)) !== undefined) {
-      await refillCredits(keys, keyId, latest(members));
+      await refillCredits(keys, keyId, latest(members), behalf);
       return members;
     }
     const fitting = affordable(members, key.remaining);
@@ -105,7 +107,7 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
       return [];
     }
     // Refused again only if someone else was faster; then everybody is judged against the new balance.
-    if (!(await spendTogether(keyId, [...fitting]))) return members;
+    if (!(await spendTogether(keyId, [...fitting], behalf))) return members;
     return members.filter((member) => !fitting.has(member));
   };
 
@@ -117,9 +119,10 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
 
   const serveMembers = async (keyId: string, queue: Waiting[]): Promise<void> => {
     const members = takeMembers(queue);
+    const behalf = members[0]?.behalf ?? {};
     try {
-      if (members.some(({ time }) => time?.refillDue)) await refillCredits(keys, keyId, latest(members));
-      queue.unshift(...(await serve(keyId, members)));
+      if (members.some(({ time }) => time?.refillDue)) await refillCredits(keys, keyId, latest(members), behalf);
+      queue.unshift(...(await serve(keyId, members, behalf)));
     } catch (error) {
       // Those who were served already do not hear of it: a settled promise stays as it is.
       for (const member of members) member.reject(error);
@@ -150,9 +153,9 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
   };
 
   return {
-    spend: (keyId, cost, time) => {
+    spend: (keyId, cost, time, behalf) => {
       const { promise, resolve, reject } = Promise.withResolvers<Spend>();
-      enqueue(keyId, { cost, time, resolve, reject });
+      enqueue(keyId, { cost, time, behalf: { caller: behalf?.caller }, resolve, reject });
       return promise;
     },
     between: <T>(keyId: string, task: () => Promise<T>) => {

@@ -74,9 +74,9 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
     clock,
     invalidations,
     maxBytes: MAX_BYTES,
-    load: async (migrationId) => {
+    load: async (migrationId, behalf) => {
       const sentAt = clock.monotonic();
-      const value = (await migrations.find(migrationId))?.algorithm;
+      const value = (await migrations.find(migrationId, behalf))?.algorithm;
       return { value, dependsOn: [], sentAt, ...(value === undefined ? { maxAge: BELIEVED_FOR_MS } : {}) };
     },
   });
@@ -86,10 +86,10 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
     clock,
     invalidations,
     maxBytes: MAX_BYTES,
-    load: async (hashes) => {
+    load: async (hashes, behalf) => {
       const sentAt = clock.monotonic();
       const [foreignHash = "", ownHash = ""] = hashes.split(" ");
-      const value = (await keys.findByHash(foreignHash)) ?? (await keys.findByHash(ownHash));
+      const value = (await keys.findByHash(foreignHash, behalf)) ?? (await keys.findByHash(ownHash, behalf));
       const dependsOn = [foreignHash, ownHash, ...(value === null ? [] : [value._id])];
       return { value, dependsOn, sentAt, maxAge: BELIEVED_FOR_MS };
     },
@@ -99,12 +99,12 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
     const parts = takeApart(key);
     if (parts === undefined) return false;
     // Keys of `sha256` migrations have our own hash from the start.
-    if ((await algorithms.get(migrationId)).value !== "github.com/seamapi/prefixed-api-key") return false;
-    const { value: found } = await candidates.get(`${parts.foreignHash} ${ownHash}`);
+    if ((await algorithms.get(migrationId, call)).value !== "github.com/seamapi/prefixed-api-key") return false;
+    const { value: found } = await candidates.get(`${parts.foreignHash} ${ownHash}`, call);
     if (found === null) return false;
     if (found.hash !== ownHash) {
       if (found.pendingMigrationId !== migrationId || !mayVerify(found.apiId)) return false;
-      if ((await objects.api(found.apiId)).value === null) return false;
+      if ((await objects.api(found.apiId, call)).value === null) return false;
       try {
         await keys.modify(found._id, takeOver(migrationId, ownHash, parts, call.receivedAt), call);
       } catch (error) {

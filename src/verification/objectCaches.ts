@@ -3,15 +3,19 @@ import { type Cache, type Cached, createCache } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ApisRepository } from "../storage/apis.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { ApiDocument, IdentityDocument, PermissionDocument, RoleDocument } from "../storage/documents.ts";
 import type { IdentitiesRepository } from "../storage/identities.ts";
 import type { PermissionsRepository } from "../storage/permissions.ts";
 import type { RolesRepository } from "../storage/roles.ts";
 
-/** The objects that keys share, cached one by one: a cold key then costs one read. Null = does not exist, or deleted. */
+/**
+ * The objects that keys share, cached one by one: a cold key then costs one read. Null = does not exist, or deleted. Those
+ * that are read together are read for nobody in particular.
+ */
 export interface ObjectCaches {
-  readonly api: (id: string) => Cached<ApiDocument | null> | Promise<Cached<ApiDocument | null>>;
-  readonly identity: (id: string) => Cached<IdentityDocument | null> | Promise<Cached<IdentityDocument | null>>;
+  readonly api: (id: string, behalf: Behalf) => Cached<ApiDocument | null> | Promise<Cached<ApiDocument | null>>;
+  readonly identity: (id: string, behalf: Behalf) => Cached<IdentityDocument | null> | Promise<Cached<IdentityDocument | null>>;
   readonly role: (id: string) => Cached<RoleDocument | null> | Promise<Cached<RoleDocument | null>>;
   readonly permission: (id: string) => Cached<PermissionDocument | null> | Promise<Cached<PermissionDocument | null>>;
 }
@@ -29,19 +33,19 @@ export interface ObjectCachesOptions {
 
 export const createObjectCaches = (options: ObjectCachesOptions): ObjectCaches => {
   const { clock, invalidations, apis, identities, roles, permissions, maxBytes } = options;
-  const cacheOf = <D>(find: (id: string) => Promise<D | null>): Cache<D | null> =>
+  const cacheOf = <D>(find: (id: string, behalf: Behalf) => Promise<D | null>): Cache<D | null> =>
     createCache<D | null>({
       clock,
       invalidations,
       maxBytes,
-      load: async (id) => {
+      load: async (id, behalf) => {
         const sentAt = clock.monotonic();
-        return { value: await find(id), dependsOn: [id], sentAt };
+        return { value: await find(id, behalf), dependsOn: [id], sentAt };
       },
     });
   return {
-    api: cacheOf((id) => apis.find(id)).get,
-    identity: cacheOf((id) => identities.find(id)).get,
+    api: cacheOf(apis.find).get,
+    identity: cacheOf(identities.find).get,
     role: cacheOf(batched((ids) => roles.findMany(ids))).get,
     permission: cacheOf(batched((ids) => permissions.findMany(ids))).get,
   };

@@ -1,6 +1,7 @@
 import { auditEvent, resource } from "../audit/auditEvent.ts";
 import { createId } from "../domain/ids.ts";
 import { bringInRefills, type Refilled } from "../domain/refill.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { AuditEvent, KeyDocument } from "../storage/documents.ts";
 import { balanceOf, type KeyChange, type KeysRepository } from "../storage/keys.ts";
 
@@ -24,8 +25,8 @@ export const refillChange = (key: KeyDocument, now: number): KeyChange | undefin
 };
 
 /** Brings due refills into the stored balance, exactly once over any number of nodes: the old mark guards the write. */
-export const refillCredits = async (keys: KeysRepository, keyId: string, now: number): Promise<void> => {
-  await keys.modify(keyId, (key) => refillChange(key, now));
+export const refillCredits = async (keys: KeysRepository, keyId: string, now: number, behalf: Behalf): Promise<void> => {
+  await keys.modify(keyId, (key) => refillChange(key, now), behalf);
 };
 
 /** The key as it is for readers at `now`, with what is due in its balance, without writing it. */

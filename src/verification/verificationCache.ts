@@ -3,6 +3,7 @@ import type { Invalidations } from "../cache/invalidations.ts";
 import { memorySize } from "../cache/memorySize.ts";
 import type { Clock } from "../domain/clock.ts";
 import { heldText } from "../domain/jsonText.ts";
+import type { Behalf } from "../storage/collection.ts";
 import type { KeysRepository } from "../storage/keys.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 import { createSharedGrants } from "./sharedGrants.ts";
@@ -13,7 +14,7 @@ const UNKNOWN_MAX_AGE_MS = 1_000;
 
 export interface VerificationCache {
   /** By the key's hash; null when there is no live key with it. Rejects with `StoreUnavailableError`. */
-  readonly get: (hash: string) => Cached<VerificationEntry | null> | Promise<Cached<VerificationEntry | null>>;
+  readonly get: (hash: string, behalf: Behalf) => Cached<VerificationEntry | null> | Promise<Cached<VerificationEntry | null>>;
   /** True when the store need not be asked at once. */
   readonly has: (hash: string) => boolean;
   readonly size: () => number;
@@ -56,21 +57,21 @@ export const createVerificationCache = ({
           grants.shareOf(entry.permissions) +
           4 * (metaSize(entry.meta) + metaSize(entry.identity?.meta)),
     ...(onAccess ? { onAccess } : {}),
-    load: async (hash) => {
+    load: async (hash, behalf) => {
       const sentAt = clock.monotonic();
-      const key = await keys.findByHash(hash);
+      const key = await keys.findByHash(hash, behalf);
       // Until its first use with its migration, what is stored is another system's hash of it (verify §8).
       if (key === null || key.pendingMigrationId !== undefined)
         return { value: null, dependsOn: [hash], sentAt, maxAge: UNKNOWN_MAX_AGE_MS };
 
       const [api, identity, roles] = await Promise.all([
-        objects.api(key.apiId),
-        key.identityId === undefined ? undefined : objects.identity(key.identityId),
-        Promise.all(key.roleIds.map(objects.role)),
+        objects.api(key.apiId, behalf),
+        key.identityId === undefined ? undefined : objects.identity(key.identityId, behalf),
+        Promise.all(key.roleIds.map((id) => objects.role(id))),
       ]);
       const liveRoles = roles.flatMap((role) => role.value ?? []);
       const permissionIds = new Set([...key.permissionIds, ...liveRoles.flatMap((role) => role.permissionIds)]);
-      const permissions = await Promise.all([...permissionIds].map(objects.permission));
+      const permissions = await Promise.all([...permissionIds].map((id) => objects.permission(id)));
 
       const parts = [api, ...(identity ? [identity] : []), ...roles, ...permissions];
       // Not one call of Math.min: a key may have more parts than a call may have arguments.

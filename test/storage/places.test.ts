@@ -1,30 +1,104 @@
 import { expect, test } from "vitest";
+import type { Turn } from "../../src/domain/fairTurns.ts";
 import { StoreOverloadedError } from "../../src/storage/errors.ts";
-import { createPlaces } from "../../src/storage/places.ts";
+import { createPlaces, type Places } from "../../src/storage/places.ts";
 
-test("as many enter as there are places, the others in the order of their arrival", async () => {
-  const places = createPlaces(2, 60_000);
-  const entered: number[] = [];
-  expect([places.enter(), places.enter()]).toEqual([undefined, undefined]);
-  const waiting = [1, 2, 3].map((i) => places.enter()?.then(() => entered.push(i)));
-  places.leave();
-  places.leave();
-  await Promise.all(waiting.slice(0, 2));
-  expect(entered).toEqual([1, 2]);
-  places.leave();
-  await waiting[2];
-  places.leave();
-  places.leave();
-  expect(places.enter()).toBeUndefined();
+const NEVER = 1_000_000;
+
+/** Enters so often, and notes the names of those that have a place in the order in which they get it. */
+const enterAs = async (places: Places, line: string, times: number, entered: string[], held: Turn[]): Promise<void> => {
+  await Promise.all(
+    Array.from({ length: times }, async (_, i) => {
+      const turn = await places.enter(line, undefined);
+      entered.push(`${line}${i}`);
+      held.push(turn);
+    }),
+  );
+};
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("one line alone has half of the places, and what waits in it enters in the order of its arrival", async () => {
+  const places = createPlaces(4, NEVER);
+  const entered: string[] = [];
+  const held: Turn[] = [];
+  const all = enterAs(places, "a", 5, entered, held);
+  await settled();
+  expect(entered).toEqual(["a0", "a1"]);
+  for (let i = 0; i < 5; i++) {
+    held[i]?.end();
+    await settled();
+  }
+  await all;
+  expect(entered).toEqual(["a0", "a1", "a2", "a3", "a4"]);
 });
 
-test("who waits too long is told that the store has too much to do, and takes no place; so is who comes when very many wait", async () => {
+test("[attack B9] whoever comes later has a place at once, although nothing of a flood before it ends", async () => {
+  const places = createPlaces(8, NEVER);
+  const entered: string[] = [];
+  const held: Turn[] = [];
+  void enterAs(places, "hog", 500, entered, held);
+  for (const line of ["b", "c", "", "counters/"]) expect(places.enter(line, undefined)).not.toBeInstanceOf(Promise);
+  await settled();
+  expect(entered).toHaveLength(4);
+});
+
+test("[attack B9] lines are served in turn, so that a flood keeps nobody waiting for more than one of its own for each of theirs", async () => {
+  const places = createPlaces(1, NEVER);
+  const entered: string[] = [];
+  const held: Turn[] = [];
+  const lines = [enterAs(places, "hog", 50, entered, held), enterAs(places, "b", 2, entered, held), enterAs(places, "", 2, entered, held)];
+  for (let i = 0; i < 54; i++) {
+    await settled();
+    held[i]?.end();
+  }
+  await Promise.all(lines);
+  expect(entered.slice(0, 7)).toEqual(["hog0", "hog1", "b0", "0", "hog2", "b1", "1"]);
+  expect(entered.filter((name) => name.startsWith("hog"))).toEqual(Array.from({ length: 50 }, (_, i) => `hog${i}`));
+});
+
+test("[attack B9] when very many wait, those are refused whose line is longest, not those of another", async () => {
+  const places = createPlaces(1, NEVER);
+  const running = await places.enter("hog", undefined);
+  const refused: number[] = [];
+  const enter = async (i: number): Promise<void> => {
+    try {
+      (await places.enter("hog", undefined)).end();
+    } catch {
+      refused.push(i);
+    }
+  };
+  const flood = Array.from({ length: 101 }, (_, i) => enter(i));
+  await settled();
+  expect(refused).toEqual([100]);
+  const others = Array.from({ length: 50 }, () => places.enter("", undefined));
+  await settled();
+  expect(refused).toEqual([100, ...Array.from({ length: 50 }, (_, i) => i)]);
+  running.end();
+  for (const other of others) (await other).end();
+  await Promise.all(flood);
+  expect(refused).toHaveLength(51);
+});
+
+test("who waits too long is told that the store has too much to do, and takes no place", async () => {
   const places = createPlaces(1, 10);
-  expect(places.enter()).toBeUndefined();
-  const late = Array.from({ length: 101 }, () => places.enter());
-  const told = await Promise.allSettled(late);
+  const running = await places.enter("a", undefined);
+  const told = await Promise.allSettled([places.enter("a", undefined), places.enter("b", undefined)]);
   for (const each of told) expect(each).toMatchObject({ reason: expect.any(StoreOverloadedError) });
-  expect(told.map((each) => each.status === "rejected" && each.reason.message).at(-1)).toBe("too many operations wait for the store");
-  places.leave();
-  expect(places.enter()).toBeUndefined();
+  running.end();
+  expect(places.enter("c", undefined)).not.toBeInstanceOf(Promise);
+});
+
+test("who is aborted while waiting leaves the line at once, with the reason, and the next one has its turn", async () => {
+  const places = createPlaces(1, NEVER);
+  const running = await places.enter("a", undefined);
+  const caller = new AbortController();
+  const reason = new Error("gone");
+  const gone = places.enter("b", caller.signal);
+  const next = places.enter("b", undefined);
+  caller.abort(reason);
+  await expect(gone).rejects.toBe(reason);
+  running.end();
+  (await next).end();
+  expect(places.enter("a", undefined)).not.toBeInstanceOf(Promise);
 });

@@ -81,7 +81,7 @@ describe.each(engines)("on $name", (engine) => {
     revision: 0,
     ...fields,
   });
-  const entryOf = async (hash: string, from = node): Promise<VerificationEntry | null> => (await from.cache.get(hash)).value;
+  const entryOf = async (hash: string, from = node): Promise<VerificationEntry | null> => (await from.cache.get(hash, {})).value;
   const existing = async (hash: string, from = node): Promise<VerificationEntry> => {
     const entry = await entryOf(hash, from);
     if (!entry) expect.unreachable("the key was not found");
@@ -92,7 +92,7 @@ describe.each(engines)("on $name", (engine) => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     const before = store.calls();
-    for (let i = 0; i < 10; i++) expect(node.cache.get("a")).not.toBeInstanceOf(Promise);
+    for (let i = 0; i < 10; i++) expect(node.cache.get("a", {})).not.toBeInstanceOf(Promise);
     expect(store.calls()).toBe(before);
   });
 

@@ -142,7 +142,7 @@ export const verifyKey = ({
   ): Promise<Answer> => {
     const cost = request.credits?.cost === undefined ? 1 : Number(request.credits.cost);
     const time = { now: call.receivedAt, refillDue: bringInRefills(entryCredits(entry), call.receivedAt) !== undefined };
-    const spent = await credits.spend(entry.keyId, cost, time);
+    const spent = await credits.spend(entry.keyId, cost, time, call);
     if (spent.outcome === "gone") return notFound();
     if (spent.outcome === "unlimited") return conclude(entry, request, call, VerificationCode.VALID, ratelimits, undefined);
     entry.balance = spent.balance;
@@ -185,7 +185,7 @@ export const verifyKey = ({
     if (refused !== undefined) return conclude(found, request, call, refused, undefined, balanceAt(found, call.receivedAt));
     const checks = limitChecks(found, requestedLimits(request));
     if (checks.length === 0) return pay(found, request, call, undefined);
-    const decision = limiter.check(checks, call.receivedAt);
+    const decision = limiter.check(checks, call.receivedAt, call);
     return decision instanceof Promise
       ? decision.then((known) => afterLimits(found, request, call, checks, known))
       : afterLimits(found, request, call, checks, decision);
@@ -195,7 +195,7 @@ export const verifyKey = ({
   const findMigrated = async (hash: string, request: VerifyKeyRequest, call: Call): Promise<VerificationEntry | null> => {
     const mayVerify = (apiId: string): boolean => isVisible(apiId, request, call);
     const migrated = await migrate(request.key, hash, request.migrationId ?? "", mayVerify, call);
-    return migrated ? (await verifications.get(hash)).value : null;
+    return migrated ? (await verifications.get(hash, call)).value : null;
   };
 
   // Not async: a warm verification is answered at once, without a turn of the microtask queue for each step.
@@ -208,8 +208,8 @@ export const verifyKey = ({
         ? findMigrated(hash, request, call).then((migrated) => judge(migrated, request, call, query))
         : judge(value, request, call, query);
     const turn = verifications.has(hash) ? undefined : failures.turn(call.caller.rootKeyId);
-    if (turn !== undefined) return inTurn(turn, () => verifications.get(hash)).then(proceed);
-    const cached = verifications.get(hash);
+    if (turn !== undefined) return inTurn(turn, () => verifications.get(hash, call)).then(proceed);
+    const cached = verifications.get(hash, call);
     return cached instanceof Promise ? cached.then(proceed) : proceed(cached);
   };
 };

@@ -40,7 +40,7 @@ const createNamespace = async ({ namespaces, namespaceCache }: NamespaceDeps, na
   const namespace = await namespaces.findOrCreate({ id, name }, call.receivedAt, [event], call);
   if (namespace._id === id) return { namespace, overrides: compileOverrides([]) };
   // Somebody else was faster, and may have set overrides or deleted it since.
-  const found = (await namespaceCache.get(name)).value ?? { namespace, overrides: compileOverrides([]) };
+  const found = (await namespaceCache.get(name, call)).value ?? { namespace, overrides: compileOverrides([]) };
   requireLive(found, name);
   return found;
 };
@@ -50,7 +50,7 @@ const createNamespace = async ({ namespaces, namespaceCache }: NamespaceDeps, na
  * where it is missing, make it; then 410 `ratelimit_namespace_gone` for a deleted one.
  */
 export const findOrCreateNamespace = async (deps: NamespaceDeps, idOrName: string, call: Call): Promise<CachedNamespace> => {
-  const cached = deps.namespaceCache.get(idOrName);
+  const cached = deps.namespaceCache.get(idOrName, call);
   const { value: found } = cached instanceof Promise ? await cached : cached;
   requirePermissions(call.caller, ...neededFor(found));
   if (found === null) return createNamespace(deps, idOrName, call);
@@ -65,7 +65,7 @@ export const findOrCreateNamespaces = async (
   call: Call,
 ): Promise<ReadonlyMap<string, CachedNamespace>> => {
   const distinct = [...new Set(idsOrNames)];
-  const found = await Promise.all(distinct.map(async (each) => (await deps.namespaceCache.get(each)).value));
+  const found = await Promise.all(distinct.map(async (each) => (await deps.namespaceCache.get(each, call)).value));
   const needed = new Map(found.flatMap(neededFor).map((each) => [each.join(" "), each]));
   requirePermissions(call.caller, ...needed.values());
   for (const [i, each] of found.entries()) if (each) requireLive(each, distinct[i] ?? "");

@@ -18,7 +18,7 @@ export const limit =
   async (request, call) => {
     const namespace = await findOrCreateNamespace(deps, request.namespace, call);
     const { check, overrideId } = namespaceCheck(namespace, request);
-    const checked = deps.limiter.check([check], call.receivedAt);
+    const checked = deps.limiter.check([check], call.receivedAt, call);
     const { results } = checked instanceof Promise ? await checked : checked;
     const { passed, remaining, reset } = results[0] as CheckResult;
     deps.analytics?.recordRatelimit({

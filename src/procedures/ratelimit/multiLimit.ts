@@ -18,6 +18,7 @@ export const multiLimit =
     const { passed, results } = await deps.limiter.check(
       checks.map(({ check }) => check),
       call.receivedAt,
+      call,
     );
     const time = deps.clock.now();
     const latency = (deps.clock.monotonic() - call.startedAt) / entries.length;

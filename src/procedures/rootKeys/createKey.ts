@@ -30,6 +30,7 @@ export const createKey =
     const answer = { data: { keyId: fresh.rootKeyId, key: fresh.secret.key.reveal() } };
     await call.begin({ collection: "rootKeys", id: fresh.rootKeyId }, answer);
     const wanted = { name: request.name, permissions, expires };
-    await createRootKey(rootKeys, wanted, auditSource(call), fresh, { signal: call.signal, mark: (events) => call.mark(events) });
+    const { signal, caller } = call;
+    await createRootKey(rootKeys, wanted, auditSource(call), fresh, { signal, caller, mark: (events) => call.mark(events) });
     return answer;
   };

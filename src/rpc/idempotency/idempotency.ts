@@ -9,6 +9,7 @@ import type { Change, Hold, Reservation, Reservations } from "../../idempotency/
 import type { AnyProcedure } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/toServiceError.ts";
 import { bearerToken } from "../../rootKeys/authenticator.ts";
+import type { Behalf } from "../../storage/collection.ts";
 import { jsonWriter, type WriteJson } from "../codec/jsonForm.ts";
 import type { IncomingCall } from "../incomingCall.ts";
 import { procedureName } from "../procedureName.ts";
@@ -80,9 +81,6 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
     return found;
   };
 
-  const isWritten = async ({ seed, change }: Run): Promise<boolean> =>
-    change !== undefined && reservations.wasWritten(change, markedId(seed));
-
   return async ({ incoming, idempotencyKey, caller, remoteIp, message, procedure }) => {
     const { name, write, answers } = bind(incoming.method);
     const { path } = incoming;
@@ -90,6 +88,11 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
     const request = await requestHash(name, write, message, slices, incoming);
     const rootKey: Secret = secret(bearerToken(incoming.authorization));
     const seedOf = ({ now, salt }: Reservation): Seed => ({ now, salt: Buffer.from(salt, "base64"), rootKey });
+
+    // Without the call's signal: a reservation is kept right to the end.
+    const behalf: Behalf = { caller };
+    const isWritten = async ({ seed, change }: Run): Promise<boolean> =>
+      change !== undefined && reservations.wasWritten(change, markedId(seed), behalf);
 
     const replay = ({ permissions, handedOut }: Reservation, kept: string, seed: Seed): Promise<object> => {
       requirePermissions(caller, ...pairsOf(permissions));
@@ -109,7 +112,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
       if (hold === undefined) {
         if (!changedNothing(error) || error.reason === "insufficient_permissions") throw thrown;
         // Perhaps it was refused because of what another run of the same call has changed meanwhile.
-        const found = await reservations.find(id);
+        const found = await reservations.find(id, behalf);
         if (found?.request !== request || reservations.stateOf(found) === "free") throw thrown;
         return undefined;
       }
@@ -150,13 +153,13 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
             ...{ _id: id, request, salt, now: seed.now, permissions, changeIn: change, answer: run.answer },
             ...(handedOut === undefined ? {} : { handedOut }),
           };
-          run.hold = await reservations.reserve(wanted, former);
+          run.hold = await reservations.reserve(wanted, former, behalf);
           if (run.hold === undefined) throw new RunAgain();
           return false;
         },
         ensureUnwritten: async (outbox) => {
           const eventId = markedId(run.seed);
-          if (outbox.some((event) => event.id === eventId) || (await reservations.isLogged(eventId))) throw new RunAgain();
+          if (outbox.some((event) => event.id === eventId) || (await reservations.isLogged(eventId, behalf))) throw new RunAgain();
         },
       });
       let answer: object;
@@ -174,7 +177,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
     };
 
     const resume = async (found: Reservation): Promise<object | undefined> => {
-      const hold = await reservations.takeOver(found);
+      const hold = await reservations.takeOver(found, behalf);
       if (hold === undefined) return undefined;
       const run: Run = { seed: seedOf(found), hold, change: found.changeIn, answer: found.answer };
       try {
@@ -201,7 +204,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
 
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       incoming.signal.throwIfAborted();
-      const found = await reservations.find(id);
+      const found = await reservations.find(id, behalf);
       const state = reservations.stateOf(found);
       const other = found?.request !== request;
       let answer: object | undefined;

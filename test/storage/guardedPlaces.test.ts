@@ -1,0 +1,118 @@
+import { expect, test, vi } from "vitest";
+import { systemClock } from "../../src/domain/clock.ts";
+import type { Behalf } from "../../src/storage/collection.ts";
+import type { CollectionName } from "../../src/storage/documents.ts";
+import { StoreOverloadedError } from "../../src/storage/errors.ts";
+import { type GuardOptions, guardStore } from "../../src/storage/guarded.ts";
+import { openMongoStore } from "../../src/storage/mongo.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { interceptStore } from "../support/interceptStore.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+
+const hog: Behalf = { caller: { rootKeyId: "rk_hog" } };
+const other: Behalf = { caller: { rootKeyId: "rk_other" } };
+const FLOOD = 200;
+
+/** A store with two places, whose operations do nothing, and end when they are told to. */
+const gatedStore = () => {
+  const running: (() => void)[] = [];
+  const begun: CollectionName[] = [];
+  const nothing = async (): Promise<void> => undefined;
+  const empty = { engine: "mongo", places: 2, collection: () => ({}) as never, prepare: nothing, ping: nothing, close: nothing } as const;
+  const store: Store = interceptStore(empty, async (_, { collection }) => {
+    begun.push(collection);
+    await new Promise<void>((resolve) => running.push(resolve));
+    return undefined as never;
+  });
+  return { store, running, begun };
+};
+
+const guarded = (store: Store, options: Partial<GuardOptions> = {}) =>
+  guardStore(store, { clock: systemClock, placeTimeout: 100_000, operationTimeout: 100_000, ...options });
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("[attack B9] a flood of one caller keeps neither others nor background work waiting", async () => {
+  const { store, running, begun } = gatedStore();
+  const { collection } = guarded(store);
+  const order: string[] = [];
+  const read = async (name: "keys" | "apis" | "roles", behalf: Behalf, label: string): Promise<void> => {
+    await collection(name).findOne({ _id: "none" }, behalf);
+    order.push(label);
+  };
+  const flood = Promise.all(Array.from({ length: FLOOD }, () => read("keys", hog, "hog")));
+  const others = Promise.all([read("apis", other, "other"), read("roles", {}, "background")]);
+  await settled();
+  // The first of the other caller has its place although nothing has ended; then all have their turns.
+  expect(begun).toEqual(["keys", "apis"]);
+  while (order.length < FLOOD + 2) {
+    running.shift()?.();
+    await settled();
+  }
+  await Promise.all([flood, others]);
+  expect(order.indexOf("other")).toBeLessThan(4);
+  expect(order.indexOf("background")).toBeLessThan(4);
+});
+
+test("a place is held until its operation has really ended, whoever still waits for it", async () => {
+  const { store, running, begun } = gatedStore();
+  const { collection } = guarded(store, { operationTimeout: 20 });
+  const late = collection("keys").findOne({ _id: "none" }, hog);
+  const next = collection("apis").findOne({ _id: "none" }, hog);
+  const nextFails = expect(next).rejects.toMatchObject({ tooSlow: true });
+  await expect(late).rejects.toMatchObject({ tooSlow: true });
+  await settled();
+  expect(begun).toEqual(["keys"]);
+  running[0]?.();
+  await vi.waitFor(() => expect(begun).toEqual(["keys", "apis"]));
+  await nextFails;
+  running[1]?.();
+});
+
+test("an operation that is aborted while it waits is never sent, and rejects at once", async () => {
+  const { store, running, begun } = gatedStore();
+  const { collection } = guarded(store);
+  const first = collection("keys").findOne({ _id: "none" }, hog);
+  const caller = new AbortController();
+  const second = collection("apis").insertOne({} as never, { ...hog, signal: caller.signal });
+  const reason = new Error("gone");
+  caller.abort(reason);
+  await expect(second).rejects.toBe(reason);
+  running[0]?.();
+  await first;
+  await settled();
+  expect(begun).toEqual(["keys"]);
+});
+
+const server = process.env.MONGODB_URL;
+
+test.skipIf(server === undefined)("[attack B9] a full connection pool serves callers, counters and background work in turn", async () => {
+  const url = freshMongoUrl(server ?? "");
+  const engine = openMongoStore({ url: `${url}?maxPoolSize=4` });
+  const store = guarded(engine);
+  try {
+    await store.prepare();
+    const order: string[] = [];
+    const read = async (name: "keys" | "counters", behalf: Behalf, label: string): Promise<void> => {
+      await store.collection(name).findOne({ _id: "none" }, behalf);
+      order.push(label);
+    };
+    const flood = Array.from({ length: 2_000 }, () => read("keys", hog, "hog"));
+    const few = Array.from({ length: 5 }, () => [
+      read("keys", other, "other"),
+      read("keys", {}, "background"),
+      read("counters", hog, "counters"),
+    ]);
+    const ends = Promise.allSettled(flood);
+    await Promise.all(few.flat());
+    // Four lines in turn: five of each, and about as many of the flood.
+    expect(order.length).toBeLessThan(40);
+    // No more of the flood waits than there is room for, and nobody else is refused for that.
+    const refused = (await ends).flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    expect(refused.length).toBeGreaterThan(0);
+    for (const reason of refused) expect(reason).toBeInstanceOf(StoreOverloadedError);
+  } finally {
+    await store.close();
+    await dropMongoDatabase(url);
+  }
+});

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createCache } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { type Caller, compileGrants, unrestrictedGrants } from "../domain/authorization.ts";
@@ -15,8 +16,8 @@ const UNKNOWN_MAX_AGE_MS = 1_000;
 export interface Authenticator<S> {
   /**
    * The caller behind an `Authorization` header (protocol §7). 401 `authentication_missing`, `_malformed`,
-   * `_key_not_found`, `_key_disabled` or `_key_expired`; 503 when too many root keys are asked for that are not known here;
-   * rejects with the store's error when that cannot tell.
+   * `_key_not_found`, `_key_disabled` or `_key_expired`; 503, after a rest, when too many root keys are asked for that are
+   * not known here; rejects with the store's error when that cannot tell.
    */
   readonly authenticate: (authorization: string | undefined, now: number, source: S) => Caller | Promise<Caller>;
 }
@@ -76,13 +77,15 @@ export interface AuthenticatorOptions<S> {
   readonly roomForRead: (source: S) => Share | undefined;
   /** How long the read for a root key that does not exist keeps its room, in milliseconds. */
   readonly unknownRest: number;
+  /** How long a look-up for which there is no room waits for its refusal, in milliseconds: at least this, at most twice that. */
+  readonly refusalRest: number;
   readonly onAccess?: (hit: boolean) => void;
   /** Hears of every call that was let in. */
   readonly onUse?: (rootKeyId: string, now: number) => void;
 }
 
 export const createAuthenticator = <S>(options: AuthenticatorOptions<S>): Authenticator<S> => {
-  const { clock, invalidations, rootKeys, maxBytes, roomForRead, unknownRest, onAccess, onUse } = options;
+  const { clock, invalidations, rootKeys, maxBytes, roomForRead, unknownRest, refusalRest, onAccess, onUse } = options;
   const cache = createCache<Known | null>({
     clock,
     invalidations,
@@ -104,8 +107,11 @@ export const createAuthenticator = <S>(options: AuthenticatorOptions<S>): Authen
   /** Whoever guesses root keys waits for nobody's room but his own, and what does not exist is not asked for quickly. */
   const lookUp = async (hash: string, source: S): Promise<Known | null> => {
     const room = roomForRead(source);
-    if (room === undefined)
+    if (room === undefined) {
+      // Who asks again once he is answered is slowed down so, and many of them do not come back all at once.
+      await sleep(refusalRest * (1 + Math.random()), undefined, { ref: false });
       throw new ServiceError("service_unavailable", "Too many unknown root keys are being looked up. Try again shortly.");
+    }
     try {
       const { value } = await cache.get(hash);
       if (value === null) setTimeout(room.give, unknownRest).unref();

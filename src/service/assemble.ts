@@ -15,7 +15,7 @@ import type { Capacity } from "../rpc/capacity.ts";
 import { type ClientAddress, networkOf } from "../rpc/clientAddress.ts";
 import { createIdempotency } from "../rpc/idempotency/idempotency.ts";
 import type { IncomingCall, Pipeline } from "../rpc/incomingCall.ts";
-import { unknownRootKeyRest } from "../rpc/limits.ts";
+import { refusedRootKeyRest, unknownRootKeyRest } from "../rpc/limits.ts";
 import { createManagementLimit } from "../rpc/managementLimit.ts";
 import { createPipeline } from "../rpc/pipeline.ts";
 import type { Slices } from "../rpc/slices.ts";
@@ -155,6 +155,7 @@ export const assemble = (options: AssembleOptions): Core => {
       maxBytes: share(4),
       roomForRead: (call) => capacity.rootKeyReads.take([networkOf(clientAddress(call))], 1),
       unknownRest: unknownRootKeyRest,
+      refusalRest: refusedRootKeyRest,
       onAccess: metrics.cache("root_key"),
       onUse: rootKeysLastUsed.mark,
     }),

@@ -217,6 +217,7 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
       maxBytes: 1_000_000,
       roomForRead: () => createFairShares({ capacity: 1 }).take(["anybody"], 1),
       unknownRest: 0,
+      refusalRest: 0,
     });
 
     const source = systemSource(clock);

@@ -101,9 +101,10 @@ describe.each(engines)("[attack B6] unknown root keys on $name", (engine) => {
   });
 });
 
-test.each(engines)(
-  "[attack B6] a guessed root key keeps the place of its read for a while, a found one does not ($name)",
-  async (engine) => {
+describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
+  afterAll(() => engine.close());
+
+  const open = async (rests: { readonly unknownRest: number; readonly refusalRest: number }) => {
     const store = await engine.open();
     const clock = systemClock;
     const rootKeys = createRootKeysRepository(store, () => undefined);
@@ -114,7 +115,7 @@ test.each(engines)(
       rootKeys,
       maxBytes: 1_000_000,
       roomForRead: (address) => reads.take([address], 1),
-      unknownRest: 1_000_000,
+      ...rests,
     });
     const ask = async (rootKey: string, address: string): Promise<string> => {
       try {
@@ -123,21 +124,37 @@ test.each(engines)(
         return (error as ServiceError).reason;
       }
     };
+    const guess = (address: string): Promise<string> => ask(createRootKeySecret().key.reveal(), address);
+    const make = () => createRootKey(rootKeys, {}, systemSource(clock));
+    return { reads, ask, guess, make };
+  };
+
+  test("keeps the place of the read for a guessed root key for a while, that for a found one not", async () => {
+    const { reads, ask, guess, make } = await open({ unknownRest: 1_000_000, refusalRest: 0 });
     for (let i = 0; i < 9; i++) {
-      const { key, rootKeyId } = await createRootKey(rootKeys, {}, systemSource(clock));
+      const { key, rootKeyId } = await make();
       expect(await ask(key.reveal(), "192.0.2.1")).toBe(rootKeyId);
     }
     expect(reads.taken()).toBe(0);
     const answers = [];
-    for (let i = 0; i < 9; i++) answers.push(await ask(createRootKeySecret().key.reveal(), "192.0.2.1"));
+    for (let i = 0; i < 9; i++) answers.push(await guess("192.0.2.1"));
     expect(answers).toEqual([
       ...Array.from({ length: 4 }, () => "authentication_key_not_found"),
       ...Array.from({ length: 5 }, () => "service_unavailable"),
     ]);
-    expect(await ask(createRootKeySecret().key.reveal(), "192.0.2.2")).toBe("authentication_key_not_found");
-    await engine.close();
-  },
-);
+    expect(await guess("192.0.2.2")).toBe("authentication_key_not_found");
+  });
+
+  test("lets those wait for whom there is no room, so that they ask again later; nobody else waits for that", async () => {
+    const { ask, guess, make } = await open({ unknownRest: 1_000_000, refusalRest: 1_000_000 });
+    for (let i = 0; i < 4; i++) expect(await guess("192.0.2.1")).toBe("authentication_key_not_found");
+    let refused = 0;
+    for (let i = 0; i < 9; i++) void guess("192.0.2.1").then(() => refused++);
+    const { key, rootKeyId } = await make();
+    expect(await ask(key.reveal(), "192.0.2.2")).toBe(rootKeyId);
+    expect(refused).toBe(0);
+  });
+});
 
 const server = process.env.MONGODB_URL;
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { Turn } from "../domain/fairTurns.ts";
+import type { Turn } from "../domain/sharedTurns.ts";
 import type { Behalf, Collection, Identified, OperationOptions } from "./collection.ts";
 import { aroundCounters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";

@@ -1,6 +1,10 @@
-import { connect as connectHttp2 } from "node:http2";
+import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
+import { ServiceError } from "../../src/domain/errors.ts";
+import { createAnswerFailure } from "../../src/rpc/gateway/answer.ts";
 import { eventually } from "../support/eventually.ts";
 import { openRaw } from "./support/rawConnection.ts";
 import { startEdges } from "./support/startEdges.ts";
@@ -65,6 +69,39 @@ describe("[protocol §9] a client that leaves while its root key is looked up is
       session.destroy();
     },
   );
+});
+
+test.each(["HTTP/1.1", "HTTP/2"])("no answer is made for a client that has left (%s)", async (version) => {
+  let bodies = 0;
+  const answerFailure = createAnswerFailure(() => {
+    bodies++;
+    return "{}";
+  });
+  const { promise: left, resolve } = Promise.withResolvers<void>();
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    const failure = {
+      requestId: "req_1",
+      error: new ServiceError("request_body_unreadable", "The request body broke off."),
+      bodyRead: false,
+    };
+    res.once("close", () => {
+      answerFailure(req, res, failure);
+      resolve();
+    });
+    client.destroy();
+  };
+  const server = version === "HTTP/2" ? createHttp2Server(onRequest as never) : createServer(onRequest);
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as AddressInfo;
+  const session = version === "HTTP/2" ? connectHttp2(`http://127.0.0.1:${port}`) : undefined;
+  const options = { port, host: "127.0.0.1", method: "POST", headers: { "content-length": 9 } };
+  const client = session ? session.request({ ":method": "POST", ":path": "/" }, { endStream: false }) : request(options);
+  client.on("error", () => undefined);
+  if (!session) (client as ClientRequest).flushHeaders();
+  await left;
+  session?.destroy();
+  server.close();
+  expect(bodies).toBe(0);
 });
 
 describe("[protocol §9] a call whose answer cannot be written is counted out once", () => {

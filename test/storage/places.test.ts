@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Turn } from "../../src/domain/fairTurns.ts";
+import type { Turn } from "../../src/domain/sharedTurns.ts";
 import { StoreOverloadedError } from "../../src/storage/errors.ts";
 import { createPlaces, type Places } from "../../src/storage/places.ts";
 

@@ -3,6 +3,7 @@ import { appearances, type ServiceError } from "../../domain/errors.ts";
 import { answerEarly, hasRemainder } from "../drain.ts";
 import type { ErrorBody } from "../errorBody.ts";
 import { addFields } from "../fields.ts";
+import { isGone } from "../http2Stream.ts";
 import { type ErrorMediaTypes, errorMediaType } from "./mediaType.ts";
 
 /** Writes an answer in one piece. `headers` are names and values in turns, without a Content-Length. */
@@ -32,12 +33,16 @@ export interface Failure {
   readonly headers?: readonly string[] | undefined;
 }
 
-/** Writes the envelope of a failure (protocol §5), also when the request's body has not been read. */
+/**
+ * Writes the envelope of a failure (protocol §5), also when the request's body has not been read. Does nothing for a client
+ * that is gone: whoever leaves a thousand calls at once would have as many answers written that nobody gets.
+ */
 export type AnswerFailure = (req: IncomingMessage, res: ServerResponse, failure: Failure) => void;
 
 export const createAnswerFailure =
   (errorBody: ErrorBody): AnswerFailure =>
   (req, res, { requestId, error, bodyRead, procedure, headers = [] }) => {
+    if (isGone(res)) return;
     const { status } = appearances[error.reason];
     const body = errorBody(error, requestId);
     const head = ["Content-Type", errorMediaType(error.reason, req.headers.accept, procedure), ...headers];

@@ -95,7 +95,7 @@ export const unreadTimeout = 10_000;
 export const rootKeyReads = 32;
 /** How long the read for a root key that does not exist keeps its place: 128 a second, and up to twice as many from several addresses, where others are free at once. */
 export const unknownRootKeyRest = 250;
-/** How long a look-up that finds no such place waits for its refusal, and up to twice as long: a connection asks for no more than four in a second. */
+/** How long a look-up that finds no such place waits for its refusal, and up to twice as long: who waits for each answer before asking again gets no more than four in a second. */
 export const refusedRootKeyRest = 250;
 
 /** The interval of the rates below, in milliseconds. */

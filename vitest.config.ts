@@ -16,8 +16,12 @@ const sameOnEveryEngine = [
   "test/{architecture,config,storage/embedded,storage/guarded}.test.ts",
   "test/ratelimit/{limiterAccuracy,limiterEdges,limiterModel,matrix,parkedCounters}.test.ts",
   "test/api/{testClock,testClock.process,callSignal,walk,fuzz,grpc.*,protocol.{address,authorization,body,errors,order,types}}.test.ts",
-  "test/analytics/{limits,engineProcess,recorder,resultRows,rows,schema}.test.ts",
+  "test/analytics/{limits,engineProcess,isolation,isolationProof,recorder,resultRows,rows,schema,tableReferences}.test.ts",
+  "test/attacks/{bodies,bodiesInFlight,connections,publicStreams}.test.ts",
+  "test/cache/{batched,cache,memorySize}.test.ts",
   "test/cli/{serve,tls,expiry}.test.ts",
+  "test/failure/crash.test.ts",
+  "test/verification/{creditSpenderModel,lastUsed}.test.ts",
 ];
 
 const config: ViteUserConfig = defineConfig({

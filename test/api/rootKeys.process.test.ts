@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, test } from "vitest";
 import { expectError } from "../support/api.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
 import { runLatchkey, startService } from "../support/process.ts";
@@ -8,8 +8,8 @@ const mongoUrl = process.env.MONGODB_URL === undefined ? undefined : freshMongoU
 const places = [{ name: "embedded", env: {} }, ...(mongoUrl === undefined ? [] : [{ name: "mongo", env: { MONGODB_URL: mongoUrl } }])];
 afterAll(() => mongoUrl && dropMongoDatabase(mongoUrl));
 
-describe.each(places)("[protocol §7] the command line beside a running server on $name", ({ env }) => {
-  test("a root key is made, changed, revoked and restored, and the server notices", async () => {
+describe.concurrent.each(places)("[protocol §7] the command line beside a running server on $name", ({ env }) => {
+  test("a root key is made, changed, revoked and restored, and the server notices", async ({ expect }) => {
     await using service = await startService({ env });
     const command = async (...args: string[]): Promise<string> => {
       const { code, stdout, stderr } = await runLatchkey(["root-key", ...args], { ...env, DATA_DIR: service.dataDir });

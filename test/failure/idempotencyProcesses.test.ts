@@ -39,7 +39,7 @@ const newCall = async (service: ServiceProcess, rootKey: string) => {
 /** Milliseconds between the first of the calls and the kill. */
 const delays = sized([8, 30], [1, 4, 8, 15, 30]);
 
-test("[protocol §2] a create whose process is killed makes one key and gives one answer on the embedded store", async () => {
+test.concurrent("[protocol §2] a create whose process is killed makes one key and gives one answer on the embedded store", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "latchkey-killed-"));
   try {
     for (const delay of delays) {
@@ -61,7 +61,7 @@ test("[protocol §2] a create whose process is killed makes one key and gives on
 });
 
 const server = process.env.MONGODB_URL;
-describe.skipIf(server === undefined)("two processes on one MongoDB", () => {
+describe.skipIf(server === undefined)("two processes on one MongoDB", { concurrent: true }, () => {
   test("[protocol §2] twenty creates at once, and one more after one process is killed, make one key and give one answer", async () => {
     const env = { MONGODB_URL: freshMongoUrl(server ?? "") };
     try {

@@ -9,6 +9,7 @@ export interface BreakableStore {
   readonly store: Store;
   readonly breakDown: () => void;
   readonly repair: () => void;
+  /** Of this store alone; see `closeEngines`. */
   readonly close: () => Promise<void>;
 }
 
@@ -24,7 +25,7 @@ const faulty = (engine: Engine, mode: "fails" | "hangs"): Outage => ({
   engine,
   open: async () => {
     const store = faultyStore(await engine.open());
-    return { store, breakDown: () => store.behave(mode), repair: () => store.behave("well"), close: () => engine.close() };
+    return { store, breakDown: () => store.behave(mode), repair: () => store.behave("well"), close: () => store.close() };
   },
 });
 
@@ -59,3 +60,8 @@ export const outages: readonly Outage[] = engines.flatMap((engine) => {
   if (engine.name === "embedded") return [faulty(engine, "fails"), faulty(engine, "hangs")];
   return server ? [network(engine, server, "cut"), network(engine, server, "hang")] : [];
 });
+
+/** Removes what the stores of all outages left. For `afterAll` of a file, since outages may run side by side. */
+export const closeEngines = async (): Promise<void> => {
+  await Promise.all(engines.map((engine) => engine.close()));
+};

@@ -62,7 +62,8 @@ const load = (edges: readonly (() => Edge)[], rootKey: string, perSecond: number
   };
 };
 
-describe.runIf(server !== undefined)("three nodes on one MongoDB server", () => {
+// Each test has a cluster of its own, and real time to wait for.
+describe.runIf(server !== undefined)("three nodes on one MongoDB server", { concurrent: true }, () => {
   test("[design §4] with deny admit nothing over a limit, whatever is stopped, killed, cut off or ahead; counters survive", async () => {
     await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "deny" });
     const { rootKey, join } = cluster;
@@ -108,7 +109,9 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", () => 
     }
   }, 120_000);
 
-  test("[design §4] with allow admit at most one further limit each while the store is away, and go on with it by themselves", async () => {
+  test("[design §4] with allow admit at most one further limit each while the store is away, and go on with it by themselves", async ({
+    expect,
+  }) => {
     await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "allow" });
     const { rootKey, nodes } = cluster;
     const limit = 60;

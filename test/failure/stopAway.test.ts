@@ -1,11 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, test } from "vitest";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import { type BreakableStore, outages } from "./outages.ts";
+import { type BreakableStore, closeEngines, outages } from "./outages.ts";
 
 /** How long running calls may take to end, in milliseconds. */
 const GRACE = 30_000;
 
-describe.each(outages)("while $name", (outage) => {
+afterAll(closeEngines);
+
+// Each on a store of its own, waiting most of the time.
+describe.concurrent.each(outages)("while $name", (outage) => {
   let place: BreakableStore;
   let api: Api;
   beforeEach(async () => {
@@ -18,13 +21,11 @@ describe.each(outages)("while $name", (outage) => {
     await place.close();
   });
 
-  test("[protocol §9] the service stops all the same, and every call that ran has its answer", async () => {
+  test("[protocol §9] the service stops all the same, and every call that ran has its answer", async ({ expect }) => {
     const [edge] = api.edges;
     const call = async (procedure: string, body: unknown) => edge?.call(procedure, body, api.rootKey);
     const limit = { namespace: "stopping", identifier: "user", limit: 1_000, duration: 60_000 };
-    const made = await call("apis.createApi", { name: "stopping" });
-    if (!made) expect.unreachable("there is no edge");
-    const { apiId } = dataOf(made);
+    const { apiId } = dataOf((await call("apis.createApi", { name: "stopping" })) ?? expect.unreachable("there is no edge"));
     // Budget is held, events and changes wait to be written.
     for (let i = 0; i < 30; i++) await call("ratelimit.limit", limit);
     place.breakDown();

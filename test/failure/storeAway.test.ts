@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import type { Answer } from "../support/edges.ts";
 import { eventsIn } from "../support/written.ts";
-import { type BreakableStore, outages } from "./outages.ts";
+import { type BreakableStore, closeEngines, outages } from "./outages.ts";
 import { createShiftedClock, type ShiftedClock } from "./shiftedClock.ts";
 
 const MONTH = 2_592_000_000;
@@ -10,7 +10,10 @@ const MONTH = 2_592_000_000;
 const ANSWERED_WITHIN = 5_000;
 const SERVED_FOR = 30_000;
 
-describe.each(outages)("while $name", (outage) => {
+afterAll(closeEngines);
+
+// Each on a store of its own: side by side, since most of their time they wait for what does not answer.
+describe.concurrent.each(outages)("while $name", (outage) => {
   let clock: ShiftedClock;
   let place: BreakableStore;
   let api: Api;
@@ -52,7 +55,7 @@ describe.each(outages)("while $name", (outage) => {
     expectError(answer, 503, "unkey/application/service_unavailable");
   };
 
-  test("[protocol §9] every call that needs the store is 503 within 5 s, and none a wrong 404, 401 or NOT_FOUND", async () => {
+  test.sequential("[protocol §9] every call that needs the store is 503 within 5 s, and none a wrong 404, 401 or NOT_FOUND", async () => {
     const { apiId, keyId, key } = await createKey();
     const limited = await createKey({ credits: { remaining: 1_000_000 } });
     await warm(key, limited.key);
@@ -86,7 +89,7 @@ describe.each(outages)("while $name", (outage) => {
     expect(await codeOf("never_seen")).toBe("NOT_FOUND");
   });
 
-  test("[protocol §7] a root key that is not cached is 503, not 401", async () => {
+  test.sequential("[protocol §7] a root key that is not cached is 503, not 401", async () => {
     const { key } = await createKey();
     await warm(key);
     const uncached = await api.createRootKey();
@@ -96,7 +99,7 @@ describe.each(outages)("while $name", (outage) => {
     await vi.waitFor(async () => expect(dataOf(await call("keys.verifyKey", { key }, uncached)).code).toBe("VALID"), { timeout: 30_000 });
   });
 
-  test("[protocol §1] liveness is 200 all the time", async () => {
+  test.sequential("[protocol §1] liveness is 200 all the time", async () => {
     place.breakDown();
     await expectUnavailable("apis.getApi", { apiId: "api_unknown" });
     clock.shift(2 * SERVED_FOR);
@@ -107,7 +110,7 @@ describe.each(outages)("while $name", (outage) => {
     }
   });
 
-  test("[design §4] warm keys without credits verify for at most 30 s, then they are 503, too, and afterwards VALID again", async () => {
+  test.sequential("[design §4] warm keys without credits verify for at most 30 s, then they are 503, too, and afterwards VALID again", async () => {
     const plain = await createKey({ permissions: ["held"] });
     const disabled = await createKey({ enabled: false });
     await warm(plain.key);
@@ -129,7 +132,7 @@ describe.each(outages)("while $name", (outage) => {
     expect(await codeOf(disabled.key)).toBe("DISABLED");
   });
 
-  test("[design §4] limits go on with what is held and then one further limit; of several limits it is still all or none", async () => {
+  test.sequential("[design §4] limits go on with what is held and then one further limit; of several limits it is still all or none", async () => {
     const narrow = { name: "narrow", limit: 5, duration: MONTH, autoApply: true };
     const wide = { name: "wide", limit: 8, duration: MONTH, autoApply: true };
     const { key } = await createKey({ ratelimits: [narrow, wide] });
@@ -152,7 +155,7 @@ describe.each(outages)("while $name", (outage) => {
     );
   });
 
-  test("[protocol §2] a change that met the outage was made wholly or not at all, and its events exist exactly when it was", async () => {
+  test.sequential("[protocol §2] a change that met the outage was made wholly or not at all, and its events exist exactly when it was", async () => {
     const keys = await Promise.all(Array.from({ length: 8 }, (_, i) => createKey({ name: `key ${i}`, credits: { remaining: 1_000 } })));
     const acknowledged = new Map(keys.map(({ keyId }) => [keyId, { updates: 0, spent: 0, name: "" }]));
     let unknownSpends = 0;

@@ -6,7 +6,7 @@ import { ServiceError } from "../../src/domain/errors.ts";
 import { WORKSPACE_ID } from "../../src/storage/documents.ts";
 import { sized } from "../support/sized.ts";
 import { type Probe, probes } from "./isolationAttacks.ts";
-import { openAnalytics, type Place, server } from "./places.ts";
+import { openAnalytics, server } from "./places.ts";
 
 /** Rows of each of three key spaces, and of each of three namespaces. */
 const ROWS = 60;
@@ -76,49 +76,54 @@ const ofOthers = /theirs_a|key_their|00000007|000000077|00042|FUNNY/;
 /** Queries that are asked at once, and whose work is counted together. */
 const BATCH = 6;
 
-describe("[design §9] a scoped query", () => {
-  let place: Place;
-  let clickhouse: ClickHouse;
-  const opened: Analytics[] = [];
-  const answers: Record<string, Analytics> = {};
-  beforeAll(async () => {
-    place = await server.open();
-    clickhouse = openClickHouse({ url: place.options.clickhouseUrl ?? "", database: "default", timeoutMs: 60_000 });
-    for (const [name, others] of Object.entries(worlds)) {
-      await migrate(clickhouse, { database: name, cluster: undefined, workspaceId: WORKSPACE_ID, expire: false });
-      // As parts are once they are large; the last one is as small parts are.
-      const wide = (isWide: boolean) => (isWide ? "MODIFY SETTING min_bytes_for_wide_part = 0" : "RESET SETTING min_bytes_for_wide_part");
-      await clickhouse.command(`ALTER TABLE ${name}.key_verifications_v1 ${wide(true)}`);
-      for (const insert of rowsOf(others)) await clickhouse.command(insert.replace("$", name));
-      for (const table of ["key_verifications_v1", "ratelimits_v1"]) await clickhouse.command(`OPTIMIZE TABLE ${name}.${table} FINAL`);
-      for (const step of ["minute", "hour", "day", "month"]) {
-        await clickhouse.command(`OPTIMIZE TABLE ${name}.key_verifications_per_${step}_v1 FINAL`);
-      }
-      await clickhouse.command("SYSTEM STOP MERGES");
-      await clickhouse.command(`ALTER TABLE ${name}.key_verifications_v1 ${wide(false)}`);
-      // One more part, without anything of the scope.
-      if (others)
-        for (const insert of verificationsOf("api_z", others, ROWS, `${now - DAY} - number`))
-          await clickhouse.command(insert.replace("$", name));
-      const options = { ...place.options, clickhouseUrl: `${place.options.clickhouseUrl}/${name}` };
-      answers[name] = openAnalytics(
-        { options },
-        { limits: { querySeconds: 60, rowsRead: 10_000_000, queriesPerHour: 1e6, secondsPerHour: 1e6 } },
-      );
-      opened.push(answers[name]);
-    }
-  });
-  afterAll(async () => {
-    for (const analytics of opened) await analytics.stop();
+interface World {
+  readonly analytics: Analytics;
+  readonly clickhouse: ClickHouse;
+  readonly close: () => Promise<void>;
+}
+
+/** On an engine of its own, to whose totals no other world adds: so all can be asked at the same time. */
+const openWorld = async (name: string, others: Others | undefined): Promise<World> => {
+  const place = await server.open();
+  const clickhouse = openClickHouse({ url: place.options.clickhouseUrl ?? "", database: "default", timeoutMs: 60_000 });
+  await migrate(clickhouse, { database: name, cluster: undefined, workspaceId: WORKSPACE_ID, expire: false });
+  // As parts are once they are large; the last one is as small parts are.
+  const wide = (isWide: boolean) => (isWide ? "MODIFY SETTING min_bytes_for_wide_part = 0" : "RESET SETTING min_bytes_for_wide_part");
+  await clickhouse.command(`ALTER TABLE ${name}.key_verifications_v1 ${wide(true)}`);
+  for (const insert of rowsOf(others)) await clickhouse.command(insert.replace("$", name));
+  for (const table of ["key_verifications_v1", "ratelimits_v1"]) await clickhouse.command(`OPTIMIZE TABLE ${name}.${table} FINAL`);
+  for (const step of ["minute", "hour", "day", "month"]) {
+    await clickhouse.command(`OPTIMIZE TABLE ${name}.key_verifications_per_${step}_v1 FINAL`);
+  }
+  await clickhouse.command("SYSTEM STOP MERGES");
+  await clickhouse.command(`ALTER TABLE ${name}.key_verifications_v1 ${wide(false)}`);
+  // One more part, without anything of the scope.
+  if (others)
+    for (const insert of verificationsOf("api_z", others, ROWS, `${now - DAY} - number`))
+      await clickhouse.command(insert.replace("$", name));
+  const options = { ...place.options, clickhouseUrl: `${place.options.clickhouseUrl}/${name}` };
+  const limits = { querySeconds: 60, rowsRead: 10_000_000, queriesPerHour: 1e6, secondsPerHour: 1e6 };
+  const analytics = openAnalytics({ options }, { limits });
+  const close = async (): Promise<void> => {
+    await analytics.stop();
     await clickhouse.close();
     await place.close();
+  };
+  return { analytics, clickhouse, close };
+};
+
+describe("[design §9] a scoped query", () => {
+  let opened: World[] = [];
+  beforeAll(async () => {
+    opened = await Promise.all(Object.entries(worlds).map(([name, others]) => openWorld(name, others)));
   });
+  afterAll(() => Promise.all(opened.map(({ close }) => close())));
 
   /** All that a caller gets. */
-  const ask = async (world: string, { sql, dataset }: Probe): Promise<string> => {
+  const ask = async ({ analytics }: World, { sql, dataset }: Probe): Promise<string> => {
     const scope = [dataset.scopeColumn === "key_space_id" ? "api_mine" : "rlns_mine"];
     const query = { sql, dataset, scope, now, signal: AbortSignal.timeout(60_000) };
-    const rows = await answers[world]?.query(query).catch((error: unknown) => error);
+    const rows = await analytics.query(query).catch((error: unknown) => error);
     return rows instanceof ServiceError
       ? `${rows.reason}: ${rows.message}`
       : rows instanceof Error
@@ -126,7 +131,7 @@ describe("[design §9] a scoped query", () => {
         : JSON.stringify(rows);
   };
 
-  const counters = async (): Promise<number[]> => {
+  const counters = async ({ clickhouse }: World): Promise<number[]> => {
     const sums = countedEvents.map((event) => `sumIf(value, event = ${literal(event)})`).join(", ");
     const sql = `SELECT ${sums} FROM system.events SETTINGS system_events_show_zero_values = 1 FORMAT TabSeparated`;
     return (await clickhouse.query(sql, { maxBytes: 10_000 })).trim().split("\t").map(Number);
@@ -137,10 +142,10 @@ describe("[design §9] a scoped query", () => {
     /** Of the engine, for all of them together. */
     readonly work: readonly number[];
   }
-  const askAll = async (world: string, some: readonly Probe[]): Promise<Outcome> => {
-    const before = await counters();
+  const askAll = async (world: World, some: readonly Probe[]): Promise<Outcome> => {
+    const before = await counters(world);
     const all = await Promise.all(some.map((probe) => ask(world, probe)));
-    const after = await counters();
+    const after = await counters(world);
     return { answers: all, work: after.map((value, i) => value - (before[i] ?? 0)) };
   };
 
@@ -159,7 +164,7 @@ describe("[design §9] a scoped query", () => {
   );
   let answered = 0;
   test.each(asked)("answers and works the same, whatever the rows of others hold: %s", async (_, some) => {
-    const [alone, first, second] = [await askAll("alone", some), await askAll("first", some), await askAll("second", some)];
+    const [alone, first, second] = (await Promise.all(opened.map((world) => askAll(world, some)))) as [Outcome, Outcome, Outcome];
     const sqls = some.map(({ sql }) => sql);
     const differing = sqls.filter((__, i) => new Set([alone.answers[i], first.answers[i], second.answers[i]]).size > 1);
     const showing = sqls.filter((sql, i) =>

@@ -71,8 +71,9 @@ export interface Service extends AsyncDisposable {
 }
 
 export interface ServiceOverrides {
+  /** Instead of the store's. */
   readonly clock?: Clock;
-  /** Instead of `clock`: one that callers may turn, by `testing.setTime` (DESIGN: a test clock). */
+  /** Instead of both: one that callers may turn, by `testing.setTime` (DESIGN: a test clock). */
   readonly testClock?: SettableClock;
   readonly log: Log;
   /** How long connections without a call are kept when it stops, in milliseconds, if not for a second. */
@@ -83,11 +84,23 @@ export interface ServiceOverrides {
 
 /** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
-  const { testClock, clock = testClock ?? systemClock, log, linger = stopLinger } = overrides;
+  const { testClock, log, linger = stopLinger } = overrides;
   const events = createEvents(log);
   const engine =
-    overrides.store ?? (await openStore({ ...config, clock: testClock ? notAheadOfSystem(testClock) : clock, mode: "server", log }));
-  const metrics = createMetrics({ version, engine: engine.engine, ratelimitStoreDown: config.ratelimitStoreDown });
+    overrides.store ??
+    (await openStore({
+      ...config,
+      clock: testClock ? notAheadOfSystem(testClock) : (overrides.clock ?? systemClock),
+      mode: "server",
+      log,
+    }));
+  const clock = testClock ?? overrides.clock ?? engine.clock;
+  const metrics = createMetrics({
+    version,
+    engine: engine.engine,
+    ratelimitStoreDown: config.ratelimitStoreDown,
+    clockOffset: () => engine.clock.now() - systemClock.now(),
+  });
   const store = guardStore(meterStore(engine, { clock, metrics }), {
     clock,
     onStateChange: (state, { cause }) => {

@@ -49,7 +49,7 @@ const probes: readonly (readonly [sql: (t: (name: string) => string) => string, 
 ];
 
 /** What the proof may use: it reads a few hundred rows at a time. */
-const settings = querySettings({ querySeconds: 10, rowsRead: 1_000_000, memory: 64 * 1024 ** 2 });
+const settings = querySettings({ querySeconds: 30, rowsRead: 1_000_000, memory: 64 * 1024 ** 2 });
 
 export interface IsolationProofOptions {
   readonly clickhouse: ClickHouse;

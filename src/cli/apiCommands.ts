@@ -27,7 +27,7 @@ const setIpAllowlist: Command = {
     return withAnnouncingStore(context, async (store, announce) => {
       const apis = createApisRepository(store, announce);
       const api = await findApi(apis, apiId);
-      const source = systemSource(context.clock);
+      const source = systemSource(store.clock);
       const event = auditEvent(source, "api.update", `Set the IP allow list of API ${apiId}`, resource("api", apiId, api.name));
       // What is so already is no change, and leaves no event (protocol §11).
       const isSame = (api.ipAllowlist ?? []).join() === parsed.entries.join();
@@ -50,7 +50,7 @@ const protect: Command = {
     return withAnnouncingStore(context, async (store, announce) => {
       const apis = createApisRepository(store, announce);
       const api = await findApi(apis, apiId);
-      const source = systemSource(context.clock);
+      const source = systemSource(store.clock);
       const display = on ? `Protected API ${apiId} against deletion` : `Lifted the deletion protection of API ${apiId}`;
       const event = auditEvent(source, "api.update", display, resource("api", apiId, api.name));
       if ((api.protected ?? false) !== on && !(await apis.protect(apiId, on, source.now, [event]))) throw apiNotFound(apiId);

@@ -50,7 +50,8 @@ export const withAnnouncingStore = (
     readConfig(env),
     clock,
     async (store): Promise<ExitCode> => {
-      const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: createChangesRepository(store) });
+      const { clock: time } = store;
+      const feed = createChangesFeed({ clock: time, invalidations: createInvalidations(time), changes: createChangesRepository(store) });
       try {
         await use(store, feed.announce);
         return 0;

@@ -1,7 +1,6 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { systemSource } from "../audit/auditEvent.ts";
-import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import { hashKey } from "../domain/keySecret.ts";
 import { createRootKeySecret } from "../domain/rootKeySecret.ts";
@@ -55,7 +54,7 @@ const fileIn = (dataDir: string): string => resolve(join(dataDir, "root-key"));
  * in `dataDir`, mode 0600. Returns undefined on every later start, also when that root key is gone. The file comes
  * first: whatever ends the process in between, no store is left with a root key that nobody knows.
  */
-export const createFirstRootKey = async (store: Store, dataDir: string, clock: Clock): Promise<FirstRootKey | undefined> => {
+export const createFirstRootKey = async (store: Store, dataDir: string): Promise<FirstRootKey | undefined> => {
   if (!(await isUntouched(store))) return undefined;
   const file = fileIn(dataDir);
   const secret = createRootKeySecret();
@@ -67,7 +66,7 @@ export const createFirstRootKey = async (store: Store, dataDir: string, clock: C
       { cause: error },
     );
   }
-  const source = systemSource(clock);
+  const source = systemSource(store.clock);
   const identity = { rootKeyId: createId("rk", source.now), secret };
   const { rootKeyId } = await createRootKey(
     createRootKeysRepository(store, () => undefined),

@@ -19,7 +19,7 @@ const create: Command = {
     return withAnnouncingStore(
       context,
       async (store) => {
-        const now = context.clock.now();
+        const now = store.clock.now();
         const id = createId("mig", now);
         await createMigrationsRepository(store).insert(id, algorithm, now);
         await context.print(id);

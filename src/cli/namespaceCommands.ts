@@ -14,7 +14,7 @@ const remove: Command = {
       const namespaces = createNamespacesRepository(store, announce);
       const found = await namespaces.find(idOrName);
       if (found === null) throw new Error(`the namespace ${idOrName} does not exist`);
-      const source = systemSource(context.clock);
+      const source = systemSource(store.clock);
       const target = resource("ratelimitNamespace", found._id, found.name);
       const event = auditEvent(source, "ratelimitNamespace.delete", `Deleted namespace ${found.name}`, target);
       if (!(await namespaces.delete(found._id, source.now, [event]))) throw new Error(`the namespace ${idOrName} is deleted already`);

@@ -1,4 +1,4 @@
-import { systemSource } from "../audit/auditEvent.ts";
+import { type AuditSource, systemSource } from "../audit/auditEvent.ts";
 import { parsePermission } from "../domain/authorization.ts";
 import { createRootKey, listRootKeys, type RootKeyUpdate, readPermissions, revokeRootKey, updateRootKey } from "../rootKeys/rootKeys.ts";
 import type { RootKeyDocument } from "../storage/documents.ts";
@@ -11,8 +11,11 @@ import { isUntouched } from "./firstStart.ts";
 import { formatTable } from "./table.ts";
 
 /** Runs `use` on the root keys of the configured store. */
-const withRootKeys = (context: CommandContext, use: (rootKeys: RootKeysRepository) => Promise<void>): Promise<ExitCode> =>
-  withAnnouncingStore(context, (store, announce) => use(createRootKeysRepository(store, announce)));
+const withRootKeys = (
+  context: CommandContext,
+  use: (rootKeys: RootKeysRepository, source: AuditSource) => Promise<void>,
+): Promise<ExitCode> =>
+  withAnnouncingStore(context, (store, announce) => use(createRootKeysRepository(store, announce), systemSource(store.clock)));
 
 /** @param name 1 to 255 characters (rootkeys §2). */
 const checkName = (name: string | undefined): string | undefined => {
@@ -49,7 +52,7 @@ const create: Command = {
       context,
       async (store, announce) => {
         const isFirst = store.engine === "embedded" && (await isUntouched(store));
-        const source = systemSource(context.clock);
+        const source = systemSource(store.clock);
         const { rootKeyId, key } = await createRootKey(createRootKeysRepository(store, announce), { name, permissions, expires }, source);
         if (isFirst)
           await context.complain("This is the store's first root key: the first start of the service will make none of its own.");
@@ -130,8 +133,8 @@ const update: Command = {
   summary: "Change a root key; the permissions given are its complete new set. What is not named stays.",
   run: (args, context) => {
     const { rootKeyId, update: changes } = readUpdate(args, context.clock.now());
-    return withRootKeys(context, async (rootKeys) => {
-      await updateRootKey(rootKeys, rootKeyId, changes, systemSource(context.clock));
+    return withRootKeys(context, async (rootKeys, source) => {
+      await updateRootKey(rootKeys, rootKeyId, changes, source);
       await context.complain(`Updated ${rootKeyId}.`);
     });
   },
@@ -144,8 +147,8 @@ const revoke: Command = {
   run: (args, context) => {
     const { positionals } = readArguments(args, {}, "ID");
     const rootKeyId = positionals[0] ?? "";
-    return withRootKeys(context, async (rootKeys) => {
-      await revokeRootKey(rootKeys, rootKeyId, systemSource(context.clock));
+    return withRootKeys(context, async (rootKeys, source) => {
+      await revokeRootKey(rootKeys, rootKeyId, source);
       await context.complain(`Revoked ${rootKeyId}.`);
     });
   },

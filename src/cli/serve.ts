@@ -62,7 +62,7 @@ export const serve: Command = {
       configVariables.map(({ name }) => name),
     );
     if (suspicious.length > 0) events.suspiciousSettings(suspicious);
-    const service = await createService(config, { log, ...(testClock ? { testClock } : { clock: context.clock }) });
+    const service = await createService(config, { log, ...(testClock && { testClock }) });
     let isStopping = false;
     const stopped = context.untilStopped().then(async (reason) => {
       isStopping = true;
@@ -76,7 +76,7 @@ export const serve: Command = {
       // Before the service is ready: whoever waits for that may read the file next.
       const urls = await service.start(async () => {
         if (config.mongodbUrl !== undefined) return;
-        first = await createFirstRootKey(service.store, config.dataDir, context.clock);
+        first = await createFirstRootKey(service.store, config.dataDir);
         if (first) events.firstRootKeyCreated(first);
       });
       releaseMemory();

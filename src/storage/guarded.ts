@@ -184,6 +184,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   return {
     engine: store.engine,
+    clock: store.clock,
     collection: <N extends CollectionName>(name: N) => guardCollection<Documents[N]>(name, store.collection(name)),
     ...(store.counters && {
       counters: aroundCounters(

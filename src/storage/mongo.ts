@@ -1,4 +1,5 @@
 import { MongoClient, type MongoClientOptions } from "mongodb";
+import { type Clock, systemClock } from "../domain/clock.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { createKeyedMutex } from "./keyedMutex.ts";
@@ -6,12 +7,16 @@ import type { StoreLog } from "./log.ts";
 import { mongoCollection } from "./mongo/mongoCollection.ts";
 import { toStoreError } from "./mongo/mongoErrors.ts";
 import { prepareIndexes } from "./mongo/prepareIndexes.ts";
+import { watchClock } from "./mongo/watchClock.ts";
 import { claimSchemaVersion } from "./schemaVersion.ts";
 import type { Store } from "./store.ts";
+import { createStoreClock } from "./storeClock.ts";
 
 export interface MongoStoreOptions {
   /** A MongoDB connection string. The database is the one it names, else `latchkey`. */
   readonly url: string;
+  /** This machine's, the system's unless told. The store's own goes by the server's time. */
+  readonly clock?: Clock;
   readonly log?: StoreLog;
 }
 
@@ -33,6 +38,9 @@ const options: MongoClientOptions = {
   connectTimeoutMS: 2000,
   waitQueueTimeoutMS: 2000,
   socketTimeoutMS: 3500,
+  // Each question to a server tells its time as well, and how long the way was; a stream of answers would not.
+  serverMonitoringMode: "poll",
+  heartbeatFrequencyMS: 1000,
 };
 
 const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?]+)/.exec(url)?.[1] ?? "latchkey";
@@ -41,8 +49,10 @@ const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?
  * The store in a MongoDB database. The driver connects by itself, also again after the server was away.
  * Writes are acknowledged by a majority and journaled.
  */
-export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
+export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoStoreOptions): Store => {
   const client = new MongoClient(url, options);
+  const clock = createStoreClock(local);
+  const clockWatch = watchClock(client, clock, local, log);
   const database = client.db(decodeURIComponent(databaseOf(url)));
   client.on("serverDescriptionChanged", ({ previousDescription: { type: before }, newDescription: { type: after, address, error } }) => {
     if (before !== after && after === "Unknown") log?.warn({ server: address, err: error }, "a MongoDB server went away");
@@ -87,11 +97,14 @@ export const openMongoStore = ({ url, log }: MongoStoreOptions): Store => {
   return {
     engine: "mongo",
     ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
+    clock,
     collection,
     prepare: async (signal) => {
       signal?.throwIfAborted();
       // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.
       await reachable(() => client.connect());
+      // Nobody asks for the time before the first look at the server's clock; connecting made the one of the driver inexact.
+      await clockWatch.look(() => reachable(() => database.command({ hello: 1 })));
       await claimSchemaVersion(collection("system"), signal);
       signal?.throwIfAborted();
       await reachable(prepareAllIndexes);

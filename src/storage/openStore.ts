@@ -6,6 +6,7 @@ export interface OpenStoreOptions {
   /** Absent = the embedded store in `dataDir`. */
   readonly mongodbUrl: string | undefined;
   readonly dataDir: string;
+  /** This machine's, or a test's. */
   readonly clock: Clock;
   /** See `EmbeddedStoreOptions`; means nothing to MongoDB. */
   readonly mode: "server" | "tool";
@@ -22,5 +23,5 @@ export const openStore = async ({ mongodbUrl, dataDir, clock, mode, log }: OpenS
     return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
   }
   const { openMongoStore } = await import("./mongo.ts");
-  return openMongoStore({ url: mongodbUrl, ...(log && { log }) });
+  return openMongoStore({ url: mongodbUrl, clock, ...(log && { log }) });
 };

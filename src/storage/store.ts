@@ -1,3 +1,4 @@
+import type { Clock } from "../domain/clock.ts";
 import type { Collection } from "./collection.ts";
 import type { CountersRepository } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
@@ -6,6 +7,8 @@ import type { CollectionName, Documents } from "./documents.ts";
 export interface Store {
   /** For logs and metrics. */
   readonly engine: "mongo" | "embedded";
+  /** The time that all nodes on this store have in common (DESIGN §9). Known once the store is prepared. */
+  readonly clock: Clock;
   /** Operations that it takes at the same time; as many as come when left out. */
   readonly places?: number;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;

@@ -55,6 +55,7 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
 
   return {
     engine: store.engine,
+    clock: store.clock,
     ...(store.places !== undefined && { places: store.places }),
     collection: meterCollection,
     ...(store.counters && {

@@ -77,10 +77,12 @@ export interface MetricsOptions {
   readonly engine: string;
   /** `RATELIMIT_STORE_DOWN`. */
   readonly ratelimitStoreDown: string;
+  /** Milliseconds that the store's clock is ahead of this machine's; asked for at each scrape. */
+  readonly clockOffset: () => number;
 }
 
 /** Numbers of one service: several in one process do not share any but those of the process. */
-export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOptions): Metrics => {
+export const createMetrics = ({ version, engine, ratelimitStoreDown, clockOffset }: MetricsOptions): Metrics => {
   const build = createGauge({ name: "latchkey_build_info", help: "Always 1.", labels: ["version"] });
   const callDuration = createHistogram(
     {
@@ -111,6 +113,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     labels: ["policy"],
   });
   const store = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
+  const offset = createGauge({
+    name: "latchkey_clock_offset_seconds",
+    help: "How far the store's clock, which all nodes go by, is ahead of this machine's.",
+    labels: [],
+  });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
   const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work and wait for something.", labels: [] });
@@ -128,7 +135,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
 
   const families = [
     ...[build, callDuration, inFlight, shared, refused, verifications, ratelimits, caches, storeDuration],
-    ...[store, withoutStore, swept, sweepDue],
+    ...[store, withoutStore, offset, swept, sweepDue],
   ];
 
   build.bind(version)(1);
@@ -136,6 +143,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const capacityTaken = memoize((resource) => shared.bind(resource));
   const capacityRefused = memoize((resource) => refused.bind(resource));
   const storeUp = store.bind(engine);
+  const setOffset = offset.bind();
   const limitsWithoutStore = withoutStore.bind(ratelimitStoreDown);
   const verification = memoize((code) => verifications.bind(code));
   const passed = memoize((source) => ratelimits.bind("passed", source));
@@ -171,6 +179,9 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     sweepDue: (collection, count) => sweepDue.bind(collection)(count),
     analytics: analytics.metrics,
     contentType: "text/plain; version=0.0.4; charset=utf-8",
-    render: async () => [...[...families, ...analytics.families].map((family) => family.render()), await processMetrics()].join("\n\n"),
+    render: async () => {
+      setOffset(clockOffset() / 1000);
+      return [...[...families, ...analytics.families].map((family) => family.render()), await processMetrics()].join("\n\n");
+    },
   };
 };

@@ -18,7 +18,15 @@ const gatedStore = () => {
   const running: (() => void)[] = [];
   const begun: CollectionName[] = [];
   const nothing = async (): Promise<void> => undefined;
-  const empty = { engine: "mongo", places: 2, collection: () => ({}) as never, prepare: nothing, ping: nothing, close: nothing } as const;
+  const empty: Store = {
+    engine: "mongo",
+    clock: systemClock,
+    places: 2,
+    collection: () => ({}) as never,
+    prepare: nothing,
+    ping: nothing,
+    close: nothing,
+  };
   const store: Store = interceptStore(empty, async (_, { collection }) => {
     begun.push(collection);
     await new Promise<void>((resolve) => running.push(resolve));

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../../src/domain/clock.ts";
 import type { Collection } from "../../src/storage/collection.ts";
 import type { CollectionName, Documents } from "../../src/storage/documents.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
@@ -8,6 +9,7 @@ import { meterStore } from "../../src/telemetry/meterStore.ts";
 /** A store of which only `ping` and `findOne` answer, each as `behave` says. */
 const scripted = (behave: () => Promise<void>): Store => ({
   engine: "embedded",
+  clock: systemClock,
   collection: <N extends CollectionName>() =>
     ({
       findOne: async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 
-const create = () => createMetrics({ version: "1.2.3", engine: "embedded", ratelimitStoreDown: "allow" });
+const create = () => createMetrics({ version: "1.2.3", engine: "embedded", ratelimitStoreDown: "allow", clockOffset: () => 1_500 });
 
 /** The samples of one metric, without those of the process. */
 const samples = async (metrics: ReturnType<typeof create>, name: string): Promise<string[]> =>

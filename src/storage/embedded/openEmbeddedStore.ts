@@ -121,6 +121,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
 
   return {
     engine: "embedded",
+    clock,
     collection,
     ...(mode === "server" && { counters }),
     prepare: async (signal) => {

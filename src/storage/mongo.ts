@@ -1,11 +1,11 @@
 import { MongoClient, type MongoClientOptions } from "mongodb";
 import { type Clock, systemClock } from "../domain/clock.ts";
 import type { CollectionName, Documents } from "./documents.ts";
-import { StoreUnavailableError } from "./errors.ts";
 import { createKeyedMutex } from "./keyedMutex.ts";
 import type { StoreLog } from "./log.ts";
 import { mongoCollection } from "./mongo/mongoCollection.ts";
 import { toStoreError } from "./mongo/mongoErrors.ts";
+import { createOperations } from "./mongo/operations.ts";
 import { prepareIndexes } from "./mongo/prepareIndexes.ts";
 import { watchClock } from "./mongo/watchClock.ts";
 import { claimSchemaVersion } from "./schemaVersion.ts";
@@ -22,6 +22,10 @@ export interface MongoStoreOptions {
 
 /** For pings: whether the server is there must not depend on how much it is asked. */
 const SPARE_CONNECTIONS = 2;
+
+/** No operation takes so long by the driver's own timeouts, nor does a look at a server, in milliseconds. */
+const PATIENCE = 20_000;
+const STUCK = 10_000;
 
 /** Building an index over what is already stored may take this long, in milliseconds. */
 const INDEX_TIME = 600_000;
@@ -59,23 +63,10 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
     else if (before !== after) log?.info({ server: address, type: after }, "a MongoDB server is there");
   });
 
-  let running = 0;
-  let closed = false;
-  let idle: (() => void) | undefined;
+  const { run, end } = createOperations(PATIENCE);
 
-  /** The driver would cut off what runs when it is closed. */
-  const run = async <T>(operation: () => Promise<T>): Promise<T> => {
-    if (closed) throw new StoreUnavailableError("the store is closed");
-    running++;
-    try {
-      return await operation();
-    } finally {
-      if (--running === 0) idle?.();
-    }
-  };
-
-  const reachable = <T>(operation: () => Promise<T>): Promise<T> =>
-    run(operation).catch((error: unknown) => {
+  const reachable = <T>(operation: () => Promise<T>, patience?: number): Promise<T> =>
+    run(operation, patience).catch((error: unknown) => {
       throw toStoreError(error, "read");
     });
 
@@ -83,6 +74,20 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
   const turns = createKeyedMutex();
   const collection = <N extends CollectionName>(name: N) =>
     mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits);
+
+  let reconnecting: Promise<unknown> | undefined;
+  /** With new watchers: one that waits for an answer to what it never sent would go on for ever, and its server stay unknown. */
+  const reconnect = async (): Promise<void> => {
+    reconnecting ??= reachable(async () => {
+      log?.warn({ unansweredForMs: clockWatch.unansweredFor() }, "the MongoDB driver lost sight of its servers and is connected anew");
+      await client.close();
+      clockWatch.forget();
+      await client.connect();
+    }).finally(() => {
+      reconnecting = undefined;
+    });
+    await reconnecting;
+  };
 
   const prepareAllIndexes = async (): Promise<void> => {
     const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });
@@ -107,21 +112,17 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
       await clockWatch.look(() => reachable(() => database.command({ hello: 1 })));
       await claimSchemaVersion(collection("system"), signal);
       signal?.throwIfAborted();
-      await reachable(prepareAllIndexes);
+      await reachable(prepareAllIndexes, Number.POSITIVE_INFINITY);
       const { ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
     },
     ping: async (signal) => {
       signal?.throwIfAborted();
+      if (clockWatch.unansweredFor() > STUCK) await reconnect();
       await reachable(() => database.command({ ping: 1 }));
     },
     close: async () => {
-      closed = true;
-      if (running > 0) {
-        await new Promise<void>((resolve) => {
-          idle = resolve;
-        });
-      }
+      await end();
       await client.close();
     },
   };

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { guardStore } from "../../src/storage/guarded.ts";
 import { openMongoStore } from "../../src/storage/mongo.ts";
 import type { Store } from "../../src/storage/store.ts";
+import { createShiftedClock } from "../failure/shiftedClock.ts";
 import { type NetworkProxy, openProxy } from "../support/proxy.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";
@@ -75,6 +77,30 @@ describe.skipIf(server === undefined)("a MongoDB server that goes away", () => {
     proxy.resume();
     await vi.waitFor(() => expect(guarded.state()).toBe("up"), { timeout: 30_000 });
     await guardedKeys.insertOne(sampleKey());
+  });
+
+  test("a driver whose watch over the server has got stuck is connected anew by the next ping, and all works again", async () => {
+    const url = new URL(direct);
+    url.host = `127.0.0.1:${proxy.port}`;
+    url.searchParams.set("directConnection", "true");
+    const clock = createShiftedClock();
+    const told: string[] = [];
+    const log = { info: () => undefined, warn: (_: object, message: string) => void told.push(message) };
+    const stuck = openMongoStore({ url: url.href, clock, log });
+    await stuck.prepare();
+    const key = sampleKey();
+    await stuck.collection("keys").insertOne(key);
+    // It asks the server every second. By the clock that tells how long it has waited, it then does so for longer than any time-out.
+    proxy.hang();
+    await sleep(1_200);
+    clock.shift(15_000);
+    proxy.resume();
+    await stuck.ping();
+    expect(told.filter((message) => message.includes("connected anew"))).toHaveLength(1);
+    expect(await stuck.collection("keys").findOne({ _id: key._id })).toEqual(key);
+    await stuck.ping();
+    expect(told.filter((message) => message.includes("connected anew"))).toHaveLength(1);
+    await stuck.close();
   });
 
   test("a server that cannot be reached fails the preparation", async () => {

@@ -13,6 +13,10 @@ const timeIn = ({ isWritablePrimary, ismaster, localTime }: Document): number | 
 export interface ClockWatch {
   /** Asks the server once, on a connection that is open already. */
   readonly look: (hello: () => Promise<Document>) => Promise<void>;
+  /** Milliseconds since the driver asked a server what that has not answered, nor the driver given up; 0 when there is nothing. */
+  readonly unansweredFor: () => number;
+  /** Forgets all questions that have no answer. */
+  readonly forget: () => void;
 }
 
 /**
@@ -37,6 +41,7 @@ export const watchClock = (client: MongoClient, clock: StoreClock, local: Clock,
   };
 
   client.on("serverHeartbeatStarted", ({ connectionId }) => asked.set(connectionId, local.monotonic()));
+  client.on("serverClosed", ({ address }) => asked.delete(address));
   client.on("serverHeartbeatFailed", ({ connectionId }) => asked.delete(connectionId));
   client.on("serverHeartbeatSucceeded", ({ connectionId, reply, awaited }) => {
     const askedAt = asked.get(connectionId);
@@ -50,5 +55,11 @@ export const watchClock = (client: MongoClient, clock: StoreClock, local: Clock,
       const askedAt = local.monotonic();
       learn(await hello(), askedAt);
     },
+    unansweredFor: () => {
+      let longest = 0;
+      for (const askedAt of asked.values()) longest = Math.max(longest, local.monotonic() - askedAt);
+      return longest;
+    },
+    forget: () => asked.clear(),
   };
 };

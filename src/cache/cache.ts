@@ -1,5 +1,5 @@
+import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { Invalidations } from "./invalidations.ts";
 import { memorySize } from "./memorySize.ts";
 

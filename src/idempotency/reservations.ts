@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
+import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { AuditedCollection } from "../storage/auditLog.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { IdempotencyDocument } from "../storage/documents.ts";
 import type { ReservationsRepository } from "../storage/reservations.ts";
 

@@ -1,6 +1,6 @@
+import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { CountersRepository, SharedCounter } from "../storage/counters.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
 import { type Counter, isKnown, learn, mostAhead, UNSEEN } from "./counter.ts";

@@ -1,7 +1,7 @@
+import type { Behalf } from "../domain/behalf.ts";
 import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { CountersRepository } from "../storage/counters.ts";
 import { type Counter, usedAt } from "./counter.ts";
 import { createCounterTable } from "./counterTable.ts";

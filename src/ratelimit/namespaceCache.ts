@@ -1,8 +1,8 @@
 import { type Cached, createCache } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
+import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { compileOverrides, type OverrideMatcher } from "../domain/overridePattern.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { NamespaceDocument } from "../storage/documents.ts";
 import { type NamespacesRepository, namespaceTag } from "../storage/namespaces.ts";
 import { type LiveOverride, type OverridesRepository, overridesTag } from "../storage/overrides.ts";

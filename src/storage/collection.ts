@@ -1,3 +1,5 @@
+import type { Behalf } from "../domain/behalf.ts";
+
 /**
  * The storage port: the part of MongoDB's collection interface that Latchkey uses, written so that the driver's
  * own `Collection` satisfies it. Field names are always top-level, so an engine never has to walk a path.
@@ -51,12 +53,6 @@ export interface Update<D> {
   };
   /** Set only when an upsert inserts. The filter's plain equalities are set then too. */
   readonly $setOnInsert?: { readonly [K in keyof D]?: NonNullable<D[K]> };
-}
-
-/** For whom something is done. */
-export interface Behalf {
-  /** Operations wait in the line of their caller (`places.ts`); without one, as of what runs in the background, in a line of their own. */
-  readonly caller?: { readonly rootKeyId: string } | undefined;
 }
 
 /** Take what is needed out of it by name: a whole call may be passed, whose signal is made when it is first asked for. */

@@ -1,4 +1,4 @@
-import type { Behalf } from "./collection.ts";
+import type { Behalf } from "../domain/behalf.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 import { DuplicateKeyError } from "./errors.ts";
 import type { Store } from "./store.ts";

@@ -1,6 +1,7 @@
+import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Turn } from "../domain/sharedTurns.ts";
-import type { Behalf, Collection, Identified, OperationOptions } from "./collection.ts";
+import type { Collection, Identified, OperationOptions } from "./collection.ts";
 import { aroundCounters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";

@@ -1,5 +1,5 @@
+import type { Behalf } from "../domain/behalf.ts";
 import type { AuditedCollection } from "./auditLog.ts";
-import type { Behalf } from "./collection.ts";
 import { type AuditedDocument, type IdempotencyDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 import { DuplicateKeyError } from "./errors.ts";
 import type { Store } from "./store.ts";

@@ -1,5 +1,5 @@
+import type { Behalf } from "../domain/behalf.ts";
 import { bringInRefills } from "../domain/refill.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { KeysRepository } from "../storage/keys.ts";
 import { refillCredits } from "./refillCredits.ts";
 

@@ -1,9 +1,9 @@
 import { batched } from "../cache/batched.ts";
 import { type Cache, type Cached, createCache } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
+import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ApisRepository } from "../storage/apis.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { ApiDocument, IdentityDocument, PermissionDocument, RoleDocument } from "../storage/documents.ts";
 import type { IdentitiesRepository } from "../storage/identities.ts";
 import type { PermissionsRepository } from "../storage/permissions.ts";

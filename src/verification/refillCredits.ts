@@ -1,7 +1,7 @@
 import { auditEvent, resource } from "../audit/auditEvent.ts";
+import type { Behalf } from "../domain/behalf.ts";
 import { createId } from "../domain/ids.ts";
 import { bringInRefills, type Refilled } from "../domain/refill.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { AuditEvent, KeyDocument } from "../storage/documents.ts";
 import { balanceOf, type KeyChange, type KeysRepository } from "../storage/keys.ts";
 

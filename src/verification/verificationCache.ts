@@ -1,9 +1,9 @@
 import { type Cached, createCache, MAX_AGE_MS } from "../cache/cache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { memorySize } from "../cache/memorySize.ts";
+import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { heldText } from "../domain/jsonText.ts";
-import type { Behalf } from "../storage/collection.ts";
 import type { KeysRepository } from "../storage/keys.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 import { createSharedGrants } from "./sharedGrants.ts";

@@ -94,7 +94,7 @@ describe("on the embedded engine", () => {
   });
 
   test("[analytics §2] a query over the memory limit is 422", async () => {
-    await withLimits({ ANALYTICS_MEMORY: "256MiB", ANALYTICS_QUERY_SECONDS: "60" }, async (api) => {
+    await withLimits({ ANALYTICS_MEMORY: "256MiB", ANALYTICS_QUERY_SECONDS: "50" }, async (api) => {
       const query = `SELECT length(groupArray(concat(k0, k1, k2, k0, k1, k2))) AS n FROM ${crossed(3)}`;
       await refused(api, query, 422, "user/unprocessable_entity/query_memory_limit_exceeded");
     });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Behalf } from "../../src/storage/collection.ts";
+import type { Behalf } from "../../src/domain/behalf.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";

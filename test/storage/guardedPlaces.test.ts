@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
+import type { Behalf } from "../../src/domain/behalf.ts";
 import { systemClock } from "../../src/domain/clock.ts";
-import type { Behalf } from "../../src/storage/collection.ts";
 import type { CollectionName } from "../../src/storage/documents.ts";
 import { StoreOverloadedError } from "../../src/storage/errors.ts";
 import { type GuardOptions, guardStore } from "../../src/storage/guarded.ts";

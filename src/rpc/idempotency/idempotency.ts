@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { type Caller, type Permission, requirePermissions } from "../../domain/authorization.ts";
+import type { Behalf } from "../../domain/behalf.ts";
 import { type HandOut, requireStillContained } from "../../domain/containment.ts";
 import { appearances, invalidInput, type ServiceError } from "../../domain/errors.ts";
 import { type Secret, secret } from "../../domain/secret.ts";
@@ -9,7 +10,6 @@ import type { Change, Hold, Reservation, Reservations } from "../../idempotency/
 import type { AnyProcedure } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/toServiceError.ts";
 import { bearerToken } from "../../rootKeys/authenticator.ts";
-import type { Behalf } from "../../storage/collection.ts";
 import { jsonWriter, type WriteJson } from "../codec/jsonForm.ts";
 import type { IncomingCall } from "../incomingCall.ts";
 import { procedureName } from "../procedureName.ts";

@@ -1,3 +1,4 @@
+import { systemClock } from "../../domain/clock.ts";
 import { StoreUnavailableError } from "../errors.ts";
 
 /** How often those that never end are looked for, in milliseconds. */
@@ -29,7 +30,7 @@ export const createOperations = (patience: number): Operations => {
   let idle: (() => void) | undefined;
 
   const look = (): void => {
-    const now = performance.now();
+    const now = systemClock.monotonic();
     for (const { until, giveUp } of running) {
       if (until <= now) giveUp(new StoreUnavailableError("the store's driver never answered", { outcomeUnknown: true }));
     }
@@ -47,7 +48,7 @@ export const createOperations = (patience: number): Operations => {
       if (ended) throw new StoreUnavailableError("the store is closed");
       looking ??= setInterval(look, LOOK_INTERVAL).unref();
       const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
-      const each = { until: performance.now() + ownPatience, giveUp };
+      const each = { until: systemClock.monotonic() + ownPatience, giveUp };
       running.add(each);
       try {
         return await Promise.race([operation(), givenUp]);

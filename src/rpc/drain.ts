@@ -31,7 +31,13 @@ const swallow = (req: Readable, guard: ConnectionGuard | undefined, done: (all: 
   const end = () => stop(true);
   const count = (chunk: Buffer) => {
     size += chunk.length;
-    if (size > maxDrainBytes || guard?.swallow(chunk.length) === false) stop(false);
+    if (size > maxDrainBytes || guard?.swallow(chunk.length) === false) {
+      stop(false);
+      return;
+    }
+    // A socket would else be read 2 MiB at a time.
+    req.pause();
+    setImmediate(() => req.resume());
   };
   const timer = setTimeout(stop, drainTimeout, false).unref();
   req.on("data", count).on("end", end).on("close", end);

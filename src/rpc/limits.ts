@@ -118,6 +118,9 @@ export const dismissGrace = 2_000;
 export const barTime = 5_000;
 /** How long such a connection is left unheard before it is closed. */
 export const barDelay = 500;
+/** HTTP/2 streams that are looked at in one turn of the event loop; more of them wait for the next, connections in turns. */
+export const streamsBegunInATurn: number = 64;
+
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;
 

@@ -7,6 +7,8 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import type { CallerPath } from "../../domain/fairShares.ts";
+import { networkOf } from "../clientAddress.ts";
 import { single } from "../fields.ts";
 import type { StreamHandler } from "../grpc/grpcEdge.ts";
 import { isGone } from "../http2Stream.ts";
@@ -14,6 +16,7 @@ import * as limits from "../limits.ts";
 import type { RequestHandler } from "../listener.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
 import { dismiss, expel } from "./endSession.ts";
+import { createPace } from "./pace.ts";
 import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
@@ -102,6 +105,8 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
   const checking = setInterval(() => {
     for (const check of sessions.values()) check();
   }, limits.sessionCheckInterval).unref();
+  const pace = createPace(limits.streamsBegunInATurn);
+  let connections = 0;
   let leaving = false;
   const server = createHttp2Server();
   // The compatibility API has the shape of HTTP/1.1 requests and responses, which node's types do not know.
@@ -111,17 +116,22 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
   const [makeRequest, ...others] = server.listeners("stream") as StreamListener[];
   if (makeRequest === undefined || others.length > 0) throw new Error('this version of Node has not one listener of "stream"');
   server.removeAllListeners("stream");
-  const take = (session: GuardedSession, ...[stream, headers, flags, rawHeaders]: Parameters<StreamListener>): void => {
+  const take = (session: GuardedSession, path: CallerPath, ...[stream, headers, flags, rawHeaders]: Parameters<StreamListener>): void => {
     tidy(stream);
     const { guard } = session;
     if (guard && !admit(session, guard, stream, rawHeaders, single(headers["x-forwarded-for"]))) return;
-    if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
+    const begin = (): void => {
+      if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
+    };
+    if (pace.take()) begin();
+    else pace.later(path, begin);
   };
   server.on("session", (session: GuardedSession) => {
     sessions.set(session, createSilenceCheck(session));
+    const path = [networkOf(session.socket.remoteAddress), String(connections++)];
     if (guards) session.guard = guards.guard(session.socket.remoteAddress);
     // Not by the server's event: a stream that was taken back with the first bytes does not know its session any more.
-    session.on("stream", ((...args) => take(session, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);
+    session.on("stream", ((...args) => take(session, path, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);
     session.once("close", () => {
       sessions.delete(session);
       session.guard?.close();

@@ -191,4 +191,30 @@ describe("[attack B9] streams that are taken back before they are answered", () 
     stream.close(constants.NGHTTP2_CANCEL);
     expect(await liveness(session)).toBe(200);
   });
+
+  test("with an error, while they wait for their turn to begin, end nothing else", async () => {
+    await using edges = await startEdges();
+    const { hostname: host, port } = new URL(edges.url);
+    const connections = await Promise.all(Array.from({ length: 8 }, () => openRawHttp2({ host, port: Number(port) })));
+    const fields = Buffer.concat([
+      literal(":method", "GET"),
+      literal(":scheme", "http"),
+      literal(":authority", "x"),
+      literal(":path", "/v2/liveness"),
+    ]);
+    const RESET_BYTES = 13;
+    // Far more than begin in one turn, and their resets while most of them wait.
+    const requests = connections.map(({ request }) =>
+      Array.from({ length: 200 }, () => request(fields, constants.NGHTTP2_ENHANCE_YOUR_CALM)),
+    );
+    const write = (part: (bytes: Buffer) => Buffer): Promise<unknown> =>
+      Promise.all(connections.map((connection, i) => connection.write(Buffer.concat((requests[i] ?? []).map(part)))));
+    await write((bytes) => bytes.subarray(0, -RESET_BYTES));
+    await new Promise((resolve) => setImmediate(resolve));
+    await write((bytes) => bytes.subarray(-RESET_BYTES));
+    const session = await open(edges.url, "127.0.0.2");
+    expect(await liveness(session)).toBe(200);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await liveness(session)).toBe(200);
+  });
 });

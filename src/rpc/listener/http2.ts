@@ -123,8 +123,15 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
     const begin = (): void => {
       if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
     };
-    if (pace.take()) begin();
-    else pace.later(path, begin);
+    if (pace.take()) {
+      begin();
+      return;
+    }
+    // Until then nobody else listens to it.
+    stream.on("error", () => undefined);
+    pace.later(path, () => {
+      if (!stream.closed && !stream.destroyed) begin();
+    });
   };
   server.on("session", (session: GuardedSession) => {
     sessions.set(session, createSilenceCheck(session));

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import { http2Stream } from "./http2Stream.ts";
-import { drainTimeout, keptRemainder, maxDrainBytes } from "./limits.ts";
+import { drainTimeout, keptRemainder, maxDrainBytes, swallowedAtATime } from "./limits.ts";
 import type { ConnectionGuard, Guarded } from "./listener/connectionGuard.ts";
 
 /** True when the request has a body of which much, or an unknown amount, may still come. */
@@ -23,6 +23,7 @@ export const isLong = (headers: IncomingHttpHeaders): boolean => Number(headers[
  */
 const swallow = (req: Readable, guard: ConnectionGuard | undefined, done: (all: boolean) => void): void => {
   let size = 0;
+  let unpaused = 0;
   const stop = (all: boolean) => {
     clearTimeout(timer);
     req.off("data", count).off("end", end).off("close", end);
@@ -35,6 +36,9 @@ const swallow = (req: Readable, guard: ConnectionGuard | undefined, done: (all: 
       stop(false);
       return;
     }
+    unpaused += chunk.length;
+    if (unpaused < swallowedAtATime) return;
+    unpaused = 0;
     // A socket would else be read 2 MiB at a time.
     req.pause();
     setImmediate(() => req.resume());

@@ -33,6 +33,8 @@ export const lingerTimeout = 2_000;
 /** Rest of a request body that is swallowed after an early answer, so that the client gets to read that answer. */
 export const maxDrainBytes: number = 64 * 1024 * 1024;
 export const drainTimeout = 10_000;
+/** Bytes of it that are taken in one turn of the event loop. */
+export const swallowedAtATime: number = 64 * 1024;
 /** A declared HTTP/1.1 body up to this size does not cost the connection when it is answered unread. */
 export const keptRemainder: number = 64 * 1024;
 
@@ -135,5 +137,7 @@ export const wholeStructBody = 1024;
 export const briefBody: number = 1024;
 /** Bytes of larger bodies that are decoded at once in one turn of the event loop; further ones wait in line with the large. */
 export const wholePerTurn: number = 64 * 1024;
+/** Tasks that come to their end in one turn: as many of the largest small bodies as are decoded at once in one. */
+export const endsPerTurn = 8;
 /** Answers whose lists and metadata may be longer than this are written in slices. */
 export const largeAnswer: number = 64 * 1024;

@@ -89,6 +89,8 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
   }
   let chunks: Buffer[] | undefined;
   let size = 0;
+  /** Bytes since it was last paused. */
+  let unpaused = 0;
   let settled = false;
   let timer: NodeJS.Timeout | undefined;
   let share: Share | undefined;
@@ -134,7 +136,9 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
       if (share === undefined) {
         if (size > smallBodyBytes) hold();
       } else if (!share.grow(chunk.length + bodyPieceBytes)) crowdedOut();
-      if (settled || size <= smallBodyBytes) return;
+      unpaused += chunk.length;
+      if (settled || size <= smallBodyBytes || unpaused < smallBodyBytes) return;
+      unpaused = 0;
       // A turn of the event loop takes 2 MiB of each socket otherwise.
       source.pause();
       slices.run(awaitTurn(), owner).then(resume, settle);

@@ -1,6 +1,6 @@
 import { createFairLine } from "../domain/fairLine.ts";
 import type { CallerPath } from "../domain/fairShares.ts";
-import { briefBody, wholePerTurn } from "./limits.ts";
+import { briefBody, endsPerTurn, wholePerTurn } from "./limits.ts";
 
 /** Work in slices: `yield` says how many bytes were handled since the last one, and lets others go on. */
 export type Sliced<T> = Generator<number, T, void>;
@@ -36,7 +36,7 @@ interface Task {
 
 /**
  * What is too much for one turn of the event loop goes on in slices: one slice in a turn, whoever's it is, callers in turns
- * and each one's tasks in turns. So large bodies share the time between calls among their callers, and any number of them
+ * and each one's tasks in turns. Of work that comes to its end, as small bodies do at once, several fit in a turn. So large bodies share the time between calls among their callers, and any number of them
  * adds no more to a call's wait than one slice.
  */
 export const createSlices = ({ onSlice }: SlicesOptions = {}): Slices => {
@@ -44,30 +44,35 @@ export const createSlices = ({ onSlice }: SlicesOptions = {}): Slices => {
   /** Bytes that were handled beside the line in this turn. */
   let whole = 0;
 
-  /** Does the next slice of a task. False when nobody wants it any more. */
-  const advance = (task: Task): boolean => {
+  /** Does the next slice of a task, and says how much of a turn that was. */
+  const advance = (task: Task): number => {
     const { work, worker, resolve, reject } = task;
     try {
       worker.signal?.throwIfAborted();
     } catch (reason) {
       reject(reason);
-      return false;
+      return 0;
     }
     try {
       const { done, value } = work.next();
-      if (done) resolve(value as never);
-      else {
+      if (!done) {
         onSlice?.(value as number);
         line.add(worker.path, task);
+        return 1;
       }
+      resolve(value as never);
     } catch (error) {
       reject(error);
     }
-    return true;
+    return 1 / endsPerTurn;
   };
 
   const next = (): void => {
-    for (let task = line.next(); task !== undefined && !advance(task); task = line.next());
+    for (let used = 0; used < 1; ) {
+      const task = line.next();
+      if (task === undefined) return;
+      used += advance(task);
+    }
     if (!line.isEmpty()) setImmediate(next);
   };
 

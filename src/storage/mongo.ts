@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { MongoClient, type MongoClientOptions } from "mongodb";
 import { type Clock, systemClock } from "../domain/clock.ts";
 import type { CollectionName, Documents } from "./documents.ts";
@@ -27,8 +28,12 @@ const SPARE_CONNECTIONS = 2;
 const PATIENCE = 20_000;
 const STUCK = 10_000;
 
-/** Building an index over what is already stored may take this long, in milliseconds. */
+/** Closing a client may take this long, in milliseconds; what is left then ends with the process. */
+const CLOSE_TIME = 3_000;
+
+/** Building an index over what is already stored may take this long, in milliseconds, and all of them so long. */
 const INDEX_TIME = 600_000;
+const PREPARATION_TIME = 6 * INDEX_TIME;
 
 const options: MongoClientOptions = {
   appName: "latchkey",
@@ -47,6 +52,9 @@ const options: MongoClientOptions = {
   heartbeatFrequencyMS: 1000,
 };
 
+const within = (milliseconds: number, work: Promise<unknown>): Promise<unknown> =>
+  Promise.race([work, sleep(milliseconds, undefined, { ref: false })]);
+
 const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?]+)/.exec(url)?.[1] ?? "latchkey";
 
 /**
@@ -63,7 +71,8 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
     else if (before !== after) log?.info({ server: address, type: after }, "a MongoDB server is there");
   });
 
-  const { run, end } = createOperations(PATIENCE);
+  const operations = createOperations(PATIENCE);
+  const { run } = operations;
 
   const reachable = <T>(operation: () => Promise<T>, patience?: number): Promise<T> =>
     run(operation, patience).catch((error: unknown) => {
@@ -75,26 +84,33 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
   const collection = <N extends CollectionName>(name: N) =>
     mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits);
 
-  let reconnecting: Promise<unknown> | undefined;
-  /** With new watchers: one that waits for an answer to what it never sent would go on for ever, and its server stay unknown. */
+  /** The driver waits for ever for what it never sent: nothing but a new connection of the client ends that. */
+  let isBroken = false;
+  let reconnecting: Promise<void> | undefined;
   const reconnect = async (): Promise<void> => {
-    reconnecting ??= reachable(async () => {
-      log?.warn({ unansweredForMs: clockWatch.unansweredFor() }, "the MongoDB driver lost sight of its servers and is connected anew");
-      await client.close();
-      clockWatch.forget();
-      await client.connect();
-    }).finally(() => {
+    await within(CLOSE_TIME, client.close());
+    clockWatch.forget();
+    operations.forget();
+    // Where this fails the driver does not try again by itself; the next ping does.
+    await client.connect();
+    isBroken = false;
+  };
+  const mend = (): Promise<void> => {
+    reconnecting ??= reachable(reconnect).finally(() => {
       reconnecting = undefined;
     });
-    await reconnecting;
+    return reconnecting;
   };
 
-  const prepareAllIndexes = async (): Promise<void> => {
+  const prepareAllIndexes = async (signal: AbortSignal | undefined): Promise<void> => {
     const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });
+    const close = (): void => void patient.close().catch(() => undefined);
+    signal?.addEventListener("abort", close);
     try {
       await prepareIndexes(patient.db(database.databaseName), INDEX_TIME);
     } finally {
-      await patient.close();
+      signal?.removeEventListener("abort", close);
+      await within(CLOSE_TIME, patient.close());
     }
   };
 
@@ -112,18 +128,27 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
       await clockWatch.look(() => reachable(() => database.command({ hello: 1 })));
       await claimSchemaVersion(collection("system"), signal);
       signal?.throwIfAborted();
-      await reachable(prepareAllIndexes, Number.POSITIVE_INFINITY);
+      await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
       const { ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
     },
     ping: async (signal) => {
       signal?.throwIfAborted();
-      if (clockWatch.unansweredFor() > STUCK) await reconnect();
-      await reachable(() => database.command({ ping: 1 }));
+      if (isBroken) await mend();
+      try {
+        await reachable(() => database.command({ ping: 1 }));
+      } catch (error) {
+        const unansweredFor = clockWatch.unansweredFor();
+        if (!isBroken && (unansweredFor > STUCK || operations.givenUp() > 0)) {
+          isBroken = true;
+          log?.warn({ unansweredForMs: unansweredFor }, "the MongoDB driver lost sight of its servers and is connected anew");
+        }
+        throw error;
+      }
     },
     close: async () => {
-      await end();
-      await client.close();
+      await operations.end();
+      await within(CLOSE_TIME, client.close());
     },
   };
 };

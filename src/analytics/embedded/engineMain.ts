@@ -142,12 +142,17 @@ const server = createServer(options, (request, response) => void answer(request,
 const end = async (): Promise<void> => {
   server.close();
   // The library may wait for ever when it is closed under a statement that runs.
-  await Promise.all(statements);
+  while (statements.size > 0) await Promise.all(statements);
   server.closeAllConnections();
   anchor.close();
   process.exit(0);
 };
-process.once("SIGTERM", () => void end());
+let isEnding = false;
+process.on("SIGTERM", () => {
+  if (isEnding) return;
+  isEnding = true;
+  void end();
+});
 // The service has gone without a word. What it was told is written is in files by now, and closing in the middle of a
 // statement can hang: nobody would be left to end this process then.
 const die = (): void => void process.kill(process.pid, "SIGKILL");

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { largeAnswer, smallBodyBytes, wholeBody } from "../limits.ts";
+import { awaitedRequestBytes, largeAnswer, smallBodyBytes, wholeBody } from "../limits.ts";
 import type { BodyOwner } from "../readBody.ts";
 import type { Sliced, Slices, Worker } from "../slices.ts";
 import type { Decoded } from "./compileCodec.ts";
@@ -25,7 +25,7 @@ export const readInTurns = (
   body: Buffer,
   reader: Reader,
 ): Promise<Decoded<DescMessage>> => {
-  if (body.length <= smallBodyBytes) reader.charge(body.length);
+  if (body.length <= smallBodyBytes) reader.charge(awaitedRequestBytes + body.length);
   return slices.run(work, reader);
 };
 

@@ -8,6 +8,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { CallerPath } from "../../domain/fairShares.ts";
+import { plainAddress } from "../../domain/ipAllowlist.ts";
 import { networkOf } from "../clientAddress.ts";
 import { single } from "../fields.ts";
 import type { StreamHandler } from "../grpc/grpcEdge.ts";
@@ -26,6 +27,8 @@ export interface Http2Side {
   /** Sends GOAWAY on every connection, also on those that still come; streams that are open may finish. */
   readonly goAway: () => void;
 }
+
+const ignore = (): void => undefined;
 
 type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
 
@@ -72,8 +75,6 @@ const admit = (
   const arrival = guard.arrive(rawHeaders, forwardedFor);
   const ended = arrival === "yes" ? guard.open() : undefined;
   if (ended === undefined) {
-    // Nobody else listens to it.
-    stream.on("error", () => undefined);
     if (arrival === "gone") expel(session);
     else {
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -117,6 +118,8 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
   if (makeRequest === undefined || others.length > 0) throw new Error('this version of Node has not one listener of "stream"');
   server.removeAllListeners("stream");
   const take = (session: GuardedSession, path: CallerPath, ...[stream, headers, flags, rawHeaders]: Parameters<StreamListener>): void => {
+    // Whoever takes it listens to its errors, but until then, while it waits or when it is refused, nobody would.
+    stream.on("error", ignore);
     tidy(stream);
     const { guard } = session;
     if (guard && !admit(session, guard, stream, rawHeaders, single(headers["x-forwarded-for"]))) return;
@@ -127,15 +130,13 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
       begin();
       return;
     }
-    // Until then nobody else listens to it.
-    stream.on("error", () => undefined);
     pace.later(path, () => {
       if (!stream.closed && !stream.destroyed) begin();
     });
   };
   server.on("session", (session: GuardedSession) => {
     sessions.set(session, createSilenceCheck(session));
-    const path = [networkOf(session.socket.remoteAddress), String(connections++)];
+    const path = [networkOf(plainAddress(session.socket.remoteAddress ?? "")), String(connections++)];
     if (guards) session.guard = guards.guard(session.socket.remoteAddress);
     // Not by the server's event: a stream that was taken back with the first bytes does not know its session any more.
     session.on("stream", ((...args) => take(session, path, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);

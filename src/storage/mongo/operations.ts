@@ -8,6 +8,9 @@ const LOOK_INTERVAL = 1_000;
 export interface Operations {
   /** Runs it, unless `end` was called. @param patience its own instead of the usual one, in milliseconds. */
   readonly run: <T>(operation: () => Promise<T>, patience?: number) => Promise<T>;
+  /** How many were given up since `forget`: each still has a connection of the driver's pool. */
+  readonly givenUp: () => number;
+  readonly forget: () => void;
   /** No more are begun; resolves when none runs. */
   readonly end: () => Promise<void>;
 }
@@ -27,12 +30,15 @@ export const createOperations = (patience: number): Operations => {
   const running = new Set<Running>();
   let looking: NodeJS.Timeout | undefined;
   let ended = false;
+  let givenUp = 0;
   let idle: (() => void) | undefined;
 
   const look = (): void => {
     const now = systemClock.monotonic();
     for (const { until, giveUp } of running) {
-      if (until <= now) giveUp(new StoreUnavailableError("the store's driver never answered", { outcomeUnknown: true }));
+      if (until > now) continue;
+      givenUp++;
+      giveUp(new StoreUnavailableError("the store's driver never answered", { outcomeUnknown: true }));
     }
   };
 
@@ -55,6 +61,10 @@ export const createOperations = (patience: number): Operations => {
       } finally {
         leave(each);
       }
+    },
+    givenUp: () => givenUp,
+    forget: () => {
+      givenUp = 0;
     },
     end: async () => {
       ended = true;

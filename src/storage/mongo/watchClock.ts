@@ -25,6 +25,8 @@ export interface ClockWatch {
  */
 export const watchClock = (client: MongoClient, clock: StoreClock, local: Clock, log: StoreLog | undefined): ClockWatch => {
   const asked = new Map<string, number>();
+  /** The one server whose time counts; of several routers the same for every node. */
+  let source: string | undefined;
   let differs = false;
 
   const learn = (reply: Document, askedAt: number): void => {
@@ -40,6 +42,12 @@ export const watchClock = (client: MongoClient, clock: StoreClock, local: Clock,
     else log?.info(facts, "this machine's clock agrees with the store's again");
   };
 
+  client.on("topologyDescriptionChanged", ({ newDescription: { servers } }) => {
+    [source] = [...servers.values()]
+      .filter(({ isWritable }) => isWritable)
+      .map(({ address }) => address)
+      .sort();
+  });
   client.on("serverHeartbeatStarted", ({ connectionId }) => asked.set(connectionId, local.monotonic()));
   client.on("serverClosed", ({ address }) => asked.delete(address));
   client.on("serverHeartbeatFailed", ({ connectionId }) => asked.delete(connectionId));
@@ -47,7 +55,7 @@ export const watchClock = (client: MongoClient, clock: StoreClock, local: Clock,
     const askedAt = asked.get(connectionId);
     asked.delete(connectionId);
     // An awaited answer says when something changed, not how long the way was.
-    if (askedAt !== undefined && !awaited) learn(reply, askedAt);
+    if (askedAt !== undefined && !awaited && connectionId === source) learn(reply, askedAt);
   });
 
   return {

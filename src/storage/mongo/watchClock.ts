@@ -35,7 +35,7 @@ export const watchClock = (client: MongoClient, clock: StoreClock, local: Clock,
     if (time === undefined) return;
     clock.learn({ time, askedAt, answeredAt });
     const offset = clock.now() - local.now();
-    if (Math.abs(offset) > WORTH_TELLING_MS === differs) return;
+    if (Math.abs(offset) > WORTH_TELLING_MS + clock.uncertainty() === differs) return;
     differs = !differs;
     const facts = { seconds: offset / 1000 };
     if (differs) log?.warn(facts, "this machine's clock differs from the store's, which is the one that counts");

@@ -53,7 +53,7 @@ export const serve: Command = {
     if (testClock && config.mongodbUrl !== undefined) {
       throw new UsageError("--test-clock is only for the embedded store: unset MONGODB_URL");
     }
-    // Most of the program's modules are the service's: the other commands start in half the time without them.
+    // Most of the program's modules are the service's: the other commands start in a third of the time without them.
     const { createService } = await import("../service.ts");
     const log = context.openLog(config.logLevel);
     const events = createEvents(log);

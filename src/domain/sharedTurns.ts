@@ -52,8 +52,5 @@ export const createSharedTurns = (running: FairShares): SharedTurns => {
     };
   };
 
-  return {
-    take,
-    wait,
-  };
+  return { take, wait };
 };

@@ -36,8 +36,8 @@ interface Task {
 
 /**
  * What is too much for one turn of the event loop goes on in slices: one slice in a turn, whoever's it is, callers in turns
- * and each one's tasks in turns. Of work that comes to its end, as small bodies do at once, several fit in a turn. So large bodies share the time between calls among their callers, and any number of them
- * adds no more to a call's wait than one slice.
+ * and each one's tasks in turns. Of work that comes to its end, as small bodies do at once, several fit in a turn. So large
+ * bodies share the time between calls among their callers, and any number of them adds no more to a call's wait than that.
  */
 export const createSlices = ({ onSlice }: SlicesOptions = {}): Slices => {
   const line = createFairLine<Task>();

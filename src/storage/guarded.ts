@@ -118,15 +118,16 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   /** What waits for a place has not been sent; only from then on its time counts, and says something about the store. */
   const guarded = async <T>(
     kind: "read" | "write",
-    line: string,
-    signal: AbortSignal | undefined,
+    name: CollectionName,
+    options: OperationOptions | undefined,
     operation: () => Promise<T>,
     onLate?: () => void,
   ): Promise<T> => {
+    const signal = options?.signal;
     signal?.throwIfAborted();
     refuseWhileAway();
     if (places === undefined) return timed(kind, operation, onLate);
-    const entered = places.enter(line, signal);
+    const entered = places.enter(lineOf(name, options), signal);
     if (!(entered instanceof Promise)) return timed(kind, inPlace(entered, operation), onLate);
     const place = await entered;
     try {
@@ -153,7 +154,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   const guardCollection = <D extends Identified>(name: CollectionName, inner: Collection<D>): Collection<D> => {
     const run = <T>(kind: "read" | "write", options: OperationOptions | undefined, operation: () => Promise<T>): Promise<T> =>
-      guarded(kind, lineOf(name, options), options?.signal, operation);
+      guarded(kind, name, options, operation);
 
     /** A find goes on in turns, and so ends with its time: nobody waits for it any more. */
     const find = <T>(options: OperationOptions | undefined, operation: (signal: AbortSignal) => Promise<T>): Promise<T> => {
@@ -162,8 +163,8 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
       const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
       return guarded(
         "read",
-        lineOf(name, options),
-        signal,
+        name,
+        options,
         () => operation(either),
         () => late.abort(),
       );
@@ -190,7 +191,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     ...(store.counters && {
       counters: aroundCounters(
         store.counters,
-        (kind, _name, operation) => guarded(kind, lineOf("counters"), undefined, operation),
+        (kind, _name, operation) => guarded(kind, "counters", undefined, operation),
         refuseWhileAway,
       ),
     }),

@@ -49,13 +49,7 @@ export const messageReader = (desc: DescMessage, slices: Slices): Read => {
   }
 
   return (body, reader) => {
-    if (body.length > atOnce || !slices.mayBeWhole(body.length))
-      return readInTurns(
-        slices,
-        readLarge(body, (bytes) => reader.charge(bytes)),
-        body,
-        reader,
-      );
+    if (body.length > atOnce || !slices.mayBeWhole(body.length)) return readInTurns(slices, readLarge, body, reader);
     const { message, violation } = decodeMessage(desc, body);
     if (violation !== undefined) return { message, violations: [violation] };
     const findings: Finding[] = [];

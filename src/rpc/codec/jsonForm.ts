@@ -18,14 +18,13 @@ import { weigher } from "./weigher.ts";
 /** Whose body is read. */
 export type Reader = Worker & Pick<BodyOwner, "charge">;
 
+/** Reads a body slice by slice. @param charge counts what its values take. */
+export type ReadLarge = (body: Buffer, charge: Reader["charge"]) => Sliced<Decoded<DescMessage>>;
+
 /** Reads a body in its caller's turns. A small one counts from now on: it may have to wait. */
-export const readInTurns = (
-  slices: Slices,
-  work: Sliced<Decoded<DescMessage>>,
-  body: Buffer,
-  reader: Reader,
-): Promise<Decoded<DescMessage>> => {
+export const readInTurns = (slices: Slices, readLarge: ReadLarge, body: Buffer, reader: Reader): Promise<Decoded<DescMessage>> => {
   if (body.length <= smallBodyBytes) reader.charge(awaitedRequestBytes + body.length);
+  const work = readLarge(body, (bytes) => reader.charge(bytes));
   return slices.run(work, reader);
 };
 
@@ -63,13 +62,7 @@ export const jsonReader = (desc: DescMessage, dialect: Dialect, slices: Slices):
   }
 
   return (body, reader) => {
-    if (body.length > wholeBody || !slices.mayBeWhole(body.length))
-      return readInTurns(
-        slices,
-        readLarge(body, (bytes) => reader.charge(bytes)),
-        body,
-        reader,
-      );
+    if (body.length > wholeBody || !slices.mayBeWhole(body.length)) return readInTurns(slices, readLarge, body, reader);
     const parsed = parseBody(body);
     if ("violation" in parsed) return { message: create(desc), violations: [parsed.violation] };
     const findings: Finding[] = [];

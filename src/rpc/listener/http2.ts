@@ -117,21 +117,21 @@ export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler 
   const [makeRequest, ...others] = server.listeners("stream") as StreamListener[];
   if (makeRequest === undefined || others.length > 0) throw new Error('this version of Node has not one listener of "stream"');
   server.removeAllListeners("stream");
+  const begin: StreamListener = (stream, headers, flags, rawHeaders) => {
+    if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
+  };
   const take = (session: GuardedSession, path: CallerPath, ...[stream, headers, flags, rawHeaders]: Parameters<StreamListener>): void => {
     // Whoever takes it listens to its errors, but until then, while it waits or when it is refused, nobody would.
     stream.on("error", ignore);
     tidy(stream);
     const { guard } = session;
     if (guard && !admit(session, guard, stream, rawHeaders, single(headers["x-forwarded-for"]))) return;
-    const begin = (): void => {
-      if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
-    };
     if (pace.take()) {
-      begin();
+      begin(stream, headers, flags, rawHeaders);
       return;
     }
     pace.later(path, () => {
-      if (!stream.closed && !stream.destroyed) begin();
+      if (!stream.closed && !stream.destroyed) begin(stream, headers, flags, rawHeaders);
     });
   };
   server.on("session", (session: GuardedSession) => {

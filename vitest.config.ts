@@ -28,7 +28,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : [],
-    globalSetup: ["test/support/announce.ts"],
+    globalSetup: ["test/support/wholeRun.ts"],
     reporters: ["default", dearestFiles, ...json],
     // Child processes, so that a test may crash, fill its heap or start a server without touching the others.
     pool: "forks",

@@ -122,7 +122,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed } = assemble({
+  const { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed } = await assemble({
     config,
     clock,
     testClock,

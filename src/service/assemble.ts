@@ -71,7 +71,7 @@ export interface Core {
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
-export const assemble = (options: AssembleOptions): Core => {
+export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const { config, clock, testClock, store, metrics, events, capacity, clientAddress, slices } = options;
   const invalidations = createInvalidations(clock);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
@@ -118,7 +118,7 @@ export const assemble = (options: AssembleOptions): Core => {
     onDecision: metrics.ratelimit,
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
-  const analytics = openAnalytics({ config, clock, limiter, metrics, events, expire: testClock === undefined });
+  const analytics = await openAnalytics({ config, clock, limiter, metrics, events, expire: testClock === undefined });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: (error) => events.backgroundTaskFailed("last used", error) });
   const rootKeysLastUsed = createLastUsed({
     clock,

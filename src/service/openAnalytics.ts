@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Analytics, createAnalytics } from "../analytics/analytics.ts";
+import type { Analytics } from "../analytics/analytics.ts";
 import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
 import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -17,10 +17,12 @@ export interface OpenAnalyticsOptions {
   readonly expire: boolean;
 }
 
-/** The configured analytics store; undefined when there is none, or its optional library is not installed. */
-export const openAnalytics = ({ config, clock, limiter, metrics, events, expire }: OpenAnalyticsOptions): Analytics | undefined => {
+/** The configured analytics store; undefined when there is none, or its optional library is not installed: then nothing of it is loaded. */
+export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<Analytics | undefined> => {
+  const { config, clock, limiter, metrics, events, expire } = options;
   const { analytics, dataDir } = config;
   if (!analytics || (analytics.clickhouseUrl === undefined && !isEngineInstalled())) return undefined;
+  const { createAnalytics } = await import("../analytics/analytics.ts");
   return createAnalytics({
     ...analytics,
     clock,

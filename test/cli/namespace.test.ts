@@ -5,7 +5,7 @@ import { dataOf, expectError, testConfig } from "../support/api.ts";
 import { runCommand } from "../support/commandLine.ts";
 import { type Edge, openEdges } from "../support/edges.ts";
 import { places } from "../support/places.ts";
-import { runLatchkey, type ServiceProcess, startService } from "../support/process.ts";
+import { type ServiceProcess, startService } from "../support/process.ts";
 import { eventsIn } from "../support/written.ts";
 
 const MONTH = 2_592_000_000;
@@ -36,7 +36,7 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
   beforeAll(async () => {
     env = await open();
     service = await startService({ env, ...(env.DATA_DIR === undefined ? {} : { dataDir: env.DATA_DIR }) });
-    rootKey = (await runLatchkey(["root-key", "create", "--name", "test"], env)).stdout.trim();
+    rootKey = (await runCommand(["root-key", "create", "--name", "test"], env)).stdout.trim();
     edges = openEdges(service.url).filter(({ name }) => name === "v2" || name === "grpc");
   });
   afterAll(async () => {

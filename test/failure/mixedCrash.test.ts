@@ -4,10 +4,10 @@ import type { AuditedDocument } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { createObjects, registerMigration } from "../support/bodies.ts";
 import { changing, manyWritesOf } from "../support/changing.ts";
+import { runCommand } from "../support/commandLine.ts";
 import { v2Edge } from "../support/edges.ts";
 import { createRootKeyOn, startServiceOn, withStoreOf } from "../support/placed.ts";
 import { places } from "../support/places.ts";
-import { runLatchkey } from "../support/process.ts";
 import { eventsIn } from "../support/written.ts";
 
 const LOOPS = 4;
@@ -80,7 +80,7 @@ describe.each(places)("a service that is killed amid management calls of all kin
     await using service = await startServiceOn(env);
     expect(await service.stop()).toBe(0);
     await withStoreOf(env, expectTold);
-    const { code, stdout } = await runLatchkey(["audit", "verify"], env);
+    const { code, stdout } = await runCommand(["audit", "verify"], env);
     expect(stdout).toMatch(/^\d\d\d+ entries, 0 pending/);
     expect(code).toBe(0);
   });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { dataOf } from "../support/api.ts";
+import { runCommand } from "../support/commandLine.ts";
 import { type Edge, v2Edge } from "../support/edges.ts";
-import { runLatchkey, type ServiceProcess, startService } from "../support/process.ts";
+import { type ServiceProcess, startService } from "../support/process.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
 const MONTH = 2_592_000_000;
@@ -20,7 +21,7 @@ const startEmbedded = async (): Promise<Cluster> => {
 
 const startTwoOn = async (server: string): Promise<Cluster> => {
   const url = freshMongoUrl(server);
-  const made = await runLatchkey(["root-key", "create", "--name", "test"], { MONGODB_URL: url });
+  const made = await runCommand(["root-key", "create", "--name", "test"], { MONGODB_URL: url });
   expect(made.code, made.stderr).toBe(0);
   const processes = await Promise.all([1, 2].map(() => startService({ env: { MONGODB_URL: url } })));
   return {

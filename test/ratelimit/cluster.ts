@@ -1,5 +1,6 @@
+import { runCommand } from "../support/commandLine.ts";
 import { type Edge, v2Edge } from "../support/edges.ts";
-import { runLatchkey, type ServiceProcess, type StartOptions, startService } from "../support/process.ts";
+import { type ServiceProcess, type StartOptions, startService } from "../support/process.ts";
 import { type NetworkProxy, openProxy } from "../support/proxy.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
@@ -20,7 +21,7 @@ export interface Cluster extends AsyncDisposable {
 /** Starts `count` service processes on a new database of a MongoDB server. */
 export const startCluster = async (server: string, count: number, env: StartOptions["env"] = {}): Promise<Cluster> => {
   const database = freshMongoUrl(server);
-  const made = await runLatchkey(["root-key", "create", "--name", "test"], { MONGODB_URL: database });
+  const made = await runCommand(["root-key", "create", "--name", "test"], { MONGODB_URL: database });
   if (made.code !== 0) throw new Error(made.stderr);
   const started: ClusterNode[] = [];
   const join: Cluster["join"] = async (own = env) => {

@@ -2,8 +2,31 @@ import type { CommandContext, ExitCode } from "../../src/cli/command.ts";
 import { runCommandLine } from "../../src/cli/runCommandLine.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { type Output, type RunningService, readRootKey, type Started, startedIn } from "./process.ts";
 
-export interface CommandResult {
+/** A context for commands that run in this process, and what they print. @param told at every piece of output. */
+const createContext = (env: Readonly<Record<string, string>>, untilStopped: Promise<string>, told = (_: Output): void => undefined) => {
+  const output = { stdout: "", stderr: "" };
+  const write = (stream: keyof Output, text: string): void => {
+    output[stream] += text;
+    told(output);
+  };
+  const context: CommandContext = {
+    env,
+    print: async (text) => write("stdout", `${text}\n`),
+    complain: async (text) => write("stderr", `${text}\n`),
+    clock: systemClock,
+    nodeVersion: process.version,
+    openLog: (level) => createLog(level, { write: (line) => write("stderr", line) }),
+    untilStopped: () => untilStopped,
+    onReload: () => undefined,
+  };
+  return { context, output };
+};
+
+const lines = (text: string): string[] => text.split("\n").slice(0, -1);
+
+export interface CommandResult extends Output {
   readonly code: ExitCode;
   /** Lines on standard output. */
   readonly printed: readonly string[];
@@ -13,17 +36,35 @@ export interface CommandResult {
 
 /** Runs a command in this process; it is never told to stop. */
 export const runCommand = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<CommandResult> => {
-  const printed: string[] = [];
-  const complained: string[] = [];
-  const context: CommandContext = {
-    env,
-    print: async (text) => void printed.push(...text.split("\n")),
-    complain: async (text) => void complained.push(...text.split("\n")),
-    clock: systemClock,
-    nodeVersion: process.version,
-    openLog: (level) => createLog(level, { write: (line) => complained.push(line) }),
-    untilStopped: () => new Promise(() => undefined),
-    onReload: () => undefined,
+  const { context, output } = createContext(env, new Promise(() => undefined));
+  const code = await runCommandLine(args, context);
+  return { code, ...output, printed: lines(output.stdout), complained: lines(output.stderr) };
+};
+
+/**
+ * `latchkey serve` in this process, on free ports, once it is ready; rejects when it ends before. Costs a sixth of a process of
+ * its own (`startService`), which only tests of signals, exits and kills need.
+ */
+export const serveHere = async (dataDir: string, ...args: readonly string[]): Promise<RunningService> => {
+  const signal = Promise.withResolvers<string>();
+  const { promise: started, resolve, reject } = Promise.withResolvers<Started>();
+  const settings = { PORT: "0", ADMIN_PORT: "0", DATA_DIR: dataDir, ANALYTICS: "off" };
+  const { context, output } = createContext(settings, signal.promise, (soFar) => {
+    const found = startedIn(soFar);
+    if (found) resolve(found);
+  });
+  const exited = runCommandLine(["serve", ...args], context);
+  exited.then((code) => reject(new Error(`the service ended with ${code}:\n${output.stderr}`)), reject);
+  const stop = (): Promise<number> => {
+    signal.resolve("SIGTERM");
+    return exited;
   };
-  return { code: await runCommandLine(args, context), printed, complained };
+  return {
+    ...(await started),
+    dataDir,
+    output,
+    rootKey: () => readRootKey(dataDir),
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
+  };
 };

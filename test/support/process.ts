@@ -18,7 +18,13 @@ process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-const collect = (child: ChildProcess) => {
+/** Standard output and standard error so far. */
+export interface Output {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const collect = (child: ChildProcess): Output => {
   const text = { stdout: "", stderr: "" };
   child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
     text.stdout += chunk;
@@ -29,10 +35,8 @@ const collect = (child: ChildProcess) => {
   return text;
 };
 
-export interface Finished {
+export interface Finished extends Output {
   readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 /** Starts `latchkey <args>`; what it prints is for the caller to read. @param output a file for its standard output instead. */
@@ -47,21 +51,25 @@ export const runLatchkey = async (args: readonly string[], env: Environment = {}
   return { code, ...text };
 };
 
-export interface ServiceProcess extends AsyncDisposable {
-  readonly pid: number;
+/** What `latchkey serve` started, wherever it runs. */
+export interface RunningService extends AsyncDisposable {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
   readonly adminUrl: string;
   readonly dataDir: string;
   /** Standard output and standard error so far. */
-  readonly output: { readonly stdout: string; readonly stderr: string };
+  readonly output: Output;
   /** The root key that the first start wrote. */
   readonly rootKey: () => Promise<string>;
+  /** SIGTERM, then the exit code. */
+  readonly stop: () => Promise<number | null>;
+}
+
+export interface ServiceProcess extends RunningService {
+  readonly pid: number;
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Exit code, null when a signal ended it. */
   readonly exited: Promise<number | null>;
-  /** SIGTERM, then the exit code. */
-  readonly stop: () => Promise<number | null>;
 }
 
 export interface StartOptions {
@@ -73,17 +81,21 @@ export interface StartOptions {
   readonly dataDir?: string;
 }
 
-interface Started {
+/** Where a service that has started listens. */
+export interface Started {
   readonly url: string;
   readonly adminUrl: string;
 }
 
 /** What the log line of the start says, once it and the greeting are there. */
-const startedIn = ({ stdout, stderr }: { stdout: string; stderr: string }): Started | undefined => {
+export const startedIn = ({ stdout, stderr }: Output): Started | undefined => {
   if (!stdout.includes(" serves ")) return undefined;
   const line = stderr.split("\n").find((candidate) => candidate.endsWith('"msg":"service started"}'));
   return line === undefined ? undefined : (JSON.parse(line) as Started);
 };
+
+/** The root key that the first start wrote to its file. */
+export const readRootKey = async (dataDir: string): Promise<string> => (await readFile(join(dataDir, "root-key"), "utf8")).trim();
 
 /** Starts the real service as a process of its own on free ports and waits until it is ready. Rejects when it ends before. */
 export const startService = async ({ args = [], env = {}, dataDir }: StartOptions = {}): Promise<ServiceProcess> => {
@@ -117,7 +129,7 @@ export const startService = async ({ args = [], env = {}, dataDir }: StartOption
     ...started,
     dataDir: directory,
     output,
-    rootKey: async () => (await readFile(join(directory, "root-key"), "utf8")).trim(),
+    rootKey: () => readRootKey(directory),
     kill: (signal) => {
       child.kill(signal);
     },

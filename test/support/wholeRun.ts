@@ -1,0 +1,21 @@
+/** Says once per run which storage engines it covers: a newcomer needs no MongoDB, a release does. */
+const announce = (): void => {
+  console.info(
+    process.env.MONGODB_URL === undefined
+      ? "Storage: the embedded engine. To run the suite on MongoDB too, set MONGODB_URL."
+      : process.env.LATCHKEY_TEST_ENGINE === "mongo"
+        ? "Storage: the MongoDB server of MONGODB_URL alone."
+        : "Storage: the embedded engine and the MongoDB server of MONGODB_URL.",
+  );
+};
+
+/** What a run does before its first file and, once it has resolved, after the last one. */
+export default async (): Promise<() => Promise<void>> => {
+  announce();
+  const server = process.env.MONGODB_URL;
+  if (server === undefined) return async () => undefined;
+  const { dropMongoDatabases, mongoPrefix } = await import("./stores.ts");
+  // Before there are workers: they inherit it.
+  const prefix = mongoPrefix();
+  return () => dropMongoDatabases(server, prefix);
+};

@@ -32,6 +32,8 @@ const config: ViteUserConfig = defineConfig({
     reporters: ["default", dearestFiles, ...json],
     // Child processes, so that a test may crash, fill its heap or start a server without touching the others.
     pool: "forks",
+    // What a call leaves behind dies young, in tests as in the service (`npm start`): with room for it they need a fifth less CPU time.
+    execArgv: ["--max-semi-space-size=32"],
     // One process runs one file after the other: modules are loaded once for each worker, by Node itself, as the service is.
     isolate: false,
     experimental: { viteModuleRunner: false },

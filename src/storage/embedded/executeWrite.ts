@@ -7,8 +7,9 @@ import { toText } from "./documentText.ts";
 import { filterToSql } from "./filterToSql.ts";
 import type { WriteOperation, WriteResult } from "./messages.ts";
 import { createMissing } from "./schema.ts";
-import { duplicateIn, isUnavailability } from "./sqliteErrors.ts";
+import { duplicateIn, isDamage, isUnavailability } from "./sqliteErrors.ts";
 import { statementCache } from "./statements.ts";
+import { nameStore } from "./storeRow.ts";
 
 type Of<K extends WriteOperation["kind"]> = Extract<WriteOperation, { kind: K }>;
 interface Row {
@@ -24,7 +25,7 @@ const nothing: WriteResult = { matched: 0, modified: 0, upserted: 0, deleted: 0 
 /**
  * Executes operations inside an open transaction. Each changes a document by one statement, which SQLite undoes by
  * itself when it fails: no savepoint is needed for an operation to fail alone.
- * The function throws only when the whole transaction is lost.
+ * The function throws only when the whole transaction is lost, and for damage, which a statement may meet half-way.
  */
 export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperation) => WriteResult) => {
   const statement = statementCache(database);
@@ -116,6 +117,9 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       case "define":
         for (const collection of operation.collections) createMissing(database, collection);
         return nothing;
+      case "name":
+        nameStore(database, operation.store);
+        return nothing;
       case "touch":
         database.exec("PRAGMA user_version=1");
         return nothing;
@@ -126,7 +130,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
     try {
       return attempt(operation);
     } catch (error) {
-      if (isUnavailability(error) || !database.isTransaction) throw error;
+      if (isUnavailability(error) || isDamage(error) || !database.isTransaction) throw error;
       const index = error instanceof DuplicateKeyError ? error.index : duplicateIn(error);
       if (index !== undefined) return { ...nothing, failure: { duplicateIn: index } };
       return { ...nothing, failure: { refused: error instanceof Error ? error.message : String(error) } };

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { damageError, lockFinding } from "./findings.ts";
 import { isUnavailability } from "./sqliteErrors.ts";
+import { sizeOf } from "./storeFiles.ts";
 
 /** Holds the operating system's lock on a file, by a transaction that never ends, until it is closed. */
 const holdLock = (file: string): DatabaseSync => {
@@ -19,6 +21,7 @@ const holdLock = (file: string): DatabaseSync => {
  * way: by the lock on a file of its own. Throws when another one holds it.
  */
 export const takeServerLock = (file: string, directory: string): (() => void) => {
+  if ((sizeOf(file) ?? 0) > 0) throw damageError([lockFinding(file)]);
   try {
     const lock = holdLock(file);
     return () => lock.close();

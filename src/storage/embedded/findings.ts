@@ -58,7 +58,7 @@ const judgeDatabase = (evidence: Evidence): Finding | undefined => {
   const missing = marks.commits - (state === "named" ? database.commits : 0);
   if (state === "named" && database.store !== marks.store) return undefined;
   if (state === "named" && missing <= 0) return undefined;
-  const commits = missing > 0 ? `the last ${counted(missing, "commit")} or more` : "commits";
+  const commits = missing > 0 ? `the last ${counted(missing, "commit")}` : "commits";
   const lost = "them";
   if (withoutWal !== undefined)
     return { kind: "behind", file: files.wal, what: `is damaged, or not the latest: it lacks ${commits}`, lost };

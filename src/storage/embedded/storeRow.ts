@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 export interface StoreRow {
   /** The store's id. */
   readonly store: string;
-  /** Commits so far; the row is written at most every tenth of a second, so it may know of fewer. */
+  /** Commits so far; 0 until there is the file of the marks. */
   readonly commits: number;
 }
 

@@ -5,7 +5,6 @@ import { createSecureContext } from "node:tls";
 import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
 import { type Config, type TlsFiles, withoutCredentials } from "../config.ts";
 import { hashKey } from "../domain/keySecret.ts";
-import { looksLikeRootKey } from "../domain/rootKeySecret.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import { version } from "../version.ts";
 import { readArguments } from "./arguments.ts";
@@ -35,18 +34,6 @@ const checkFiles = async ({ mongodbUrl, dataDir }: Config): Promise<void> => {
   if (problems.length > 0) throw new SeveralProblems(problems);
 };
 
-const rootKeyIn = async (dataDir: string): Promise<string> => {
-  const file = resolve(join(dataDir, "root-key"));
-  const text = await readFile(file, "utf8").catch(() => undefined);
-  if (text === undefined) return "";
-  if (!looksLikeRootKey(text.trim())) {
-    throw new Error(
-      `${file} holds no root key any more: remove it, and make another one by "latchkey root-key create" if nobody has its copy`,
-    );
-  }
-  return text.trim();
-};
-
 const checkStore = async (config: Config, { clock }: CommandContext): Promise<string> => {
   if (!storeExists(config)) return `none in ${resolve(config.dataDir)} yet; the first start makes it`;
   await checkFiles(config);
@@ -56,9 +43,10 @@ const checkStore = async (config: Config, { clock }: CommandContext): Promise<st
     const all = await rootKeys.list();
     const usable = all.filter(({ enabled, expires }) => enabled && (expires === undefined || expires >= now));
     const counts = `${describeStore(config)} answers; ${usable.length} of ${all.length} root keys can be used`;
-    const inFile = config.mongodbUrl === undefined ? await rootKeyIn(config.dataDir) : "";
-    const isOurs = inFile === "" || all.some(({ hash }) => hash === hashKey(inFile));
-    return isOurs ? counts : `${counts}; the one in ${resolve(join(config.dataDir, "root-key"))} is none of them`;
+    const file = resolve(join(config.dataDir, "root-key"));
+    const inFile = config.mongodbUrl === undefined ? await readFile(file, "utf8").catch(() => undefined) : undefined;
+    const isKnown = inFile === undefined || all.some(({ hash }) => hash === hashKey(inFile.trim()));
+    return isKnown ? counts : `${counts}; the one in ${file} is none of them`;
   });
 };
 

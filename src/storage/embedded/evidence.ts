@@ -7,6 +7,7 @@ import { type Marks, readMarks } from "./marks.ts";
 import { isDamage, isUnavailability } from "./sqliteErrors.ts";
 import { type StoreFiles, sizeOf } from "./storeFiles.ts";
 import { readStoreRow, type StoreRow } from "./storeRow.ts";
+import { readWal, type WalEvidence } from "./walEvidence.ts";
 
 /** `unnamed`: of a version that gave no ids, or new. */
 export type DatabaseEvidence =
@@ -35,6 +36,10 @@ export interface Evidence {
   readonly database: DatabaseEvidence;
   /** The same without what is in `wal`; undefined when nothing is. */
   readonly withoutWal: DatabaseEvidence | undefined;
+  /** What that says of the database beside it. */
+  readonly wal: WalEvidence | undefined;
+  /** The database is shorter than it says, and what is missing is not in `wal` either. */
+  readonly isCutOff: boolean;
   readonly marks: Marks | "missing" | "damaged";
   /** None where a service may be writing them. */
   readonly logs: readonly [LogEvidence, LogEvidence] | undefined;
@@ -90,17 +95,38 @@ const lookAtLog = (file: string): LogEvidence => {
   return { file, size, store: head?.store, first, last, damagedBytes, missing };
 };
 
+/** Those that are of the same store as the database, as far as that says of which one it is. */
+export const trustedMarks = ({ database, marks }: Pick<Evidence, "database" | "marks">): Marks | undefined => {
+  if (typeof marks === "string" || (database.state === "named" && database.store !== marks.store)) return undefined;
+  return marks;
+};
+
+/** SQLite sees by itself that a database without a log is too short. */
+const isCutOff = (file: string, { pages, pageSize }: WalEvidence): boolean => {
+  if (pageSize === 0) return false;
+  const count = lookInto(file, (database) => Number(database.prepare("PRAGMA page_count").get()?.page_count));
+  if (typeof count !== "number") return false;
+  for (let page = Math.floor((sizeOf(file) ?? 0) / pageSize) + 1; page <= count; page++) if (!pages.has(page)) return true;
+  return false;
+};
+
 /** @param withLogs whether nobody else is writing the counters' journal. */
 export const gatherEvidence = (files: StoreFiles, withLogs: boolean): Evidence => {
   // The marks first: what is written meanwhile only makes the others newer.
   const marks = lookAtMarks(files.marks);
-  const { database, wal, logs, rootKey } = files;
+  const { logs, rootKey } = files;
+  const database = lookAtDatabase(files.database);
+  const hasWal = (sizeOf(files.wal) ?? 0) > 0 && (sizeOf(files.database) ?? 0) > 0;
+  const withoutWal = hasWal ? lookAtDatabase(files.database, true) : undefined;
+  const wal = hasWal ? readWal(files.wal, withoutWal?.state === "named" ? withoutWal.store : undefined) : undefined;
   return {
     files,
     marks,
-    database: lookAtDatabase(database),
-    withoutWal: (sizeOf(wal) ?? 0) > 0 ? lookAtDatabase(database, true) : undefined,
+    database,
+    withoutWal,
+    wal,
+    isCutOff: wal !== undefined && isCutOff(files.database, wal),
     logs: withLogs ? [lookAtLog(logs[0]), lookAtLog(logs[1])] : undefined,
-    otherFiles: [files.marks, ...logs, wal, rootKey].filter((file) => (sizeOf(file) ?? 0) > 0),
+    otherFiles: [files.marks, ...logs, files.wal, rootKey].filter((file) => (sizeOf(file) ?? 0) > 0),
   };
 };

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
-import { DuplicateKeyError } from "../errors.ts";
+import { DuplicateKeyError, StoreDamagedError } from "../errors.ts";
 import { columnsOf, columnValues } from "./columns.ts";
-import { toText } from "./documentText.ts";
+import { readStored, toText } from "./documentText.ts";
 import { filterToSql } from "./filterToSql.ts";
 import type { WriteOperation, WriteResult } from "./messages.ts";
 import { createMissing } from "./schema.ts";
@@ -56,7 +56,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
     const where = filterToSql(collection, filter, {}, 1);
     const found = statement(`SELECT id, doc FROM "${collection}"${where.text}`).get(...where.parameters) as unknown as Row | undefined;
     if (found !== undefined) {
-      const before = JSON.parse(found.doc) as Fields;
+      const before = readStored(collection, found.doc);
       const document = applyUpdate(before, changes, false);
       const after = toText(document);
       const modified = after === found.doc ? 0 : 1;
@@ -133,6 +133,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       if (isUnavailability(error) || isDamage(error) || !database.isTransaction) throw error;
       const index = error instanceof DuplicateKeyError ? error.index : duplicateIn(error);
       if (index !== undefined) return { ...nothing, failure: { duplicateIn: index } };
+      if (error instanceof StoreDamagedError) return { ...nothing, failure: { damaged: error.message } };
       return { ...nothing, failure: { refused: error instanceof Error ? error.message : String(error) } };
     }
   };

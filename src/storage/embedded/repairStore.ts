@@ -1,15 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
+import { looksLikeRootKey } from "../../domain/rootKeySecret.ts";
 import { type Evidence, gatherEvidence } from "./evidence.ts";
-import { type Finding, findingsIn, lockFinding } from "./findings.ts";
+import { counted, type Finding } from "./finding.ts";
+import { findingsIn, lockFinding } from "./findings.ts";
 import { damageIn } from "./integrity.ts";
 import { afterOf, decodeRecords, encodeRecord, headOf, readHead, textOfRecord } from "./logRecords.ts";
 import { createMarks } from "./marks.ts";
 import { salvage } from "./salvage.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
 import { filesIn, type StoreFiles, sizeOf } from "./storeFiles.ts";
+import { nameStore } from "./storeRow.ts";
 
 /**
  * All that is wrong with the embedded store of a directory, found without changing anything; reads the whole database. Where
@@ -22,8 +26,8 @@ export const examineStore = (directory: string): readonly Finding[] => {
 };
 
 const examine = (files: StoreFiles, withLogs: boolean): readonly Finding[] => {
-  const findings = findingsIn(gatherEvidence(files, withLogs));
-  const isReadable = (sizeOf(files.database) ?? 0) > 0 && !findings.some(({ kind }) => kind === "unreadable" || kind === "wal");
+  const findings = [...findingsIn(gatherEvidence(files, withLogs)), ...judgeRootKey(files.rootKey)];
+  const isReadable = (sizeOf(files.database) ?? 0) > 0 && !findings.some(({ kind }) => ["unreadable", "wal", "foreign"].includes(kind));
   const reason = isReadable ? damageIn(files.database) : undefined;
   if (reason === undefined) return findings;
   return [
@@ -31,6 +35,15 @@ const examine = (files: StoreFiles, withLogs: boolean): readonly Finding[] => {
     ...findings,
   ];
 };
+
+/** The service does not need it: a start does without. */
+const judgeRootKey = (file: string): readonly Finding[] => {
+  if (sizeOf(file) === undefined || looksLikeRootKey(readFileSync(file, "utf8").trim())) return [];
+  return [{ kind: "rootKey", file, what: "holds no root key any more", lost: 'it ("latchkey root-key create" makes another one)' }];
+};
+
+const ownsWal = ({ database, withoutWal }: Evidence): boolean =>
+  database.state === "named" && withoutWal?.state === "named" && database.store === withoutWal.store;
 
 /**
  * Makes a store that can be opened of what is there. Nothing is deleted: what it replaces keeps its contents under another
@@ -69,6 +82,14 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     createMarks(files.marks, { store, commits, record: ours.length === 2 ? Math.max(...ours.map(({ last }) => last)) : 0 });
   };
 
+  /** One from before there were marks. */
+  const nameAfter = (marks: Evidence["marks"]): void => {
+    if (typeof marks === "string") return;
+    const database = new DatabaseSync(files.database);
+    nameStore(database, marks.store);
+    database.close();
+  };
+
   /** A new log of those records that are whole, each of which says after which one it comes. */
   const rewriteLog = (file: string, store: string): string => {
     const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
@@ -87,7 +108,8 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     writeFileSync(draft, Buffer.concat(parts), { mode: 0o600, flush: true });
     const kept = setAside(file);
     renameSync(draft, file);
-    return `${parts.length - 1} records of it go on${kept}`;
+    const count = parts.length - 1;
+    return `${count === 0 ? "an empty one takes its place" : `${counted(count, "record")} of it go on`}${kept}`;
   };
 
   const replaceDatabase = ({ database, marks }: Evidence): string => {
@@ -108,20 +130,23 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
   const act = ({ kind, file }: Finding, evidence: Evidence): string => {
     switch (kind) {
       case "lock":
-        return `set aside${setAside(file)}`;
+        return `it goes out of the way${setAside(file)}`;
       case "gone":
         return `a new store begins${setAside(...evidence.otherFiles, files.database, files.shm)}`;
+      case "rootKey":
+        return `set aside${setAside(file)}`;
       case "wal":
-        return `set aside${setAside(files.wal, files.shm)}`;
+        return `the store goes on without ${basename(files.wal)}${setAside(files.wal, files.shm)}`;
       case "unreadable":
         return replaceDatabase(evidence);
       case "behind": {
         const kept = keepCopy(files.wal);
-        mark(evidence);
-        if (evidence.database.state === "unnamed") return `the store goes on as it is${kept}${setAside(files.marks)}`;
+        if (evidence.database.state === "unnamed") nameAfter(evidence.marks);
+        mark(gatherEvidence(files, true));
         return `the store goes on as it is${kept}`;
       }
       case "foreign":
+        return `the store that it is of goes on${setAside(files.marks, ...files.logs, ...(ownsWal(evidence) ? [] : [files.wal, files.shm]))}`;
       case "marks": {
         const kept = setAside(files.marks);
         mark(evidence);
@@ -138,7 +163,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
 
   const step = (finding: Finding): void => {
     const done = act(finding, gatherEvidence(files, true));
-    told.push(`${finding.file} ${finding.what}; ${done}. Lost: ${finding.lost}.`);
+    told.push(`${finding.file} ${finding.what}: ${done}. Lost: ${finding.lost}.`);
   };
 
   if ((sizeOf(files.lock) ?? 0) > 0) step(lockFinding(files.lock));

@@ -4,6 +4,7 @@ import type { Fields } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
 import { columnsOf, columnValues } from "./columns.ts";
 import { lookInto } from "./evidence.ts";
+import { documentIn } from "./integrity.ts";
 import { collectionNames, createMissing } from "./schema.ts";
 import { isDamage } from "./sqliteErrors.ts";
 import { sizeOf } from "./storeFiles.ts";
@@ -26,38 +27,36 @@ const untilDamage = <T>(read: () => Iterable<T>, take: (item: T) => void): void 
   }
 };
 
-const isDocument = (id: string, text: string): boolean => {
-  try {
-    return (JSON.parse(text) as Fields)._id === id;
-  } catch {
-    return false;
-  }
-};
-
 /** From both ends of the table and of its index, since each way ends where it meets damage; then row by row what the index knows. */
 const salvageRows = (from: DatabaseSync, into: DatabaseSync, collection: CollectionName): Salvaged => {
   createMissing(into, collection);
   const columns = ["id", "doc", ...columnsOf(collection).map((field) => `"${field}"`)];
   const insertion = into.prepare(`INSERT OR IGNORE INTO "${collection}" (${columns.join()}) VALUES (${columns.map(() => "?").join()})`);
   const known = new Set<string>();
+  const broken = new Set<string>();
   let kept = 0;
   const keep = (row: Record<string, unknown>): void => {
-    const [id, text] = [String(row.id), String(row.doc)];
-    if (!isDocument(id, text)) return;
+    const id = String(row.id);
+    const text = documentIn(row.id, row.doc);
+    if (text === undefined) {
+      broken.add(id);
+      return;
+    }
     known.add(id);
     kept += Number(insertion.run(id, text, ...columnValues(collection, JSON.parse(text) as Fields)).changes);
   };
+  const rows = `SELECT id, CAST(doc AS BLOB) AS doc FROM "${collection}"`;
   const table = from.prepare("SELECT wr FROM pragma_table_list WHERE name=?").get(collection);
   for (const order of [...(table?.wr === 1 ? [] : ["rowid", "rowid DESC"]), "id", "id DESC"]) {
-    untilDamage(() => from.prepare(`SELECT id, doc FROM "${collection}" ORDER BY ${order}`).iterate(), keep);
+    untilDamage(() => from.prepare(`${rows} ORDER BY ${order}`).iterate(), keep);
   }
-  const missed = new Set<string>();
+  const listed = new Set<string>();
   for (const order of ["id", "id DESC"]) {
     const ids = () => from.prepare(`SELECT id FROM "${collection}" ORDER BY ${order}`).iterate();
-    untilDamage(ids, ({ id }) => typeof id === "string" && !known.has(id) && missed.add(id));
+    untilDamage(ids, ({ id }) => typeof id === "string" && !known.has(id) && listed.add(id));
   }
-  for (const id of missed) untilDamage(() => from.prepare(`SELECT id, doc FROM "${collection}" WHERE id=?`).all(id), keep);
-  return { collection, kept, lost: known.size + missed.size - kept - [...missed].filter((id) => known.has(id)).length };
+  for (const id of listed) untilDamage(() => from.prepare(`${rows} WHERE id=?`).all(id), keep);
+  return { collection, kept, lost: listed.union(broken).union(known).size - kept };
 };
 
 const PAGE = 4096;

@@ -21,7 +21,7 @@ const holdLock = (file: string): DatabaseSync => {
  * way: by the lock on a file of its own. Throws when another one holds it.
  */
 export const takeServerLock = (file: string, directory: string): (() => void) => {
-  if ((sizeOf(file) ?? 0) > 0) throw damageError([lockFinding(file)]);
+  if ((sizeOf(file) ?? 0) > 0) throw damageError(lockFinding(file));
   try {
     const lock = holdLock(file);
     return () => lock.close();

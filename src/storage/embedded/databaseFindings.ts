@@ -34,8 +34,9 @@ const judgeWal = (evidence: Evidence): Finding | undefined => {
   if (database.state === "named" && database.store !== withoutWal.store) {
     return { kind: "wal", file: files.wal, what: "is of another store", lost };
   }
-  if (wal.firstCommits !== undefined && wal.firstCommits - 1 > withoutWal.commits) {
-    const since = (typeof marks === "string" ? wal.firstCommits : marks.commits) - withoutWal.commits;
+  const first = wal.firstCommits(withoutWal.store);
+  if (first !== undefined && first - 1 > withoutWal.commits) {
+    const since = (typeof marks === "string" ? first : marks.commits) - withoutWal.commits;
     const what = `is older than ${basename(files.wal)} beside it`;
     return { kind: "wal", file: files.database, what, lost: `the last ${counted(since, "commit")}` };
   }

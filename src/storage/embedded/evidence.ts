@@ -41,7 +41,7 @@ export interface Evidence {
   /** The database is shorter than it says, and what is missing is not in `wal` either. */
   readonly isCutOff: boolean;
   readonly marks: Marks | "missing" | "damaged";
-  /** None where a service may be writing them. */
+  /** None where a service uses the store, nor anything of `wal`. */
   readonly logs: readonly [LogEvidence, LogEvidence] | undefined;
   /** Those that only a start makes that has made a database before. */
   readonly otherFiles: readonly string[];
@@ -101,32 +101,37 @@ export const trustedMarks = ({ database, marks }: Pick<Evidence, "database" | "m
   return marks;
 };
 
-/** SQLite sees by itself that a database without a log is too short. */
-const isCutOff = (file: string, { pages, pageSize }: WalEvidence): boolean => {
-  if (pageSize === 0) return false;
-  const count = lookInto(file, (database) => Number(database.prepare("PRAGMA page_count").get()?.page_count));
-  if (typeof count !== "number") return false;
-  for (let page = Math.floor((sizeOf(file) ?? 0) / pageSize) + 1; page <= count; page++) if (!pages.has(page)) return true;
-  return false;
+type LogOfSqlite = Pick<Evidence, "withoutWal" | "wal" | "isCutOff">;
+
+const unknownWal: LogOfSqlite = { withoutWal: undefined, wal: undefined, isCutOff: false };
+
+/** Each in the order in which a process that works on them meanwhile would make it only newer. */
+const lookAtWal = (files: StoreFiles): LogOfSqlite => {
+  if ((sizeOf(files.wal) ?? 0) === 0 || (sizeOf(files.database) ?? 0) === 0) return unknownWal;
+  const count = lookInto(files.database, (database) => Number(database.prepare("PRAGMA page_count").get()?.page_count));
+  const wal = readWal(files.wal);
+  const withoutWal = lookAtDatabase(files.database, true);
+  // SQLite sees by itself that a database without a log is too short.
+  let isCutOff = false;
+  if (typeof count === "number" && wal.pageSize > 0) {
+    const whole = Math.floor((sizeOf(files.database) ?? 0) / wal.pageSize);
+    for (let page = whole + 1; page <= count && !isCutOff; page++) isCutOff = !wal.pages.has(page);
+  }
+  return { withoutWal, wal, isCutOff };
 };
 
-/** @param withLogs whether nobody else is writing the counters' journal. */
-export const gatherEvidence = (files: StoreFiles, withLogs: boolean): Evidence => {
+/** @param isAlone whether no service uses the store: what that writes all the time has been judged when it started. */
+export const gatherEvidence = (files: StoreFiles, isAlone: boolean): Evidence => {
+  const { logs, rootKey } = files;
   // The marks first: what is written meanwhile only makes the others newer.
   const marks = lookAtMarks(files.marks);
-  const { logs, rootKey } = files;
-  const database = lookAtDatabase(files.database);
-  const hasWal = (sizeOf(files.wal) ?? 0) > 0 && (sizeOf(files.database) ?? 0) > 0;
-  const withoutWal = hasWal ? lookAtDatabase(files.database, true) : undefined;
-  const wal = hasWal ? readWal(files.wal, withoutWal?.state === "named" ? withoutWal.store : undefined) : undefined;
+  const log = isAlone ? lookAtWal(files) : unknownWal;
   return {
     files,
     marks,
-    database,
-    withoutWal,
-    wal,
-    isCutOff: wal !== undefined && isCutOff(files.database, wal),
-    logs: withLogs ? [lookAtLog(logs[0]), lookAtLog(logs[1])] : undefined,
+    ...log,
+    database: lookAtDatabase(files.database),
+    logs: isAlone ? [lookAtLog(logs[0]), lookAtLog(logs[1])] : undefined,
     otherFiles: [files.marks, ...logs, files.wal, rootKey].filter((file) => (sizeOf(file) ?? 0) > 0),
   };
 };

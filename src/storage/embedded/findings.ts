@@ -19,9 +19,16 @@ export const findingsIn = (evidence: Evidence): readonly Finding[] => {
   return isBasis ? [...database, ...judgeJournal(evidence)] : database;
 };
 
-/** Rejects files that lack something, before anything is opened for writing. @param withLogs see `gatherEvidence`. */
-export const refuseDamage = (files: StoreFiles, withLogs: boolean): void => {
-  const [first, ...others] = findingsIn(gatherEvidence(files, withLogs));
+/** The same for files that a service may use, or begin to use at this moment. */
+export const findingsBeside = (files: StoreFiles, isUsed: () => boolean): readonly Finding[] => {
+  const isAlone = !isUsed();
+  const findings = findingsIn(gatherEvidence(files, isAlone));
+  return isAlone && findings.length > 0 && isUsed() ? findingsIn(gatherEvidence(files, false)) : findings;
+};
+
+/** Rejects files that lack something, before anything is opened for writing. */
+export const refuseDamage = (files: StoreFiles, isUsed: () => boolean): void => {
+  const [first, ...others] = findingsBeside(files, isUsed);
   if (first !== undefined) throw damageError(first, others.length);
 };
 

@@ -158,7 +158,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
       }
-      if (!isInspected) refuseDamage(files, mode === "server");
+      if (!isInspected) refuseDamage(files, () => mode === "tool" && isServerLockTaken(lockFile));
       isInspected = true;
       createPrivately(file);
       store = await identify(signal);

@@ -6,7 +6,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { looksLikeRootKey } from "../../domain/rootKeySecret.ts";
 import { type Evidence, gatherEvidence } from "./evidence.ts";
 import { counted, type Finding } from "./finding.ts";
-import { findingsIn, lockFinding } from "./findings.ts";
+import { findingsBeside, lockFinding } from "./findings.ts";
 import { damageIn } from "./integrity.ts";
 import { afterOf, decodeRecords, encodeRecord, headOf, readHead, textOfRecord } from "./logRecords.ts";
 import { createMarks } from "./marks.ts";
@@ -21,12 +21,12 @@ import { nameStore } from "./storeRow.ts";
  */
 export const examineStore = (directory: string): readonly Finding[] => {
   const files = filesIn(directory);
-  if ((sizeOf(files.lock) ?? 0) > 0) return [lockFinding(files.lock), ...examine(files, true)];
-  return examine(files, !isServerLockTaken(files.lock));
+  const lock = (sizeOf(files.lock) ?? 0) > 0 ? [lockFinding(files.lock)] : [];
+  return [...lock, ...examine(files, () => isServerLockTaken(files.lock))];
 };
 
-const examine = (files: StoreFiles, withLogs: boolean): readonly Finding[] => {
-  const findings = [...findingsIn(gatherEvidence(files, withLogs)), ...judgeRootKey(files.rootKey)];
+const examine = (files: StoreFiles, isUsed: () => boolean): readonly Finding[] => {
+  const findings = [...findingsBeside(files, isUsed), ...judgeRootKey(files.rootKey)];
   const isReadable = (sizeOf(files.database) ?? 0) > 0 && !findings.some(({ kind }) => ["unreadable", "wal", "foreign"].includes(kind));
   const reason = isReadable ? damageIn(files.database) : undefined;
   if (reason === undefined) return findings;
@@ -171,7 +171,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
   try {
     // Each step ends one finding for good; a bound, in case two of them undo each other.
     for (let steps = 0; steps < 20; steps++) {
-      const [finding] = examine(files, true);
+      const [finding] = examine(files, () => false);
       if (finding === undefined) return told;
       step(finding);
     }

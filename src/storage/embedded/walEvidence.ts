@@ -6,8 +6,8 @@ export interface WalEvidence {
   readonly pages: ReadonlySet<number>;
   /** Bytes; 0 where there are none. */
   readonly pageSize: number;
-  /** What the row of the store counted with the first commit in the log; undefined when that cannot be told. */
-  readonly firstCommits: number | undefined;
+  /** What the row of a store counted with the first commit in the log; undefined when that cannot be told. */
+  readonly firstCommits: (store: string) => number | undefined;
 }
 
 /** Of the log: a header with the size of pages and two salts, then frames, each with its page's number and the same salts. */
@@ -31,20 +31,28 @@ const commitsIn = (page: Buffer, store: string): number | undefined => {
   return bytes === 8 ? Number(page.readBigInt64BE(from)) : page.readIntBE(from, bytes);
 };
 
-/** @param store the id of the store whose row is looked for. */
-export const readWal = (file: string, store: string | undefined): WalEvidence => {
+export const readWal = (file: string): WalEvidence => {
   const bytes = readFileSync(file);
   const pages = new Set<number>();
-  let firstCommits: number | undefined;
+  const contents: Buffer[] = [];
   const isLog = bytes.length >= HEADER.size && (bytes.readUInt32BE(HEADER.magic) & ~1) >>> 0 === MAGIC;
   const pageSize = isLog ? bytes.readUInt32BE(HEADER.pageSize) : 0;
-  if (pageSize === 0) return { pages, pageSize, firstCommits };
   const salts = bytes.subarray(HEADER.salts, HEADER.salts + SALTS);
-  for (let at: number = HEADER.size; at + FRAME.size + pageSize <= bytes.length; at += FRAME.size + pageSize) {
+  for (let at: number = HEADER.size; isLog && at + FRAME.size + pageSize <= bytes.length; at += FRAME.size + pageSize) {
     // Behind it stands what is left of an earlier log.
     if (!bytes.subarray(at + FRAME.salts, at + FRAME.salts + SALTS).equals(salts)) break;
     pages.add(bytes.readUInt32BE(at + FRAME.page));
-    if (store !== undefined) firstCommits ??= commitsIn(bytes.subarray(at + FRAME.size, at + FRAME.size + pageSize), store);
+    contents.push(bytes.subarray(at + FRAME.size, at + FRAME.size + pageSize));
   }
-  return { pages, pageSize, firstCommits };
+  return {
+    pages,
+    pageSize,
+    firstCommits: (store) => {
+      for (const page of contents) {
+        const commits = commitsIn(page, store);
+        if (commits !== undefined) return commits;
+      }
+      return undefined;
+    },
+  };
 };

@@ -13,7 +13,7 @@ export const lockFinding = (file: string): Finding => ({
 });
 
 /** What is wrong with the files of a store, the most important first; nothing after an ordinary crash. */
-export const findingsIn = (evidence: Evidence): readonly Finding[] => {
+const findingsIn = (evidence: Evidence): readonly Finding[] => {
   const [database, isBasis] = judgeDatabase(evidence);
   // The journal is judged by it.
   return isBasis ? [...database, ...judgeJournal(evidence)] : database;

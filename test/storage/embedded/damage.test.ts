@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { cp, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,9 @@ import { sampleKey } from "../contract/samples.ts";
 
 /** What the table must look like; `LATCHKEY_WRITE_TABLE=1` writes it anew. */
 const tableFile = join(import.meta.dirname, "damageTable.txt");
+
+/** A hundred stores are opened here, and each would wait for the disk several times. */
+const MEMORY = "/dev/shm";
 
 const LATER = new Date(8_000_000_000_000);
 const KEYS = 200;
@@ -62,7 +66,7 @@ const work = async (directory: string, day: string, image: string): Promise<void
 };
 
 beforeAll(async () => {
-  parent = await mkdtemp(join(tmpdir(), "latchkey-damage-"));
+  parent = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "latchkey-damage-"));
   const directory = join(parent, "live");
   // A first start, whose end folds all into the database.
   const elsewhere = join(parent, "elsewhere");
@@ -194,9 +198,8 @@ const judge = async (file: string, damage: string, ending: Ending): Promise<stri
   const doctor = await runCommand(["doctor"], { DATA_DIR: directory, ANALYTICS: "off" });
   const complaints = doctor.printed.filter((line) => line.startsWith("FAIL"));
   expect(doctor.code).toBe(complaints.length === 0 ? 0 : 1);
-  if (!isStarted(first)) expect(complaints, `${file} ${damage}: ${isStarted(first) ? shown(first) : first}`).not.toEqual([]);
-  else if (shown(first) !== "everything")
-    expect(complaints, `${file} ${damage}: ${isStarted(first) ? shown(first) : first}`).not.toEqual([]);
+  const outcome = isStarted(first) ? shown(first) : first;
+  if (outcome !== "everything") expect(complaints, `${file} ${damage}: ${outcome}`).not.toEqual([]);
 
   const repair = await runCommand(["repair"], { DATA_DIR: directory });
   expect(repair).toMatchObject({ code: 0, complained: [] });
@@ -204,14 +207,14 @@ const judge = async (file: string, damage: string, ending: Ending): Promise<stri
     const kept = new Set((await bytesIn(directory)).values());
     expect([...damaged].filter(([name, bytes]) => name.startsWith(file) && !kept.has(bytes))).toEqual([]);
   }
-  const second = await start(directory);
+  const second = isStarted(first) && complaints.length === 0 ? first : await start(directory);
   if (!isStarted(second)) expect.unreachable(`${file} ${damage}: ${second}`);
   expect(examineStore(directory)).toEqual([]);
 
   const cells = [
     isStarted(first) ? `starts: ${shown(first)}` : legible(first, directory),
     complaints.map((line) => legible(line, directory)).join("<br>") ||
-      (/the one in .*/.exec(doctor.printed.join("\n"))?.[0] ? "ok; the root key is none of the store's" : "ok"),
+      (doctor.printed.some((line) => line.endsWith("is none of them")) ? "ok; the root key is none of the store's" : "ok"),
     repair.printed.map((line) => legible(line, directory)).join("<br>"),
     shown(second),
   ];

@@ -26,13 +26,18 @@ const judgeEnds = (evidence: Evidence): Finding | undefined => {
   const record = trustedMarks(evidence)?.record ?? 0;
   if (logs === undefined || record === 0) return undefined;
   const [older, newer] = logs.toSorted((one, another) => one.last - another.last) as [LogEvidence, LogEvidence];
-  const short = (log: LogEvidence, missing: number): Finding => {
-    // Of two files without records nobody knows which one had some.
-    const both = newer.last === 0 ? `or ${basename(newer.file)} ` : "";
-    const what = `${both}is cut off, or older than the files beside it`;
-    return { kind: "log", file: log.file, what, lost: `the last ${counted(missing, "record")} of rate limit counts` };
-  };
-  if (newer.last < record) return short(newer.last === 0 ? older : newer, record - newer.last);
+  const what = "is cut off, or older than the files beside it";
+  const short = ({ file }: LogEvidence, missing: number): Finding => ({
+    kind: "log",
+    file,
+    what,
+    lost: `the last ${counted(missing, "record")} of rate limit counts`,
+  });
+  // Of two files without records nobody knows which one had some.
+  if (newer.last === 0) {
+    return { kind: "log", file: older.file, what: `or ${basename(newer.file)} ${what}`, lost: "the counts of rate limits that were there" };
+  }
+  if (newer.last < record) return short(newer, record - newer.last);
   if (older.first !== undefined && newer.first !== undefined && afterOf(newer.first) > older.last) {
     return short(older, afterOf(newer.first) - older.last);
   }

@@ -75,7 +75,9 @@ export const createJournaledCounters = ({
   const markSoon = (): void => {
     marking = setTimeout(() => {
       marking = undefined;
-      if (journal !== undefined) mark?.(journal.lastWritten(), false);
+      if (journal === undefined) return;
+      mark?.(journal.lastWritten(), false);
+      if (journal.lastWritten() < journal.lastRecord()) markSoon();
     }, MARK_AFTER_MS).unref();
   };
 
@@ -266,7 +268,8 @@ export const createJournaledCounters = ({
       const { inOrder, lastNumber } = replayEntries(logs, (key, state) => put(key, { ...state, inTable: true, record: 0 }), log);
       await moveOn(undefined, true);
       const [older, newer] = inOrder;
-      const number = Math.max(lastNumber + 1, clock.now());
+      // Greater than those of a journal that is lost, too.
+      const number = lastNumber === 0 ? clock.now() : lastNumber + 1;
       // The older one first: by itself it would be taken for newer than the table. The last number stays in the journal.
       await older.clear();
       await older.append({ number, text: textOfRecord([], lastNumber) });

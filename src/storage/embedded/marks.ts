@@ -81,6 +81,20 @@ export const openMark = (file: string, name: (typeof SLOTS)[number]): MarkWriter
   const slot = Buffer.alloc(SLOT.size);
   let isWriting = false;
   let isClosed = false;
+  let waiting: { readonly store: string; readonly number: number } | undefined;
+
+  const next = (): void => {
+    if (waiting === undefined || isClosed) {
+      isWriting = false;
+      if (isClosed) closeSync(descriptor);
+      return;
+    }
+    isWriting = true;
+    const bytes = fill(Buffer.alloc(SLOT.size), which, waiting.store, waiting.number);
+    waiting = undefined;
+    write(descriptor, bytes, 0, SLOT.size, which * SLOT.size, next);
+  };
+
   return {
     writeNow: (store, number) => {
       try {
@@ -90,12 +104,8 @@ export const openMark = (file: string, name: (typeof SLOTS)[number]): MarkWriter
       }
     },
     write: (store, number) => {
-      if (isWriting || isClosed) return;
-      isWriting = true;
-      write(descriptor, fill(Buffer.alloc(SLOT.size), which, store, number), 0, SLOT.size, which * SLOT.size, () => {
-        isWriting = false;
-        if (isClosed) closeSync(descriptor);
-      });
+      waiting = { store, number };
+      if (!isWriting && !isClosed) next();
     },
     close: () => {
       isClosed = true;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import type { Filter } from "../collection.ts";
@@ -18,7 +18,7 @@ import { collectionNames } from "./schema.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
 import { damagedPart, isBusy, isDamage, isUnavailability } from "./sqliteErrors.ts";
 import { statementCache } from "./statements.ts";
-import { filesIn, sizeOf } from "./storeFiles.ts";
+import { createPrivately, filesIn, sizeOf } from "./storeFiles.ts";
 import { readStoreRow } from "./storeRow.ts";
 import { createWriteQueue } from "./writeQueue.ts";
 
@@ -44,15 +44,6 @@ const makeDirectory = (directory: string): void => {
   } catch (error) {
     const isFile = error instanceof Error && "code" in error && (error.code === "EEXIST" || error.code === "ENOTDIR");
     throw isFile ? new Error(`DATA_DIR: ${directory} is not a directory`, { cause: error }) : error;
-  }
-};
-
-/** `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
-const createPrivately = (file: string): void => {
-  try {
-    closeSync(openSync(file, "wx", 0o600));
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
 };
 

@@ -12,8 +12,9 @@ import { afterOf, decodeRecords, encodeRecord, headOf, readHead, textOfRecord } 
 import { createMarks } from "./marks.ts";
 import { salvage } from "./salvage.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
-import { filesIn, type StoreFiles, sizeOf } from "./storeFiles.ts";
+import { createPrivately, filesIn, type StoreFiles, sizeOf } from "./storeFiles.ts";
 import { nameStore } from "./storeRow.ts";
+import { syncDirectory } from "./syncDirectory.ts";
 
 /**
  * All that is wrong with the embedded store of a directory, found without changing anything; reads the whole database. Where
@@ -167,12 +168,17 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
   };
 
   if ((sizeOf(files.lock) ?? 0) > 0) step(lockFinding(files.lock));
-  const release = existsSync(directory) ? takeServerLock(files.lock, directory) : () => undefined;
+  if (!existsSync(directory)) return told;
+  createPrivately(files.lock);
+  const release = takeServerLock(files.lock, directory);
   try {
     // Each step ends one finding for good; a bound, in case two of them undo each other.
     for (let steps = 0; steps < 20; steps++) {
       const [finding] = examine(files, () => false);
-      if (finding === undefined) return told;
+      if (finding === undefined) {
+        syncDirectory(directory);
+        return told;
+      }
       step(finding);
     }
     throw new Error(`${directory} could not be repaired: ${told.at(-1)}`);

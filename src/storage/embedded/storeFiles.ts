@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { closeSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** What a data directory holds, apart from the events of analytics. */
@@ -32,4 +32,13 @@ export const filesIn = (directory: string): StoreFiles => {
 export const sizeOf = (file: string): number | undefined => {
   const found = statSync(file, { throwIfNoEntry: false });
   return found?.isFile() ? found.size : undefined;
+};
+
+/** Makes the file, for its owner only, when it is missing. `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
+export const createPrivately = (file: string): void => {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
 };

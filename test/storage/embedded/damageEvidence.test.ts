@@ -1,6 +1,6 @@
-import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
@@ -10,12 +10,14 @@ import { gatherEvidence } from "../../../src/storage/embedded/evidence.ts";
 import { createJournaledCounters } from "../../../src/storage/embedded/journaledCounters.ts";
 import type { JournaledCounters, JournaledCountersOptions } from "../../../src/storage/embedded/journaledCountersOptions.ts";
 import { encodeRecord } from "../../../src/storage/embedded/logRecords.ts";
+import { type Marks, readMarks } from "../../../src/storage/embedded/marks.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { examineStore } from "../../../src/storage/embedded/repairStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import { StoreUnavailableError } from "../../../src/storage/errors.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import { runCommand } from "../../support/commandLine.ts";
+import { eventually } from "../../support/eventually.ts";
 import { runLatchkey } from "../../support/process.ts";
 import { sampleKey } from "../contract/samples.ts";
 
@@ -120,11 +122,13 @@ const openCounters = async (options: Partial<JournaledCountersOptions>): Promise
   return counters;
 };
 
+const lastRecordIn = (place: string): number => Math.max(...(gatherEvidence(filesIn(place), true).logs ?? []).map(({ last }) => last));
+
 /** The last number in the journal, which has nothing that looks like damage. */
 const lastInJournal = (): number => {
   const { logs } = gatherEvidence(filesIn(directory), true);
   for (const log of logs ?? []) expect(log).toMatchObject({ store: STORE, missing: 0, damagedBytes: 0 });
-  return Math.max(...(logs ?? []).map(({ last }) => last));
+  return lastRecordIn(directory);
 };
 
 test("[issue 15, 10] whatever is moved out of the journal, its last number stays in it", async () => {
@@ -186,4 +190,31 @@ test("[issue 15, 10] records that could not be written are not missed later", as
   }
   await counters.close();
   lastInJournal();
+});
+
+test("[issue 15, 10] how much is lost is said: commits of a log that was removed, records of a journal that was cut off", async () => {
+  const copy = join(directory, "copy");
+  const { logs, wal } = filesIn(copy);
+  // What is folded into the database is not lost with the log.
+  await opened((store) => store.collection("keys").insertOne(sampleKey()));
+  let ends: number[] = [];
+  await opened(async (store) => {
+    for (let i = 0; i < 27; i++) await store.collection("keys").insertOne(sampleKey());
+    const counters = createCountersRepository(store);
+    const sizes = async () => (await Promise.all(filesIn(directory).logs.map((file) => stat(file)))).map(({ size }) => size);
+    for (let i = 0; i < 10; i++) {
+      if (i === 7) ends = await sizes();
+      await counters.open(`counter ${i}`, 5, 9, 1, LATER);
+    }
+    const marked = async () => (readMarks(filesIn(directory).marks) as Marks).record;
+    const last = lastRecordIn(directory);
+    await eventually(async () => expect(await marked()).toBe(last));
+    const { database, wal: log, marks } = filesIn(directory);
+    await mkdir(copy);
+    for (const file of [database, log, marks, ...filesIn(directory).logs]) await cp(file, join(copy, basename(file)));
+  });
+  for (const [i, file] of logs.entries()) await truncate(file, ends[i]);
+  expect(examineStore(copy)).toMatchObject([{ kind: "log", lost: "the last 3 records of rate limit counts" }]);
+  await rm(wal);
+  expect(examineStore(copy)).toMatchObject([{ kind: "behind", lost: "the last 27 commits" }, { kind: "log" }]);
 });

@@ -107,7 +107,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     }
     const draft = `${file}.new`;
     writeFileSync(draft, Buffer.concat(parts), { mode: 0o600, flush: true });
-    const kept = setAside(file);
+    const kept = keepCopy(file);
     renameSync(draft, file);
     const count = parts.length - 1;
     return `${count === 0 ? "an empty one takes its place" : `${counted(count, "record")} of it go on`}${kept}`;
@@ -135,7 +135,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
       case "gone":
         return `a new store begins${setAside(...evidence.otherFiles, files.database, files.shm)}`;
       case "rootKey":
-        return `set aside${setAside(file)}`;
+        return `it goes out of the way${setAside(file)}`;
       case "wal":
         return `the store goes on without ${basename(files.wal)}${setAside(files.wal, files.shm)}`;
       case "unreadable":
@@ -154,7 +154,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
         return `the store goes on as it is${kept}`;
       }
       case "log": {
-        if (evidence.database.state !== "named") return `set aside${setAside(file)}`;
+        if (evidence.database.state !== "named") return `it goes out of the way${setAside(file)}`;
         const done = rewriteLog(file, evidence.database.store);
         mark(gatherEvidence(files, true));
         return done;

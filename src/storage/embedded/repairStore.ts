@@ -4,7 +4,9 @@ import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import { looksLikeRootKey } from "../../domain/rootKeySecret.ts";
-import { type Evidence, gatherEvidence } from "./evidence.ts";
+import { SCHEMA_VERSION } from "../documents.ts";
+import { SchemaTooNewError } from "../schemaVersion.ts";
+import { type Evidence, gatherEvidence, lookInto } from "./evidence.ts";
 import { counted, type Finding } from "./finding.ts";
 import { findingsBeside, lockFinding } from "./findings.ts";
 import { damageIn } from "./integrity.ts";
@@ -43,12 +45,22 @@ const judgeRootKey = (file: string): readonly Finding[] => {
   return [{ kind: "rootKey", file, what: "holds no root key any more", lost: 'it ("latchkey root-key create" makes another one)' }];
 };
 
+/** What this version does not know it would leave out of a new database. */
+const refuseNewer = (file: string): void => {
+  if ((sizeOf(file) ?? 0) === 0) return;
+  const version = lookInto(file, (database) => {
+    if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name='system'").get() === undefined) return 0;
+    return Number(database.prepare("SELECT json_extract(doc, '$.schema') AS version FROM system WHERE id='schema'").get()?.version ?? 0);
+  });
+  if (typeof version === "number" && version > SCHEMA_VERSION) throw new SchemaTooNewError(version);
+};
+
 const ownsWal = ({ database, withoutWal }: Evidence): boolean =>
   database.state === "named" && withoutWal?.state === "named" && database.store === withoutWal.store;
 
 /**
  * Makes a store that can be opened of what is there. Nothing is deleted: what it replaces keeps its contents under another
- * name. Throws when a service uses the directory.
+ * name. Throws when a service uses the directory, and for a database of a newer version.
  * @returns one line for each step: what was wrong, what was done, and what is lost.
  */
 export const repairStore = (directory: string, clock: Clock): readonly string[] => {
@@ -169,6 +181,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
 
   if ((sizeOf(files.lock) ?? 0) > 0) step(lockFinding(files.lock));
   if (!existsSync(directory)) return told;
+  refuseNewer(files.database);
   createPrivately(files.lock);
   const release = takeServerLock(files.lock, directory);
   try {

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { createCountersRepository } from "../../../src/storage/counters.ts";
+import { SCHEMA_VERSION } from "../../../src/storage/documents.ts";
 import { type AppendLog, openAppendLog } from "../../../src/storage/embedded/appendLog.ts";
 import { gatherEvidence } from "../../../src/storage/embedded/evidence.ts";
 import { createJournaledCounters } from "../../../src/storage/embedded/journaledCounters.ts";
@@ -105,6 +106,13 @@ test("[issue 15, 10] repair leaves a store alone that a service uses", async () 
       complained: [expect.stringContaining(`another server uses the data directory ${directory}`)],
     });
   });
+});
+
+test("[issue 15, 10] repair leaves a store of a newer version to that version", async () => {
+  await opened((store) => store.collection("system").updateOne({ _id: "schema" }, { $set: { schema: SCHEMA_VERSION + 1 } }));
+  await rm(filesIn(directory).marks);
+  const repair = await runCommand(["repair"], { DATA_DIR: directory });
+  expect(repair).toMatchObject({ code: 1, complained: [expect.stringContaining("written by a newer version")] });
 });
 
 /** Counters whose table is lost: only the journal matters here. */

@@ -1,3 +1,5 @@
+import { StoreDamagedError } from "../storage/errors.ts";
+
 const MOST = 1000;
 
 interface Waiting<D> {
@@ -15,6 +17,15 @@ export const batched = <D extends { readonly _id: string }>(
 ): ((id: string) => Promise<D | null>) => {
   let waiting: Waiting<D>[] = [];
 
+  /** One object that is damaged is nothing to those who asked for others. */
+  const readAlone = async ({ id, resolve, reject }: Waiting<D>): Promise<void> => {
+    try {
+      resolve((await findMany([id]))[0] ?? null);
+    } catch (error) {
+      reject(error);
+    }
+  };
+
   const read = async (): Promise<void> => {
     const batch = waiting;
     waiting = [];
@@ -23,7 +34,8 @@ export const batched = <D extends { readonly _id: string }>(
       const found = new Map((await findMany([...new Set(batch.map(({ id }) => id))])).map((document) => [document._id, document]));
       for (const { id, resolve } of batch) resolve(found.get(id) ?? null);
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      if (error instanceof StoreDamagedError && batch.length > 1) for (const each of batch) void readAlone(each);
+      else for (const { reject } of batch) reject(error);
     }
   };
 

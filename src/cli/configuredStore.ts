@@ -14,9 +14,12 @@ import { readConfig } from "./readConfig.ts";
 export const describeStore = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): string =>
   mongodbUrl === undefined ? `embedded store in ${resolve(dataDir)}` : `MongoDB at ${withoutCredentials(mongodbUrl)}`;
 
-/** Whether the configured store is there, as far as can be seen without opening it: a database is made by whoever connects. */
+/** What a start makes, and so what says that there has been a store. */
+const storeFiles = ["latchkey.sqlite", "latchkey.marks", "counters-a.log", "counters-b.log", "root-key"];
+
+/** Whether the configured store is there, also by half, as far as can be seen without opening it: a database is made by whoever connects. */
 export const storeExists = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): boolean =>
-  mongodbUrl !== undefined || existsSync(join(dataDir, "latchkey.sqlite"));
+  mongodbUrl !== undefined || storeFiles.some((file) => existsSync(join(dataDir, file)));
 
 /** Whether a command may be the one that makes the store. Most have nothing to do with an empty one. */
 export type OnMissing = "refuse" | "create";

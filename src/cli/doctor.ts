@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
 import { type Config, type TlsFiles, withoutCredentials } from "../config.ts";
+import { hashKey } from "../domain/keySecret.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import { version } from "../version.ts";
 import { readArguments } from "./arguments.ts";
@@ -14,13 +15,38 @@ import { readConfig } from "./readConfig.ts";
 /** One thing to look at; resolves to what it saw, rejects with what is wrong. */
 type Check = readonly [subject: string, look: () => Promise<string>];
 
+/** Each line is a problem of its own. */
+class SeveralProblems extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join("; "));
+    this.problems = problems;
+  }
+}
+
+/** Reads all of the embedded store before it is opened: what is damaged then stays as it is. */
+const checkFiles = async ({ mongodbUrl, dataDir }: Config): Promise<void> => {
+  if (mongodbUrl !== undefined) return;
+  const { examineStore } = await import("../storage/embedded/repairStore.ts");
+  const problems = examineStore(resolve(dataDir)).map(
+    ({ file, what, lost }) => `${file} ${what}; "latchkey repair" goes on without ${lost}`,
+  );
+  if (problems.length > 0) throw new SeveralProblems(problems);
+};
+
 const checkStore = async (config: Config, { clock }: CommandContext): Promise<string> => {
   if (!storeExists(config)) return `none in ${resolve(config.dataDir)} yet; the first start makes it`;
+  await checkFiles(config);
   return withStore(config, clock, async (store) => {
     const now = store.clock.now();
-    const all = await createRootKeysRepository(store, () => undefined).list();
+    const rootKeys = createRootKeysRepository(store, () => undefined);
+    const all = await rootKeys.list();
     const usable = all.filter(({ enabled, expires }) => enabled && (expires === undefined || expires >= now));
-    return `${describeStore(config)} answers; ${usable.length} of ${all.length} root keys can be used`;
+    const counts = `${describeStore(config)} answers; ${usable.length} of ${all.length} root keys can be used`;
+    const file = resolve(join(config.dataDir, "root-key"));
+    const inFile = config.mongodbUrl === undefined ? await readFile(file, "utf8").catch(() => undefined) : undefined;
+    const isKnown = inFile === undefined || all.some(({ hash }) => hash === hashKey(inFile.trim()));
+    return isKnown ? counts : `${counts}; the one in ${file} is none of them`;
   });
 };
 
@@ -70,7 +96,8 @@ export const doctor: Command = {
         await context.print(`ok    ${subject}: ${await look()}`);
       } catch (error) {
         healthy = false;
-        await context.print(`FAIL  ${subject}: ${error instanceof Error ? error.message : String(error)}`);
+        const problems = error instanceof SeveralProblems ? error.problems : [error instanceof Error ? error.message : String(error)];
+        for (const problem of problems) await context.print(`FAIL  ${subject}: ${problem}`);
       }
     }
     return healthy ? 0 : 1;

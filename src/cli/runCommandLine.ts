@@ -8,6 +8,7 @@ import { doctor } from "./doctor.ts";
 import { helpText } from "./help.ts";
 import { migrationCommands } from "./migrationCommands.ts";
 import { namespaceCommands } from "./namespaceCommands.ts";
+import { repair } from "./repair.ts";
 import { rootKeyCommands } from "./rootKeyCommands.ts";
 import { serve } from "./serve.ts";
 
@@ -20,6 +21,7 @@ const commands: readonly Command[] = [
   ...auditCommands,
   ...analyticsCommands,
   doctor,
+  repair,
 ];
 
 const find = (args: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } => {

@@ -24,6 +24,17 @@ export class StoreUnavailableError extends Error {
 }
 
 /**
+ * A file of the store holds something else than was written to it. Asking again does not help, but it concerns what that part
+ * of the file held, and says nothing about the rest: nothing that is done while a store is away begins.
+ */
+export class StoreDamagedError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "StoreDamagedError";
+  }
+}
+
+/**
  * This node asks more of the store than it may at once; nothing was sent. That says nothing about the store, so nothing
  * that is done while one is away begins.
  */

@@ -56,9 +56,9 @@ const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: 
  * The same store, with every operation bounded in time. After one `StoreUnavailableError` all operations fail at once
  * (nothing is sent, so the outcome is known) until the store answers a ping, which is sent in the background: a call
  * that needs several operations does not wait for each of them on a store that is away. A read that was too slow proves
- * little, it may have had much to look through: it trips the store only if that does not answer a ping either. Nothing
- * else trips it, neither duplicate keys, nor an abort, nor that more is asked of the store than it takes at once
- * (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
+ * little, it may have had much to look through: it trips the store only if that does not answer a ping either. A store in
+ * this process is never away because its disk is slow: only the operation fails. Nothing else trips it, neither duplicate
+ * keys, nor damage, nor an abort, nor that more is asked of the store than it takes at once (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
  * is aborted before it starts does not wait any longer, and rejects with the signal's reason.
  *
  * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`
@@ -73,7 +73,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   const probe = async (): Promise<void> => {
     try {
-      await inTime(store.ping(), pingTimeout, false);
+      await (store.isInProcess ? store.ping() : inTime(store.ping(), pingTimeout, false));
     } catch {
       if (!closed) nextPing = setTimeout(probe, pingInterval).unref();
       return;
@@ -145,8 +145,9 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
       return await inTime(operation(), operationTimeout, kind === "write", onLate);
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
-        if (kind === "read" && error.tooSlow) await doubt(error);
-        else trip(error);
+        const isSlowOnly = error.tooSlow && (kind === "read" || store.isInProcess);
+        if (!isSlowOnly) trip(error);
+        else if (!store.isInProcess) await doubt(error);
       }
       throw error;
     }

@@ -11,6 +11,8 @@ export interface Store {
   readonly clock: Clock;
   /** Operations that it takes at the same time; as many as come when left out. */
   readonly places?: number;
+  /** It is a part of this process, and tells by itself what it cannot do: it may be slow, but not out of reach. */
+  readonly isInProcess?: boolean;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
   /** Where the engine keeps the counters of rate limits in a way of its own; else they are a collection as everything is. */
   readonly counters?: CountersRepository;

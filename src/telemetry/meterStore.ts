@@ -57,6 +57,7 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
     engine: store.engine,
     clock: store.clock,
     ...(store.places !== undefined && { places: store.places }),
+    ...(store.isInProcess && { isInProcess: true }),
     collection: meterCollection,
     ...(store.counters && {
       counters: aroundCounters(store.counters, (_kind, name, operation) => measure("counters", name, operation)),

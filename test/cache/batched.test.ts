@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { batched } from "../../src/cache/batched.ts";
+import { StoreDamagedError } from "../../src/storage/errors.ts";
 
 /** Knows the ids that do not start with `no`, and remembers what it was asked for. */
 const source = () => {
@@ -36,4 +37,16 @@ test("a read that fails fails for everyone who asked, and the next one is tried 
   expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   fails = false;
   expect(await find("a")).toEqual({ _id: "a" });
+});
+
+test("[issue 15, 11] an object that is damaged is an error of who asked for it, not of those who asked in the same turn", async () => {
+  const find = batched(async (ids) => {
+    if (ids.includes("damaged")) throw new StoreDamagedError("a page is damaged");
+    return ids.map((_id) => ({ _id }));
+  });
+  expect(await Promise.allSettled(["a", "damaged", "b"].map(find))).toMatchObject([
+    { status: "fulfilled", value: { _id: "a" } },
+    { status: "rejected", reason: { name: "StoreDamagedError" } },
+    { status: "fulfilled", value: { _id: "b" } },
+  ]);
 });

@@ -1,15 +1,21 @@
-import { close, closeSync, constants, fdatasync, fsyncSync, ftruncate, openSync, readFileSync, write } from "node:fs";
+import {
+  close,
+  constants,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncate,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  write,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { crc32 } from "node:zlib";
 import { StoreUnavailableError } from "../errors.ts";
-
-/** One record of a log. */
-export interface LogRecord {
-  /** Tells the order of the records of several logs. One whose writing failed may be there after all, so none is used twice. */
-  readonly number: number;
-  readonly text: string;
-}
+import { decodeRecords, encodeRecord, headOf, type LogRecord, readHead } from "./logRecords.ts";
+import { syncDirectory } from "./syncDirectory.ts";
 
 /** A file to which records are appended; each is on disk, not only with the operating system, before it counts. */
 export interface AppendLog {
@@ -20,53 +26,29 @@ export interface AppendLog {
   readonly read: (onRest?: (bytes: number) => void) => Generator<LogRecord, void>;
   /** One at a time, once the log is empty. Rejects with `StoreUnavailableError`; the next record then takes the place of this one. */
   readonly append: (record: LogRecord) => Promise<void>;
+  /** Leaves the head, which names the store. */
   readonly clear: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** Bytes of the text (u32), checksum of all that follows it (u32), number (f64), all little-endian; then the text. */
-const HEADER = { length: 0, checksum: 4, number: 8, size: 16 } as const;
-
-const encode = ({ number, text }: LogRecord): Buffer => {
-  const length = Buffer.byteLength(text);
-  const bytes = Buffer.allocUnsafe(HEADER.size + length);
-  bytes.writeUInt32LE(length, HEADER.length);
-  bytes.writeDoubleLE(number, HEADER.number);
-  bytes.write(text, HEADER.size);
-  bytes.writeUInt32LE(crc32(bytes.subarray(HEADER.number)), HEADER.checksum);
-  return bytes;
-};
-
-const decode = function* (bytes: Buffer, onRest?: (bytes: number) => void): Generator<LogRecord, void> {
-  let at = 0;
-  while (at + HEADER.size <= bytes.length) {
-    const end = at + HEADER.size + bytes.readUInt32LE(at + HEADER.length);
-    if (end > bytes.length || crc32(bytes.subarray(at + HEADER.number, end)) !== bytes.readUInt32LE(at + HEADER.checksum)) break;
-    yield { number: bytes.readDoubleLE(at + HEADER.number), text: bytes.toString("utf8", at + HEADER.size, end) };
-    at = end;
-  }
-  if (at < bytes.length) onRest?.(bytes.length - at);
-};
-
-/** So that a file which was made a moment ago is still there after the machine has lost power. */
-const syncDirectory = (directory: string): void => {
-  try {
-    const descriptor = openSync(directory, "r");
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-  } catch {
-    // Not every system can open a directory; one that cannot needs no such thing.
-  }
-};
-
-/** Makes the file, for its owner only, when it is missing. */
-export const openAppendLog = (file: string): AppendLog => {
+/** Makes the file, for its owner only, when it is missing. @param store the id of the store, which it names from then on. */
+export const openAppendLog = (file: string, store: string): AppendLog => {
   const { O_RDWR, O_CREAT } = constants;
   // Not every system knows it; there each write is followed by a call that waits for the disk.
   const syncsItself: number | undefined = constants.O_DSYNC;
   const descriptor = openSync(file, O_RDWR | O_CREAT | (syncsItself ?? 0), 0o600);
+  const head = encodeRecord(headOf(store));
+  // One of an earlier version has no head before it is cleared.
+  let start = readHead(readFileSync(file))?.end ?? 0;
+  const begin = (): void => {
+    ftruncateSync(descriptor, start);
+    if (start === 0) writeSync(descriptor, head, 0, head.length, 0);
+    fdatasyncSync(descriptor);
+    start = head.length;
+  };
+  if (fstatSync(descriptor).size === 0) begin();
   syncDirectory(dirname(file));
-  let end = 0;
+  let end = start;
   let isClosed = false;
 
   const unavailable = (cause: Error): StoreUnavailableError =>
@@ -82,11 +64,11 @@ export const openAppendLog = (file: string): AppendLog => {
   };
 
   return {
-    read: (onRest) => decode(readFileSync(file), onRest),
+    read: (onRest) => decodeRecords(readFileSync(file), start, { onRest }),
     append: (record) =>
       new Promise((resolve, reject) => {
         if (isClosed) return reject(new StoreUnavailableError("the embedded store is closed"));
-        const bytes = encode(record);
+        const bytes = encodeRecord(record);
         writeAll(bytes, 0, (error) => {
           if (error !== null) return reject(unavailable(error));
           end += bytes.length;
@@ -96,12 +78,13 @@ export const openAppendLog = (file: string): AppendLog => {
     clear: async () => {
       if (isClosed) throw new StoreUnavailableError("the embedded store is closed");
       try {
-        await promisify(ftruncate)(descriptor, 0);
+        if (start === 0) begin();
+        await promisify(ftruncate)(descriptor, start);
         await promisify(fdatasync)(descriptor);
       } catch (error) {
         throw unavailable(error as Error);
       }
-      end = 0;
+      end = start;
     },
     close: async () => {
       if (isClosed) return;

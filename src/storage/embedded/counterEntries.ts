@@ -1,6 +1,6 @@
 import type { StoreLog } from "../log.ts";
-import type { AppendLog, LogRecord } from "./appendLog.ts";
-import { JOURNAL_VERSION } from "./journal.ts";
+import type { AppendLog } from "./appendLog.ts";
+import { JOURNAL_VERSION, type LogRecord } from "./logRecords.ts";
 
 /** A counter of a rate limit. */
 export interface CounterState {
@@ -14,6 +14,8 @@ export interface CounterState {
 /** What a counter has become. */
 type Entry = readonly [key: string, seq: number, current: number, previous: number, expireAt: number];
 
+const isEntry = (member: Entry | object | null): member is Entry => Array.isArray(member);
+
 /** An entry of the journal, as JSON. */
 export const entryOf = (key: string, { seq, current, previous, expireAt }: CounterState): string =>
   `[${JSON.stringify(key)},${seq},${current},${previous},${expireAt}]`;
@@ -24,10 +26,10 @@ export const entryOf = (key: string, { seq, current, previous, expireAt }: Count
  * @returns the logs in this order, and the number of the last record
  */
 export const replayEntries = (
-  logs: readonly AppendLog[],
+  logs: readonly [AppendLog, AppendLog],
   onEntry: (key: string, state: CounterState) => void,
   told?: StoreLog,
-): { readonly inOrder: readonly AppendLog[]; readonly lastNumber: number } => {
+): { readonly inOrder: readonly [AppendLog, AppendLog]; readonly lastNumber: number } => {
   const warn = (bytes: number): void => {
     told?.warn({ bytes }, "the journal of rate limit counters ends with bytes that are no whole record");
   };
@@ -41,15 +43,16 @@ export const replayEntries = (
   for (const { first, next } of begun) {
     for (let record = first; record !== undefined; record = next()) {
       lastNumber = record.number;
-      const [version, ...entries] = JSON.parse(record.text) as [number, ...(Entry | null)[]];
-      if (version !== JOURNAL_VERSION)
+      const [version, ...entries] = JSON.parse(record.text) as [number, ...(Entry | object | null)[]];
+      if (version > JOURNAL_VERSION)
         throw new Error(`the journal of rate limit counters has version ${version}, which this is too old for`);
       for (const entry of entries) {
-        if (entry === null) continue;
+        if (!isEntry(entry)) continue;
         const [key, seq, current, previous, expireAt] = entry;
         onEntry(key, { seq, current, previous, expireAt });
       }
     }
   }
-  return { inOrder: begun.map(({ log }) => log), lastNumber };
+  const [older, newer] = begun.map(({ log }) => log) as [AppendLog, AppendLog];
+  return { inOrder: [older, newer], lastNumber };
 };

@@ -1,5 +1,6 @@
 import type { Fields } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
+import { StoreDamagedError } from "../errors.ts";
 import { indexes } from "../indexes.ts";
 
 const loneSurrogate = /\\ud[89a-f]/i;
@@ -20,12 +21,22 @@ export const toText = (document: Fields): string => {
 export const expiryField = (collection: CollectionName): string | undefined =>
   indexes.find((index) => index.collection === collection && index.expiry)?.fields[0];
 
+/** The fields of a document as they are stored. Throws `StoreDamagedError` for a text that is none. */
+export const readStored = (collection: CollectionName, text: string): Fields => {
+  try {
+    return JSON.parse(text) as Fields;
+  } catch (error) {
+    const message = `a row of ${collection} in latchkey.sqlite is damaged; "latchkey doctor" looks through all of it`;
+    throw new StoreDamagedError(message, { cause: error });
+  }
+};
+
 /** The inverse of `toText` for documents of one collection. */
 export const textDecoder = <D>(collection: CollectionName): ((text: string) => D) => {
   const expiry = expiryField(collection);
-  if (expiry === undefined) return (text) => JSON.parse(text) as D;
+  if (expiry === undefined) return (text) => readStored(collection, text) as D;
   return (text) => {
-    const fields = JSON.parse(text) as Fields;
+    const fields = readStored(collection, text);
     if (typeof fields[expiry] === "number") fields[expiry] = new Date(fields[expiry]);
     return fields as D;
   };

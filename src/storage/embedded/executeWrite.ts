@@ -1,14 +1,15 @@
 import type { DatabaseSync } from "node:sqlite";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
-import { DuplicateKeyError } from "../errors.ts";
+import { DuplicateKeyError, StoreDamagedError } from "../errors.ts";
 import { columnsOf, columnValues } from "./columns.ts";
-import { toText } from "./documentText.ts";
+import { readStored, toText } from "./documentText.ts";
 import { filterToSql } from "./filterToSql.ts";
 import type { WriteOperation, WriteResult } from "./messages.ts";
 import { createMissing } from "./schema.ts";
-import { duplicateIn, isUnavailability } from "./sqliteErrors.ts";
+import { duplicateIn, isDamage, isUnavailability } from "./sqliteErrors.ts";
 import { statementCache } from "./statements.ts";
+import { nameStore } from "./storeRow.ts";
 
 type Of<K extends WriteOperation["kind"]> = Extract<WriteOperation, { kind: K }>;
 interface Row {
@@ -24,7 +25,7 @@ const nothing: WriteResult = { matched: 0, modified: 0, upserted: 0, deleted: 0 
 /**
  * Executes operations inside an open transaction. Each changes a document by one statement, which SQLite undoes by
  * itself when it fails: no savepoint is needed for an operation to fail alone.
- * The function throws only when the whole transaction is lost.
+ * The function throws only when the whole transaction is lost, and for damage, which a statement may meet half-way.
  */
 export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperation) => WriteResult) => {
   const statement = statementCache(database);
@@ -55,7 +56,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
     const where = filterToSql(collection, filter, {}, 1);
     const found = statement(`SELECT id, doc FROM "${collection}"${where.text}`).get(...where.parameters) as unknown as Row | undefined;
     if (found !== undefined) {
-      const before = JSON.parse(found.doc) as Fields;
+      const before = readStored(collection, found.doc);
       const document = applyUpdate(before, changes, false);
       const after = toText(document);
       const modified = after === found.doc ? 0 : 1;
@@ -116,6 +117,9 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       case "define":
         for (const collection of operation.collections) createMissing(database, collection);
         return nothing;
+      case "name":
+        nameStore(database, operation.store);
+        return nothing;
       case "touch":
         database.exec("PRAGMA user_version=1");
         return nothing;
@@ -126,9 +130,10 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
     try {
       return attempt(operation);
     } catch (error) {
-      if (isUnavailability(error) || !database.isTransaction) throw error;
+      if (isUnavailability(error) || isDamage(error) || !database.isTransaction) throw error;
       const index = error instanceof DuplicateKeyError ? error.index : duplicateIn(error);
       if (index !== undefined) return { ...nothing, failure: { duplicateIn: index } };
+      if (error instanceof StoreDamagedError) return { ...nothing, failure: { damaged: error.message } };
       return { ...nothing, failure: { refused: error instanceof Error ? error.message : String(error) } };
     }
   };

@@ -1,8 +1,6 @@
 import type { AppendLog } from "./appendLog.ts";
+import { textOfRecord } from "./logRecords.ts";
 import { whenGathered } from "./whenGathered.ts";
-
-/** The first member of each record's list; entries follow. */
-export const JOURNAL_VERSION = 1;
 
 export interface Journal {
   /**
@@ -17,6 +15,8 @@ export interface Journal {
   readonly turn: () => Promise<() => Promise<void>>;
   /** The number of the record that the last entry went to. Numbers grow. */
   readonly lastRecord: () => number;
+  /** The number of the last record that is on disk. */
+  readonly lastWritten: () => number;
   /** True when the record of that number is on disk, or undone. */
   readonly isSettled: (record: number) => boolean;
   /** Resolves when every entry so far is on disk, or undone. */
@@ -38,11 +38,12 @@ interface Batch {
  * A journal in two logs that take turns: while what one of them tells is put in its place, the other one takes what
  * comes. Entries of one turn of the event loop, and all that come while those before them are written, share a record.
  *
- * @param lastNumber greater than those of all records that the logs ever had
+ * @param lastNumber of the last record in the logs; greater than those of all records that they ever had
  */
 export const createJournal = (logs: readonly [AppendLog, AppendLog], lastNumber: number): Journal => {
   /** Of the record that was begun last. One that failed is never used again: it may be on the disk all the same. */
   let number = lastNumber;
+  let written = lastNumber;
   let [log, other] = logs;
   let size = 0;
   /** In order. */
@@ -66,7 +67,9 @@ export const createJournal = (logs: readonly [AppendLog, AppendLog], lastNumber:
     if (batch !== undefined) {
       sent = batch;
       try {
-        await batch.log.append({ number: batch.number, text: `[${JOURNAL_VERSION},${batch.entries.join()}]` });
+        const after = batch.number === written + 1 ? undefined : written;
+        await batch.log.append({ number: batch.number, text: textOfRecord(batch.entries, after) });
+        written = batch.number;
         batches.shift();
         batch.written.resolve();
       } catch (error) {
@@ -105,13 +108,14 @@ export const createJournal = (logs: readonly [AppendLog, AppendLog], lastNumber:
     },
     turn: async () => {
       const full = log;
-      const written = settled();
+      const all = settled();
       [log, other] = [other, log];
       size = 0;
-      await written;
+      await all;
       return full.clear;
     },
     lastRecord: () => number,
+    lastWritten: () => written,
     isSettled: (record) => record < (batches[0]?.number ?? number + 1),
     settled,
     size: () => size,

@@ -1,14 +1,13 @@
 import { join } from "node:path";
-import type { Clock } from "../../domain/clock.ts";
-import type { CountersRepository, SharedCounter } from "../counters.ts";
-import { type CounterDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../documents.ts";
+import type { SharedCounter } from "../counters.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../documents.ts";
 import { StoreUnavailableError } from "../errors.ts";
-import type { StoreLog } from "../log.ts";
 import { type AppendLog, openAppendLog } from "./appendLog.ts";
 import { type CounterState, entryOf, replayEntries } from "./counterEntries.ts";
 import { toText } from "./documentText.ts";
 import { createJournal, type Journal } from "./journal.ts";
-import type { WriteQueue } from "./writeQueue.ts";
+import type { JournaledCounters, JournaledCountersOptions } from "./journaledCountersOptions.ts";
+import { textOfRecord } from "./logRecords.ts";
 
 /** Where the disk cannot keep up, changes wait when there are so many times as many as are kept. */
 const FULL = 2;
@@ -19,34 +18,8 @@ const LONGEST_JOURNAL = 64 * 1024 ** 2;
 const CHUNK = 250;
 /** After what could not be moved, until it is tried again. */
 const RETRY_AFTER_MS = 5_000;
-
-/** The counters of rate limits on the embedded store. */
-export interface JournaledCounters extends CountersRepository {
-  /** Opens the journal and moves what an earlier process left in it into the table. Before everything else. */
-  readonly recover: () => Promise<void>;
-  /** Rejects unless the journal can be written to. */
-  readonly ping: () => Promise<void>;
-  /** Resolves when nothing is on its way to the disk, and forgets what is in memory. */
-  readonly close: () => Promise<void>;
-}
-
-export interface JournaledCountersOptions {
-  readonly directory: string;
-  readonly clock: Clock;
-  /** The counter in the table. */
-  readonly find: (key: string) => Pick<CounterDocument, "seq" | "current" | "previous" | "expireAt"> | undefined;
-  readonly tableIsEmpty: () => boolean;
-  readonly write: WriteQueue["write"];
-  readonly log?: StoreLog | undefined;
-  /**
-   * Counters that are kept in memory, some 250 bytes each, those with a long key counted several times; when there are
-   * more, they go into the table. 131,072 unless told.
-   */
-  readonly mostCounters?: number;
-  /** Characters of the journal before it is begun anew; 16 Mi unless told. */
-  readonly leastJournal?: number;
-  readonly openLog?: (file: string) => AppendLog;
-}
+/** How much of the journal may go without a mark for it. */
+const MARK_AFTER_MS = 200;
 
 interface Counter extends CounterState {
   /** An older state of it may be in the table. */
@@ -77,6 +50,7 @@ export const createJournaledCounters = ({
   find,
   tableIsEmpty,
   write,
+  mark,
   log,
   mostCounters = 131_072,
   leastJournal = 16 * 1024 ** 2,
@@ -96,6 +70,16 @@ export const createJournaledCounters = ({
   let moved = Promise.withResolvers<void>();
   /** When what could not be moved may be tried again, monotonic ms; undefined when the last attempt succeeded. */
   let retryAt: number | undefined;
+  let marking: NodeJS.Timeout | undefined;
+
+  const markSoon = (): void => {
+    marking = setTimeout(() => {
+      marking = undefined;
+      if (journal === undefined) return;
+      mark?.(journal.lastWritten(), false);
+      if (journal.lastWritten() < journal.lastRecord()) markSoon();
+    }, MARK_AFTER_MS).unref();
+  };
 
   const opened = (): Journal => {
     if (journal === undefined || isClosing) throw new StoreUnavailableError("the embedded store is not open");
@@ -121,6 +105,7 @@ export const createJournaledCounters = ({
   const append = (to: Journal, key: string, counter: Counter, undo: () => void): Promise<void> => {
     const appended = to.append(entryOf(key, counter), undo);
     counter.record = to.lastRecord();
+    if (marking === undefined) markSoon();
     return appended;
   };
 
@@ -191,6 +176,8 @@ export const createJournaledCounters = ({
     const intoTable = weight >= mostCounters;
     clearPrevious ??= await to.turn();
     await moveOn(to, intoTable);
+    // The last number stays in the journal, also when all that it told of is in the table.
+    await to.append("null", () => undefined);
     await clearPrevious();
     clearPrevious = undefined;
     longest = Math.max(leastJournal, Math.min(LONGEST_JOURNAL, JOURNAL_GROWTH * to.size()));
@@ -275,21 +262,29 @@ export const createJournaledCounters = ({
       if (counter.seq === seq) await change(id, counter, { seq, current: current - amount, previous, expireAt });
       else if (counter.seq === seq + 1) await change(id, counter, { seq: counter.seq, current, previous: previous - amount, expireAt });
     },
-    recover: async () => {
+    recover: async (store) => {
       if (journal !== undefined) return;
-      logs ??= [openLog(join(directory, "counters-a.log")), openLog(join(directory, "counters-b.log"))];
+      logs ??= [openLog(join(directory, "counters-a.log"), store), openLog(join(directory, "counters-b.log"), store)];
       const { inOrder, lastNumber } = replayEntries(logs, (key, state) => put(key, { ...state, inTable: true, record: 0 }), log);
       await moveOn(undefined, true);
-      // The older one first: by itself it would be taken for newer than the table.
-      for (const each of inOrder) await each.clear();
+      const [older, newer] = inOrder;
+      // Greater than those of a journal that is lost, too.
+      const number = lastNumber === 0 ? clock.now() : lastNumber + 1;
+      // The older one first: by itself it would be taken for newer than the table. The last number stays in the journal.
+      await older.clear();
+      await older.append({ number, text: textOfRecord([], lastNumber) });
+      await newer.clear();
       nothingInTable = tableIsEmpty();
-      journal = createJournal(logs, Math.max(lastNumber, clock.now()));
+      journal = createJournal(inOrder, number);
+      mark?.(number, false);
     },
     ping: async () => opened().append("null", () => undefined),
     close: async () => {
       isClosing = true;
       while (tidying !== undefined) await tidying;
       await journal?.settled();
+      clearTimeout(marking);
+      if (journal !== undefined) mark?.(journal.lastWritten(), true);
       journal = undefined;
       counters.clear();
       weight = 0;

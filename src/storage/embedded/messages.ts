@@ -30,11 +30,13 @@ export type WriteOperation =
   | { readonly kind: "bulk"; readonly operations: readonly WriteOperation[] }
   /** Creates what is missing of these collections. */
   | { readonly kind: "define"; readonly collections: readonly CollectionName[] }
+  /** Gives a file that has none the id of its store. */
+  | { readonly kind: "name"; readonly store: string }
   /** Proves that the file can be written to. */
   | { readonly kind: "touch" };
 
 /** Why one operation failed although the store is well. */
-type WriteFailure = { readonly duplicateIn: string } | { readonly refused: string };
+type WriteFailure = { readonly duplicateIn: string } | { readonly refused: string } | { readonly damaged: string };
 
 export interface WriteResult {
   readonly matched: number;
@@ -49,10 +51,12 @@ export interface WriteResult {
 /** All operations of a batch share one commit: results in their order, or none of it happened (or, with `outcomeUnknown`, maybe). */
 export type BatchReply =
   | { readonly results: readonly WriteResult[] }
-  | { readonly unavailable: { readonly message: string; readonly outcomeUnknown: boolean } };
+  | { readonly unavailable: { readonly message: string; readonly outcomeUnknown: boolean; readonly tooSlow: boolean } };
 
 export interface WriterSettings {
   readonly file: string;
   /** How long a batch waits for another process that is writing, in milliseconds. */
   readonly patience: number;
+  /** The file of `Marks`, which is told of commits once it is there; none where it is left out. */
+  readonly marks?: string;
 }

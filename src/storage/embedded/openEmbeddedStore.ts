@@ -1,21 +1,25 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
-import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import type { Filter } from "../collection.ts";
 import { type CollectionName, type Documents, SCHEMA_VERSION } from "../documents.ts";
-import { StoreUnavailableError } from "../errors.ts";
+import { StoreDamagedError, StoreUnavailableError } from "../errors.ts";
 import type { StoreLog } from "../log.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
 import type { Store } from "../store.ts";
 import { expiryField, textDecoder } from "./documentText.ts";
 import { embeddedCollection, type Reader } from "./embeddedCollection.ts";
+import { refuseDamage } from "./findings.ts";
 import { createJournaledCounters } from "./journaledCounters.ts";
+import { createMarks, type MarkWriter, openMark } from "./marks.ts";
 import { createReadTurns } from "./readTurns.ts";
 import { collectionNames } from "./schema.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
-import { isUnavailability } from "./sqliteErrors.ts";
+import { damagedPart, isBusy, isDamage, isUnavailability } from "./sqliteErrors.ts";
 import { statementCache } from "./statements.ts";
+import { createPrivately, filesIn, sizeOf } from "./storeFiles.ts";
+import { readStoreRow } from "./storeRow.ts";
 import { createWriteQueue } from "./writeQueue.ts";
 
 export interface EmbeddedStoreOptions {
@@ -43,27 +47,22 @@ const makeDirectory = (directory: string): void => {
   }
 };
 
-/** `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
-const createPrivately = (file: string): void => {
-  try {
-    closeSync(openSync(file, "wx", 0o600));
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-  }
-};
-
 /**
  * The store in a SQLite file, with the counters of rate limits in a journal beside it. Nothing is opened before
- * `prepare`, which rejects when another server uses the directory, or a tool finds one of an older version there, and
- * with `SchemaTooNewError`. What was acknowledged survives the end of the process and of the machine.
+ * `prepare`, which rejects when another server uses the directory, or a tool finds one of an older version there, with
+ * `SchemaTooNewError`, and with `StoreDamagedError`, having changed nothing, when a file is not what the others say of it. What was acknowledged survives the end of the process and of the machine.
  */
 export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval = 30_000 }: EmbeddedStoreOptions): Store => {
-  const file = join(directory, "latchkey.sqlite");
-  const lockFile = join(directory, "latchkey.lock");
-  const queue = createWriteQueue({ file, patience: patience[mode] }, log);
+  const files = filesIn(directory);
+  const { database: file, lock: lockFile } = files;
+  const queue = createWriteQueue({ file, patience: patience[mode], marks: files.marks }, log);
+  let isInspected = false;
+  let mark: MarkWriter | undefined;
   let releaseLock: (() => void) | undefined;
   let reader: DatabaseSync | undefined;
   let statement: ReturnType<typeof statementCache> | undefined;
+  /** The store's id. */
+  let store: string | undefined;
   let sweeping: NodeJS.Timeout | undefined;
 
   const turns = createReadTurns();
@@ -73,7 +72,9 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     try {
       return read(statement);
     } catch (error) {
-      throw isUnavailability(error) ? new StoreUnavailableError("the embedded store cannot be read", { cause: error }) : error;
+      if (isDamage(error)) throw damagedPart(file, (error as Error).message, error);
+      if (!isUnavailability(error)) throw error;
+      throw new StoreUnavailableError("the embedded store cannot be read", { cause: error, tooSlow: isBusy(error) });
     }
   };
 
@@ -95,12 +96,25 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     },
     tableIsEmpty: () => readRow("SELECT id FROM counters LIMIT 1", []) === undefined,
     write: queue.write,
+    mark: (record, last) => {
+      if (store !== undefined) last ? mark?.writeNow(store, record) : mark?.write(store, record);
+    },
     log,
   });
 
   const openReader = (): void => {
     reader ??= new DatabaseSync(file, { readOnly: true, timeout: 1000 });
     statement ??= statementCache(reader);
+  };
+
+  /** The marks come after the name: a store whose commits were counted has them. */
+  const identify = async (signal: AbortSignal | undefined): Promise<string> => {
+    await queue.write({ kind: "name", store: randomBytes(16).toString("hex") }, signal);
+    openReader();
+    const row = readStoreRow(reader as DatabaseSync);
+    if (row === undefined) throw new StoreDamagedError(`${file} has lost the id of its store`);
+    if (sizeOf(files.marks) === undefined) createMarks(files.marks, { ...row, record: 0 });
+    return row.store;
   };
 
   /** It would go on by the old schema, and not fill columns that this version makes. */
@@ -115,33 +129,38 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       const field = expiryField(name);
       if (field === undefined) continue;
       const expired = { [field]: { $lte: new Date(clock.now()) } } as Filter<Documents[typeof name]>;
-      await collection(name).deleteMany(expired);
+      // What keeps one collection from being swept is no reason for the others to grow.
+      await collection(name)
+        .deleteMany(expired)
+        .catch((error: unknown) => log?.warn({ err: error, collection: name }, "expired documents could not be removed"));
     }
   };
 
   return {
     engine: "embedded",
+    isInProcess: true,
     clock,
     collection,
     ...(mode === "server" && { counters }),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       makeDirectory(directory);
-      createPrivately(file);
       if (mode === "server") {
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
       }
+      if (!isInspected) refuseDamage(files, () => mode === "tool" && isServerLockTaken(lockFile));
+      isInspected = true;
+      createPrivately(file);
+      store = await identify(signal);
       await queue.write({ kind: "define", collections: ["system"] }, signal);
-      openReader();
       if (mode === "tool") await refuseBesideOlderServer(signal);
       await claimSchemaVersion(collection("system"), signal);
       await queue.write({ kind: "define", collections: collectionNames }, signal);
       if (mode === "server") {
-        await counters.recover();
-        sweeping ??= setInterval(() => {
-          sweep().catch((error: unknown) => log?.warn({ err: error }, "expired documents could not be removed"));
-        }, sweepInterval).unref();
+        mark ??= openMark(files.marks, "record");
+        await counters.recover(store);
+        sweeping ??= setInterval(() => void sweep(), sweepInterval).unref();
       }
     },
     ping: async (signal) => {
@@ -157,6 +176,8 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       reader?.close();
       reader = undefined;
       await queue.close();
+      mark?.close();
+      mark = undefined;
       releaseLock?.();
       releaseLock = undefined;
     },

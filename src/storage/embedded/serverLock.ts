@@ -1,10 +1,14 @@
-import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { damageError, lockFinding } from "./findings.ts";
 import { isUnavailability } from "./sqliteErrors.ts";
+import { sizeOf } from "./storeFiles.ts";
+
+/** Longer than somebody takes who only looks whether there is a server. */
+const PATIENCE_MS = 250;
 
 /** Holds the operating system's lock on a file, by a transaction that never ends, until it is closed. */
-const holdLock = (file: string): DatabaseSync => {
-  const lock = new DatabaseSync(file, { timeout: 0 });
+const holdLock = (file: string, patience: number): DatabaseSync => {
+  const lock = new DatabaseSync(file, { timeout: patience });
   try {
     lock.exec("BEGIN EXCLUSIVE");
     return lock;
@@ -19,8 +23,9 @@ const holdLock = (file: string): DatabaseSync => {
  * way: by the lock on a file of its own. Throws when another one holds it.
  */
 export const takeServerLock = (file: string, directory: string): (() => void) => {
+  if ((sizeOf(file) ?? 0) > 0) throw damageError(lockFinding(file));
   try {
-    const lock = holdLock(file);
+    const lock = holdLock(file, PATIENCE_MS);
     return () => lock.close();
   } catch (error) {
     if (!isUnavailability(error)) throw error;
@@ -30,9 +35,10 @@ export const takeServerLock = (file: string, directory: string): (() => void) =>
 
 /** True when a server, of whatever version, holds the lock. */
 export const isServerLockTaken = (file: string): boolean => {
-  if (!existsSync(file)) return false;
+  // What holds something is no lock of ours.
+  if (sizeOf(file) !== 0) return false;
   try {
-    holdLock(file).close();
+    holdLock(file, 0).close();
     return false;
   } catch (error) {
     if (!isUnavailability(error)) throw error;

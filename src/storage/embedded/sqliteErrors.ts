@@ -1,3 +1,4 @@
+import { StoreDamagedError } from "../errors.ts";
 import { indexes } from "../indexes.ts";
 
 /** Result codes by which SQLite says that the file or the machine is at fault, not the statement. */
@@ -8,10 +9,18 @@ const unavailable = new Set([
   8, // READONLY
   9, // INTERRUPT
   10, // IOERR
-  11, // CORRUPT
   13, // FULL
   14, // CANTOPEN
   15, // PROTOCOL
+]);
+/** Others hold the file for longer than this process waits: it is there. */
+const busy = new Set([
+  5, // BUSY
+  6, // LOCKED
+]);
+/** What the file holds is not what SQLite wrote. */
+const damage = new Set([
+  11, // CORRUPT
   26, // NOTADB
 ]);
 const CONSTRAINT_PRIMARYKEY = 1555;
@@ -22,6 +31,14 @@ const codeOf = (error: unknown): number =>
   error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode : 0;
 
 export const isUnavailability = (error: unknown): boolean => unavailable.has(codeOf(error) & 0xff);
+
+export const isBusy = (error: unknown): boolean => busy.has(codeOf(error) & 0xff);
+
+export const isDamage = (error: unknown): boolean => damage.has(codeOf(error) & 0xff);
+
+/** For who asked for what a damaged part of the file held. @param reason SQLite's. */
+export const damagedPart = (file: string, reason: string, cause?: unknown): StoreDamagedError =>
+  new StoreDamagedError(`a part of ${file} is damaged (${reason}); "latchkey doctor" looks through all of it`, { cause });
 
 /** The declared name of the unique index that refused a write, `_id` for the primary key. */
 export const duplicateIn = (error: unknown): string | undefined => {

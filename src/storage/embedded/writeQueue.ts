@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
 import type { StoreLog } from "../log.ts";
 import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
+import { damagedPart } from "./sqliteErrors.ts";
 import { whenGathered } from "./whenGathered.ts";
 
 /** Bounds how long a transaction runs, and how much memory its message takes. */
@@ -16,18 +17,19 @@ interface Waiting {
 
 export interface WriteQueue {
   /**
-   * Resolves once the operation is on disk. Rejects with `DuplicateKeyError`, with `StoreUnavailableError`, with the
-   * signal's reason when that was aborted before the operation was sent, and with a `TypeError` for what no store accepts.
+   * Resolves once the operation is on disk. Rejects with `DuplicateKeyError`, with `StoreUnavailableError`, with
+   * `StoreDamagedError` when it met a damaged part of the file, with the signal's reason when that was aborted before the operation was sent, and with a `TypeError` for what no store accepts.
    */
   write(operation: WriteOperation, signal?: AbortSignal): Promise<WriteResult>;
   /** Writes what waits, then ends the thread. */
   close(): Promise<void>;
 }
 
-const settle = ({ resolve, reject }: Waiting, result: WriteResult | undefined): void => {
+const settle = (file: string, { resolve, reject }: Waiting, result: WriteResult | undefined): void => {
   if (result === undefined) reject(new StoreUnavailableError("the writer gave no result", { outcomeUnknown: true }));
   else if (result.failure === undefined) resolve(result);
   else if ("duplicateIn" in result.failure) reject(new DuplicateKeyError(result.failure.duplicateIn));
+  else if ("damaged" in result.failure) reject(damagedPart(file, result.failure.damaged));
   else reject(new TypeError(result.failure.refused));
 };
 
@@ -55,10 +57,10 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog): Writ
     const started = new Worker(new URL("./writer.ts", import.meta.url), { workerData: settings, execArgv: [] });
     let cause: unknown;
     started.on("message", (reply: BatchReply) => {
-      if ("results" in reply) return finish((member, position) => settle(member, reply.results[position]));
-      const { message, outcomeUnknown } = reply.unavailable;
+      if ("results" in reply) return finish((member, position) => settle(settings.file, member, reply.results[position]));
+      const { message, outcomeUnknown, tooSlow } = reply.unavailable;
       log?.warn({ reason: message, operations: running?.length }, "the embedded store could not commit");
-      finish(({ reject }) => reject(new StoreUnavailableError(`the embedded store cannot write: ${message}`, { outcomeUnknown })));
+      finish(({ reject }) => reject(new StoreUnavailableError(`the embedded store cannot write: ${message}`, { outcomeUnknown, tooSlow })));
     });
     started.on("error", (error) => {
       cause = error;

@@ -1,10 +1,12 @@
 /** The thread that owns the writing connection: an fsync or a checkpoint stalls nobody but the writes that wait for it. */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { createCommitCount } from "./commitCount.ts";
 import { writeExecutor } from "./executeWrite.ts";
-import type { BatchReply, WriteOperation, WriterSettings } from "./messages.ts";
+import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
+import { isBusy, isDamage } from "./sqliteErrors.ts";
 
-const { file, patience } = workerData as WriterSettings;
+const { file, patience, marks } = workerData as WriterSettings;
 const database = new DatabaseSync(file, { timeout: patience });
 /**
  * Pages that wait to be copied from the log into the file: one that changes again until then is copied once. The commit
@@ -17,28 +19,70 @@ const LOG_BYTES = 64 * 1024 ** 2;
 database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
 database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
 const execute = writeExecutor(database);
+const count = marks === undefined ? undefined : createCommitCount(database, marks);
 
-const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const rollBack = (): void => {
   // SQLite has ended the transaction by itself after some errors.
   if (database.isTransaction) database.exec("ROLLBACK");
-  return { unavailable: { message: error instanceof Error ? error.message : String(error), outcomeUnknown } };
+};
+
+const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
+  rollBack();
+  return { unavailable: { message: messageOf(error), outcomeUnknown, tooSlow: isBusy(error) } };
+};
+
+const damaged = (error: unknown): WriteResult => ({
+  matched: 0,
+  modified: 0,
+  upserted: 0,
+  deleted: 0,
+  failure: { damaged: messageOf(error) },
+});
+
+/**
+ * Results of all operations, in an open transaction. One that meets damage may have written a part of what it should: all
+ * begin again without it.
+ */
+const executeAll = (operations: readonly WriteOperation[]): readonly WriteResult[] => {
+  const failed = new Map<number, WriteResult>();
+  for (;;) {
+    let position = 0;
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      const results: WriteResult[] = [];
+      for (; position < operations.length; position++) {
+        results.push(failed.get(position) ?? execute(operations[position] as WriteOperation));
+      }
+      count?.raise();
+      return results;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      rollBack();
+      // Not one of them met it.
+      if (position === operations.length || failed.has(position)) throw error;
+      failed.set(position, damaged(error));
+    }
+  }
 };
 
 const commit = (operations: readonly WriteOperation[]): BatchReply => {
-  let results: BatchReply;
+  let results: readonly WriteResult[];
   try {
-    database.exec("BEGIN IMMEDIATE");
-    results = { results: operations.map(execute) };
+    results = executeAll(operations);
   } catch (error) {
+    if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
     return unavailable(error, false);
   }
   try {
     database.exec("COMMIT");
-    return results;
   } catch (error) {
     // What reached the disk before it failed may still count after a crash.
     return unavailable(error, true);
   }
+  count?.committed();
+  return { results };
 };
 
 parentPort?.on("message", (operations: readonly WriteOperation[] | "close") => {
@@ -47,5 +91,6 @@ parentPort?.on("message", (operations: readonly WriteOperation[] | "close") => {
     return;
   }
   database.close();
+  count?.close();
   parentPort?.close();
 });

@@ -46,7 +46,13 @@ describe("the embedded store's file", () => {
     const key = sampleKey();
     await first.collection("keys").insertOne(key);
     await first.close();
-    expect((await readdir(directory)).sort()).toEqual(["counters-a.log", "counters-b.log", "latchkey.lock", "latchkey.sqlite"]);
+    expect((await readdir(directory)).sort()).toEqual([
+      "counters-a.log",
+      "counters-b.log",
+      "latchkey.lock",
+      "latchkey.marks",
+      "latchkey.sqlite",
+    ]);
     const second = open();
     await second.prepare();
     expect(await second.collection("keys").findOne({ _id: key._id })).toEqual(key);

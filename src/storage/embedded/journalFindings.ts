@@ -1,0 +1,53 @@
+import { basename } from "node:path";
+import { type Evidence, type LogEvidence, trustedMarks } from "./evidence.ts";
+import { counted, type Finding } from "./finding.ts";
+import { afterOf } from "./logRecords.ts";
+
+const judgeLog = (log: LogEvidence, evidence: Evidence): Finding | undefined => {
+  const { database } = evidence;
+  const isExpected = (trustedMarks(evidence)?.record ?? 0) > 0;
+  const found = (what: string, lost = "the counts of rate limits in it"): Finding => ({ kind: "log", file: log.file, what, lost });
+  if (isExpected && log.size === undefined) return found("is missing");
+  if (isExpected && log.size === 0) return found("is empty");
+  const isForeign = database.state === "named" ? database.store !== log.store : database.state === "unnamed";
+  if (log.store !== undefined && isForeign) return found("is of another store");
+  if (isExpected && log.store === undefined) return found("is damaged at its beginning", "the counts of rate limits that were there");
+  if (log.damagedBytes === 0 && log.missing === 0) return undefined;
+  const records = log.missing === 0 ? "what was written there" : counted(log.missing, "record");
+  return found(
+    log.damagedBytes > 0 ? `has ${counted(log.damagedBytes, "byte")} of damage` : "is damaged",
+    `${records} of rate limit counts`,
+  );
+};
+
+/** Records that the end of the journal lacks, or the end of the file that was written before the other. */
+const judgeEnds = (evidence: Evidence): Finding | undefined => {
+  const { logs } = evidence;
+  const record = trustedMarks(evidence)?.record ?? 0;
+  if (logs === undefined || record === 0) return undefined;
+  const [older, newer] = logs.toSorted((one, another) => one.last - another.last) as [LogEvidence, LogEvidence];
+  const what = "is cut off, or older than the files beside it";
+  const short = ({ file }: LogEvidence, missing: number): Finding => ({
+    kind: "log",
+    file,
+    what,
+    lost: `the last ${counted(missing, "record")} of rate limit counts`,
+  });
+  // Of two files without records nobody knows which one had some.
+  if (newer.last === 0) {
+    return { kind: "log", file: older.file, what: `or ${basename(newer.file)} ${what}`, lost: "the counts of rate limits that were there" };
+  }
+  if (newer.last < record) return short(newer, record - newer.last);
+  if (older.first !== undefined && newer.first !== undefined && afterOf(newer.first) > older.last) {
+    return short(older, afterOf(newer.first) - older.last);
+  }
+  return undefined;
+};
+
+/** What is wrong with the counters' journal. */
+export const judgeJournal = (evidence: Evidence): readonly Finding[] => {
+  const found = (evidence.logs ?? []).flatMap((log) => judgeLog(log, evidence) ?? []);
+  if (found.length > 0) return found;
+  const ends = judgeEnds(evidence);
+  return ends === undefined ? [] : [ends];
+};

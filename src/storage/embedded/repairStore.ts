@@ -1,0 +1,201 @@
+import { randomBytes } from "node:crypto";
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../domain/clock.ts";
+import { looksLikeRootKey } from "../../domain/rootKeySecret.ts";
+import { SCHEMA_VERSION } from "../documents.ts";
+import { SchemaTooNewError } from "../schemaVersion.ts";
+import { type Evidence, gatherEvidence, lookInto } from "./evidence.ts";
+import { counted, type Finding } from "./finding.ts";
+import { findingsBeside, lockFinding } from "./findings.ts";
+import { damageIn } from "./integrity.ts";
+import { afterOf, decodeRecords, encodeRecord, headOf, readHead, textOfRecord } from "./logRecords.ts";
+import { createMarks } from "./marks.ts";
+import { salvage } from "./salvage.ts";
+import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
+import { createPrivately, filesIn, type StoreFiles, sizeOf } from "./storeFiles.ts";
+import { nameStore } from "./storeRow.ts";
+import { syncDirectory } from "./syncDirectory.ts";
+
+/**
+ * All that is wrong with the embedded store of a directory, found without changing anything; reads the whole database. Where
+ * a service uses it, the journal of counters, which that one found well, is left out.
+ */
+export const examineStore = (directory: string): readonly Finding[] => {
+  const files = filesIn(directory);
+  const lock = (sizeOf(files.lock) ?? 0) > 0 ? [lockFinding(files.lock)] : [];
+  return [...lock, ...examine(files, () => isServerLockTaken(files.lock))];
+};
+
+const examine = (files: StoreFiles, isUsed: () => boolean): readonly Finding[] => {
+  const findings = [...findingsBeside(files, isUsed), ...judgeRootKey(files.rootKey)];
+  const isReadable = (sizeOf(files.database) ?? 0) > 0 && !findings.some(({ kind }) => ["unreadable", "wal", "foreign"].includes(kind));
+  const reason = isReadable ? damageIn(files.database) : undefined;
+  if (reason === undefined) return findings;
+  return [
+    { kind: "unreadable", file: files.database, what: `is damaged (${reason})`, lost: "what cannot be read in it any more" },
+    ...findings,
+  ];
+};
+
+/** The service does not need it: a start does without. */
+const judgeRootKey = (file: string): readonly Finding[] => {
+  if (sizeOf(file) === undefined || looksLikeRootKey(readFileSync(file, "utf8").trim())) return [];
+  return [{ kind: "rootKey", file, what: "holds no root key any more", lost: 'it ("latchkey root-key create" makes another one)' }];
+};
+
+/** What this version does not know it would leave out of a new database. */
+const refuseNewer = (file: string): void => {
+  if ((sizeOf(file) ?? 0) === 0) return;
+  const version = lookInto(file, (database) => {
+    if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name='system'").get() === undefined) return 0;
+    return Number(database.prepare("SELECT json_extract(doc, '$.schema') AS version FROM system WHERE id='schema'").get()?.version ?? 0);
+  });
+  if (typeof version === "number" && version > SCHEMA_VERSION) throw new SchemaTooNewError(version);
+};
+
+const ownsWal = ({ database, withoutWal }: Evidence): boolean =>
+  database.state === "named" && withoutWal?.state === "named" && database.store === withoutWal.store;
+
+/**
+ * Makes a store that can be opened of what is there. Nothing is deleted: what it replaces keeps its contents under another
+ * name. Throws when a service uses the directory, and for a database of a newer version.
+ * @returns one line for each step: what was wrong, what was done, and what is lost.
+ */
+export const repairStore = (directory: string, clock: Clock): readonly string[] => {
+  const files = filesIn(directory);
+  const suffix = `.damaged-${new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
+  const told: string[] = [];
+
+  /** Under the same name, but for the suffix; a log of SQLite's stays beside its database. @returns the new name */
+  const asideOf = (file: string): string => {
+    const wal = file.startsWith(`${files.database}-`) ? file.slice(files.database.length) : "";
+    const base = file.slice(0, file.length - wal.length);
+    for (let n = 1; ; n++) {
+      const name = `${base}${suffix}${n === 1 ? "" : `-${n}`}${wal}`;
+      if (!existsSync(name)) return name;
+    }
+  };
+  const setAside = (...all: readonly string[]): string => {
+    const there = all.filter(existsSync).map((file) => [file, asideOf(file)] as const);
+    for (const [file, name] of there) renameSync(file, name);
+    return there.length === 0 ? "" : `; kept as ${there.map(([, name]) => basename(name)).join(", ")}`;
+  };
+  const keepCopy = (...all: readonly string[]): string => {
+    const there = all.filter((file) => (sizeOf(file) ?? 0) > 0).map((file) => [file, asideOf(file)] as const);
+    for (const [file, name] of there) copyFileSync(file, name);
+    return there.length === 0 ? "" : `; kept as ${there.map(([, name]) => basename(name)).join(", ")}`;
+  };
+
+  const mark = ({ database, logs }: Evidence): void => {
+    if (database.state !== "named") return;
+    const { store, commits } = database;
+    const ours = (logs ?? []).filter((log) => log.store === store);
+    createMarks(files.marks, { store, commits, record: ours.length === 2 ? Math.max(...ours.map(({ last }) => last)) : 0 });
+  };
+
+  /** One from before there were marks. */
+  const nameAfter = (marks: Evidence["marks"]): void => {
+    if (typeof marks === "string") return;
+    const database = new DatabaseSync(files.database);
+    nameStore(database, marks.store);
+    database.close();
+  };
+
+  /** A new log of those records that are whole, each of which says after which one it comes. */
+  const rewriteLog = (file: string, store: string): string => {
+    const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
+    const head = readHead(bytes);
+    const isForeign = head !== undefined && head.store !== store;
+    const parts = [encodeRecord(headOf(store))];
+    let before: number | undefined;
+    for (const record of isForeign ? [] : decodeRecords(bytes, head?.end ?? 0, {})) {
+      if (record.number === 0) continue;
+      const isNext = before === undefined || afterOf(record) <= before;
+      const rest = /^\[\d+(?:,\{[^}]*\})?,?(.*)\]$/s.exec(record.text)?.[1] ?? "";
+      parts.push(encodeRecord(isNext ? record : { number: record.number, text: textOfRecord(rest === "" ? [] : [rest], before) }));
+      before = record.number;
+    }
+    const draft = `${file}.new`;
+    writeFileSync(draft, Buffer.concat(parts), { mode: 0o600, flush: true });
+    const kept = keepCopy(file);
+    renameSync(draft, file);
+    const count = parts.length - 1;
+    return `${count === 0 ? "an empty one takes its place" : `${counted(count, "record")} of it go on`}${kept}`;
+  };
+
+  const replaceDatabase = ({ database, marks }: Evidence): string => {
+    const known = database.state === "named" ? database : typeof marks === "string" ? undefined : marks;
+    const draft = `${files.database}.new`;
+    const row = { store: known?.store ?? randomBytes(16).toString("hex"), commits: known?.commits ?? 0 };
+    const salvaged = salvage(files.database, draft, row);
+    const kept = keepCopy(files.database, files.wal);
+    for (const file of [files.wal, files.shm]) rmSync(file, { force: true });
+    renameSync(draft, files.database);
+    // The next start would write another one over it.
+    const rootKey = salvaged.some(({ collection, kept: some }) => collection === "rootKeys" && some > 0) ? "" : setAside(files.rootKey);
+    const rows = salvaged.filter(({ kept: some, lost }) => some + lost > 0);
+    const counts = rows.map(({ collection, kept: some, lost }) => `${collection} ${some}${lost > 0 ? ` (${lost} lost)` : ""}`).join(", ");
+    return `rows that could be read are in a new file: ${counts || "none"}${kept}${rootKey}`;
+  };
+
+  const act = ({ kind, file }: Finding, evidence: Evidence): string => {
+    switch (kind) {
+      case "lock":
+        return `it goes out of the way${setAside(file)}`;
+      case "gone":
+        return `a new store begins${setAside(...evidence.otherFiles, files.database, files.shm)}`;
+      case "rootKey":
+        return `it goes out of the way${setAside(file)}`;
+      case "wal":
+        return `the store goes on without ${basename(files.wal)}${setAside(files.wal, files.shm)}`;
+      case "unreadable":
+        return replaceDatabase(evidence);
+      case "behind": {
+        const kept = keepCopy(files.wal);
+        if (evidence.database.state === "unnamed") nameAfter(evidence.marks);
+        mark(gatherEvidence(files, true));
+        return `the store goes on as it is${kept}`;
+      }
+      case "foreign":
+        return `the store that it is of goes on${setAside(files.marks, ...files.logs, ...(ownsWal(evidence) ? [] : [files.wal, files.shm]))}`;
+      case "marks": {
+        const kept = setAside(files.marks);
+        mark(evidence);
+        return `the store goes on as it is${kept}`;
+      }
+      case "log": {
+        if (evidence.database.state !== "named") return `it goes out of the way${setAside(file)}`;
+        const done = rewriteLog(file, evidence.database.store);
+        mark(gatherEvidence(files, true));
+        return done;
+      }
+    }
+  };
+
+  const step = (finding: Finding): void => {
+    const done = act(finding, gatherEvidence(files, true));
+    told.push(`${finding.file} ${finding.what}: ${done}. Lost: ${finding.lost}.`);
+  };
+
+  if ((sizeOf(files.lock) ?? 0) > 0) step(lockFinding(files.lock));
+  if (!existsSync(directory)) return told;
+  refuseNewer(files.database);
+  createPrivately(files.lock);
+  const release = takeServerLock(files.lock, directory);
+  try {
+    // Each step ends one finding for good; a bound, in case two of them undo each other.
+    for (let steps = 0; steps < 20; steps++) {
+      const [finding] = examine(files, () => false);
+      if (finding === undefined) {
+        syncDirectory(directory);
+        return told;
+      }
+      step(finding);
+    }
+    throw new Error(`${directory} could not be repaired: ${told.at(-1)}`);
+  } finally {
+    release();
+  }
+};

@@ -1,0 +1,44 @@
+import { closeSync, openSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** What a data directory holds, apart from the events of analytics. */
+export interface StoreFiles {
+  readonly database: string;
+  /** Commits that are not yet in the database; SQLite makes and removes it, and the index of it. */
+  readonly wal: string;
+  readonly shm: string;
+  readonly marks: string;
+  readonly logs: readonly [string, string];
+  /** Always empty: what counts is who has locked it. */
+  readonly lock: string;
+  /** Written by the first start, for people. */
+  readonly rootKey: string;
+}
+
+export const filesIn = (directory: string): StoreFiles => {
+  const database = join(directory, "latchkey.sqlite");
+  return {
+    database,
+    wal: `${database}-wal`,
+    shm: `${database}-shm`,
+    marks: join(directory, "latchkey.marks"),
+    logs: [join(directory, "counters-a.log"), join(directory, "counters-b.log")],
+    lock: join(directory, "latchkey.lock"),
+    rootKey: join(directory, "root-key"),
+  };
+};
+
+/** Bytes; undefined for what is no file. Opens nothing: to close a file again would drop SQLite's locks on it. */
+export const sizeOf = (file: string): number | undefined => {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found?.isFile() ? found.size : undefined;
+};
+
+/** Makes the file, for its owner only, when it is missing. `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
+export const createPrivately = (file: string): void => {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
+};

@@ -56,16 +56,18 @@ const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: 
  * The same store, with every operation bounded in time. After one `StoreUnavailableError` all operations fail at once
  * (nothing is sent, so the outcome is known) until the store answers a ping, which is sent in the background: a call
  * that needs several operations does not wait for each of them on a store that is away. A read that was too slow proves
- * little, it may have had much to look through: it trips the store only if that does not answer a ping either. A store in
- * this process is never away because its disk is slow: only the operation fails. Nothing else trips it, neither duplicate
- * keys, nor damage, nor an abort, nor that more is asked of the store than it takes at once (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
+ * little, it may have had much to look through: it trips the store only if that does not answer a ping either. The same holds
+ * for a write of a store in this process, whose disk may be slow, and which says by itself when another process holds its file: that
+ * fails the operation alone. Nothing else trips it, neither duplicate keys, nor damage, nor an abort, nor that more is asked of the store than it takes at once (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
  * is aborted before it starts does not wait any longer, and rejects with the signal's reason.
  *
  * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`
  * are not bounded.
  */
 export const guardStore = (store: Store, options: GuardOptions): GuardedStore => {
-  const { clock, operationTimeout = 3000, placeTimeout = 2000, pingInterval = 300, pingTimeout = 1000, onStateChange } = options;
+  const { clock, operationTimeout = 3000, placeTimeout = 2000, pingInterval = 300, onStateChange } = options;
+  // With the operation before it, within the five seconds in which a call is answered (protocol §9).
+  const { pingTimeout = store.isInProcess ? 1500 : 1000 } = options;
   let awaySince: number | undefined;
   let closed = false;
   let nextPing: NodeJS.Timeout | undefined;
@@ -73,7 +75,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   const probe = async (): Promise<void> => {
     try {
-      await (store.isInProcess ? store.ping() : inTime(store.ping(), pingTimeout, false));
+      await inTime(store.ping(), pingTimeout, false);
     } catch {
       if (!closed) nextPing = setTimeout(probe, pingInterval).unref();
       return;
@@ -141,13 +143,18 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   };
 
   const timed = async <T>(kind: "read" | "write", operation: () => Promise<T>, onLate?: () => void): Promise<T> => {
+    let isSilent = false;
+    const late = (): void => {
+      isSilent = true;
+      onLate?.();
+    };
     try {
-      return await inTime(operation(), operationTimeout, kind === "write", onLate);
+      return await inTime(operation(), operationTimeout, kind === "write", late);
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
-        const isSlowOnly = error.tooSlow && (kind === "read" || store.isInProcess);
-        if (!isSlowOnly) trip(error);
-        else if (!store.isInProcess) await doubt(error);
+        const { isInProcess = false } = store;
+        if (!error.tooSlow || (kind === "write" && !isInProcess)) trip(error);
+        else if (isSilent || !isInProcess) await doubt(error);
       }
       throw error;
     }

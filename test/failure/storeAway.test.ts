@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import type { Answer } from "../support/edges.ts";
@@ -9,6 +10,13 @@ const MONTH = 2_592_000_000;
 /** Milliseconds. */
 const ANSWERED_WITHIN = 5_000;
 const SERVED_FOR = 30_000;
+const TICK = 100;
+
+/** Resolves after the time in which a call is to be answered, in ticks: where the machine holds this process up, it holds up each of them. */
+const untilTooLate = async (): Promise<"too late"> => {
+  for (let left = ANSWERED_WITHIN; left > 0; left -= TICK) await sleep(TICK);
+  return "too late";
+};
 
 afterAll(closeEngines);
 
@@ -49,9 +57,8 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     for (const key of keys) expect(await codeOf(key)).toBe("VALID");
   };
   const expectUnavailable = async (procedure: string, body: unknown, rootKey?: string): Promise<void> => {
-    const started = performance.now();
-    const answer = await call(procedure, body, rootKey);
-    expect(performance.now() - started, procedure).toBeLessThan(ANSWERED_WITHIN);
+    const answer = await Promise.race([call(procedure, body, rootKey), untilTooLate()]);
+    if (answer === "too late") expect.unreachable(`${procedure}: ${answer}`);
     expectError(answer, 503, "unkey/application/service_unavailable");
   };
 

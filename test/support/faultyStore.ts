@@ -9,7 +9,7 @@ export interface FaultyStore extends Store {
   readonly calls: () => number;
 }
 
-/** A store that a test can make unavailable, as one on another machine becomes: a decorator of a real one. */
+/** A store that a test can make unavailable: a decorator of a real one. */
 export const faultyStore = (store: Store): FaultyStore => {
   let mode: "well" | "fails" | "hangs" = "well";
   let readsOnly = false;
@@ -26,8 +26,6 @@ export const faultyStore = (store: Store): FaultyStore => {
 
   return {
     ...store,
-    // It stands for one that is elsewhere, and does not answer.
-    isInProcess: false,
     ...(store.counters && {
       counters: aroundCounters(
         store.counters,

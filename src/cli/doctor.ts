@@ -18,7 +18,7 @@ const checkStore = async (config: Config, { clock }: CommandContext): Promise<st
   if (!storeExists(config)) return `none in ${resolve(config.dataDir)} yet; the first start makes it`;
   return withStore(config, clock, async (store) => {
     const now = store.clock.now();
-    const all = await createRootKeysRepository(store, () => undefined).list();
+    const all = await createRootKeysRepository(store).list();
     const usable = all.filter(({ enabled, expires }) => enabled && (expires === undefined || expires >= now));
     return `${describeStore(config)} answers; ${usable.length} of ${all.length} root keys can be used`;
   });

@@ -142,6 +142,7 @@ export const assemble = (options: AssembleOptions): Core => {
     keys,
     objects,
     maxBytes: share(60),
+    maxGrantBytes: share(2),
     onAccess: metrics.cache("verification"),
   });
   const namespaceCache = createNamespaceCache({

@@ -29,6 +29,8 @@ export interface VerificationCacheOptions {
   readonly keys: KeysRepository;
   readonly objects: ObjectCaches;
   readonly maxBytes: number;
+  /** Of the sets of permissions that keys share. */
+  readonly maxGrantBytes: number;
   readonly onAccess?: (hit: boolean) => void;
 }
 
@@ -45,9 +47,10 @@ export const createVerificationCache = ({
   keys,
   objects,
   maxBytes,
+  maxGrantBytes,
   onAccess,
 }: VerificationCacheOptions): VerificationCache => {
-  const grants = createSharedGrants();
+  const grants = createSharedGrants(maxGrantBytes);
   return createCache<VerificationEntry | null>({
     clock,
     invalidations,
@@ -58,7 +61,7 @@ export const createVerificationCache = ({
       entry === null
         ? 0
         : memorySize({ ...entry, permissions: undefined }) +
-          grants.shareOf(entry.permissions) +
+          grants.weightOf(entry.permissions) +
           4 * (metaSize(entry.meta) + metaSize(entry.identity?.meta)),
     ...(onAccess ? { onAccess } : {}),
     load: async (hash, behalf) => {

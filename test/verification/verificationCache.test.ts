@@ -53,7 +53,7 @@ describe.each(engines)("on $name", (engine) => {
     return {
       keys,
       announce,
-      cache: createVerificationCache({ clock, invalidations, contact, keys, objects, maxBytes: 1_000_000 }),
+      cache: createVerificationCache({ clock, invalidations, contact, keys, objects, maxBytes: 1_000_000, maxGrantBytes: 1_000_000 }),
     };
   };
 

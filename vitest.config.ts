@@ -13,15 +13,15 @@ const json: [string, { outputFile: string }][] = outputFile === undefined ? [] :
 /** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
 const sameOnEveryEngine = [
   "test/{domain,docs,proto,rpc,telemetry,storage/embedded}/**",
-  "test/{architecture,config,storage/embedded,storage/guarded}.test.ts",
+  "test/{architecture,config,storage/announced,storage/embedded,storage/guarded}.test.ts",
   "test/ratelimit/{limiterAccuracy,limiterEdges,limiterModel,matrix,parkedCounters}.test.ts",
   "test/api/{testClock,testClock.process,callSignal,walk,fuzz,grpc.*,protocol.{address,authorization,body,errors,order,types}}.test.ts",
   "test/analytics/{limits,engineProcess,isolation,isolationProof,recorder,resultRows,rows,schema,tableReferences}.test.ts",
   "test/attacks/{bodies,bodiesInFlight,connections,publicStreams}.test.ts",
-  "test/cache/{batched,cache,memorySize}.test.ts",
+  "test/cache/{batched,cache,memorySize,silence}.test.ts",
   "test/cli/{serve,tls,expiry}.test.ts",
   "test/failure/crash.test.ts",
-  "test/verification/{creditSpenderModel,lastUsed}.test.ts",
+  "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
 ];
 
 const config: ViteUserConfig = defineConfig({

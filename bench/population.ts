@@ -55,24 +55,23 @@ export const populate = async (
   store: Store,
   { keys, roles, permissions, identities = HOLDERS, prefix = "bench", remaining }: PopulationOptions,
 ): Promise<Population> => {
-  const silent = () => undefined;
   const now = systemClock.now();
-  const { key: rootKey } = await createRootKey(createRootKeysRepository(store, silent), { name: "bench" }, systemSource(systemClock));
+  const { key: rootKey } = await createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock));
   const apiId = createId("api", now);
-  await createApisRepository(store, silent).insert({ id: apiId, name: "bench" }, now, []);
+  await createApisRepository(store).insert({ id: apiId, name: "bench" }, now, []);
   const ids = (prefix: "id" | "perm" | "role", count: number): string[] => Array.from({ length: count }, () => createId(prefix, now));
   const [identityIds, permissionIds, roleIds] = [ids("id", Math.max(HOLDERS, identities)), ids("perm", permissions), ids("role", roles)];
-  const identitiesRepository = createIdentitiesRepository(store, silent);
+  const identitiesRepository = createIdentitiesRepository(store);
   for (const batch of chunks([...identityIds.entries()], BATCH)) {
     await identitiesRepository.insertMany(
       batch.map(([i, id]) => ({ identity: { id, externalId: `${prefix}_user_${i}`, meta: '{"plan":"pro"}' }, events: [] })),
       now,
     );
   }
-  const permissionsRepository = createPermissionsRepository(store, silent);
+  const permissionsRepository = createPermissionsRepository(store);
   for (const [i, id] of permissionIds.entries())
     await permissionsRepository.insert({ id, name: `p${i}`, slug: `${prefix}.p${i}` }, now, []);
-  const rolesRepository = createRolesRepository(store, silent);
+  const rolesRepository = createRolesRepository(store);
   for (const [i, id] of roleIds.entries()) {
     await rolesRepository.insert({ id, name: `${prefix}_r${i}`, permissionIds: permissionIds.slice(0, 5) }, now, []);
   }

@@ -289,11 +289,7 @@ export const startPopulatedService = async (keys: number, nodeFlags: readonly st
 export const startOnMongo = async (mongodbUrl: string): Promise<Served & { readonly stop: () => Promise<void> }> => {
   const place = createPlace(mongodbUrl);
   const { key } = await place.withStore((store) =>
-    createRootKey(
-      createRootKeysRepository(store, () => undefined),
-      { name: "bench" },
-      systemSource(systemClock),
-    ),
+    createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock)),
   );
   const served = await serve(place.env, { rootKey: key.reveal() });
   return {

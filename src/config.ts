@@ -1,5 +1,17 @@
 import { type AnalyticsConfig, analyticsVariables } from "./config/analyticsVariables.ts";
-import { encryptionKeys, host, integer, mongodbUrl, networks, oneOf, type Parsed, text, type Variable, webUrl } from "./config/parsers.ts";
+import {
+  encryptionKeys,
+  host,
+  integer,
+  mongodbUrl,
+  networks,
+  oneOf,
+  type Parsed,
+  staleness,
+  text,
+  type Variable,
+  webUrl,
+} from "./config/parsers.ts";
 import type { EncryptionKey } from "./domain/keyRing.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
@@ -25,6 +37,8 @@ export interface Config {
   /** Calls per minute of the whole workspace (protocol §8); absent = no limit, 0 = everything is refused. */
   readonly managementRateLimit: number | undefined;
   readonly ratelimitStoreDown: "allow" | "deny";
+  /** For how long remembered keys may be answered without contact with the store, in milliseconds; 0 = not at all. */
+  readonly verifyStoreDown: number;
   /** Newest first; absent = no recoverable keys. Never printed. */
   readonly encryptionKeys: readonly EncryptionKey[] | undefined;
   /** Addresses and networks whose `X-Forwarded-For` is believed, as `address/prefix`. */
@@ -133,6 +147,13 @@ const variables = {
     description: "Rate limits while the store is away: `allow` admits at most one further limit per node and window, `deny` none.",
     parse: oneOf(["allow", "deny"] as const),
   },
+  verifyStoreDown: {
+    name: "VERIFY_STORE_DOWN",
+    byDefault: "stale:30",
+    description:
+      "Keys and root keys that a node remembers while it has no contact with the store: `stale:<seconds>` answers them for so long, with `meta.degraded`, `deny` answers 503.",
+    parse: staleness,
+  },
   encryptionKeys: {
     name: "ENCRYPTION_KEYS",
     byDefault: undefined,
@@ -236,6 +257,7 @@ export const loadConfig = (
     maxInFlight: readRequired(variables.maxInFlight),
     managementRateLimit: read(variables.managementRateLimit),
     ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
+    verifyStoreDown: readRequired(variables.verifyStoreDown),
     encryptionKeys: read(variables.encryptionKeys),
     trustedProxies: read(variables.trustedProxies) ?? [],
     reflection: readRequired(variables.reflection) === "on",

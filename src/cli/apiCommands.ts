@@ -24,8 +24,8 @@ const setIpAllowlist: Command = {
     const parsed = parseIpAllowlist(list);
     if ("malformed" in parsed)
       throw new UsageError(`${JSON.stringify(parsed.malformed)} is neither an IP address nor a network like 10.0.0.0/8`);
-    return withAnnouncingStore(context, async (store, announce) => {
-      const apis = createApisRepository(store, announce);
+    return withAnnouncingStore(context, async (store) => {
+      const apis = createApisRepository(store);
       const api = await findApi(apis, apiId);
       const source = systemSource(store.clock);
       const event = auditEvent(source, "api.update", `Set the IP allow list of API ${apiId}`, resource("api", apiId, api.name));
@@ -47,8 +47,8 @@ const protect: Command = {
     const { positionals, values } = readArguments(args, { off: { type: "boolean" } }, "API_ID");
     const [apiId = ""] = positionals;
     const on = values.off !== true;
-    return withAnnouncingStore(context, async (store, announce) => {
-      const apis = createApisRepository(store, announce);
+    return withAnnouncingStore(context, async (store) => {
+      const apis = createApisRepository(store);
       const api = await findApi(apis, apiId);
       const source = systemSource(store.clock);
       const display = on ? `Protected API ${apiId} against deletion` : `Lifted the deletion protection of API ${apiId}`;

@@ -4,6 +4,7 @@ import { createChangesFeed } from "../cache/changesFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import { type Config, withoutCredentials } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
+import { announceWrites } from "../storage/announced.ts";
 import { createChangesRepository } from "../storage/changes.ts";
 import { openStore } from "../storage/openStore.ts";
 import type { Store } from "../storage/store.ts";
@@ -43,10 +44,10 @@ export const withStore = async <T>(
   }
 };
 
-/** The same for commands that change something: running servers hear of what `use` announces. */
+/** The same for commands that change something: running servers hear of what `use` writes. */
 export const withAnnouncingStore = (
   { env, clock }: Pick<CommandContext, "env" | "clock">,
-  use: (store: Store, announce: (ids: readonly string[]) => void) => Promise<void>,
+  use: (store: Store) => Promise<void>,
   onMissing?: OnMissing,
 ): Promise<ExitCode> =>
   withStore(
@@ -54,9 +55,14 @@ export const withAnnouncingStore = (
     clock,
     async (store): Promise<ExitCode> => {
       const { clock: time } = store;
-      const feed = createChangesFeed({ clock: time, invalidations: createInvalidations(time), changes: createChangesRepository(store) });
+      const feed = createChangesFeed({
+        clock: time,
+        invalidations: createInvalidations(time),
+        changes: createChangesRepository(store),
+        durable: true,
+      });
       try {
-        await use(store, feed.announce);
+        await use(announceWrites(store, feed, time));
         return 0;
       } finally {
         await feed.stop();

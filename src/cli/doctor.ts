@@ -39,8 +39,7 @@ const checkStore = async (config: Config, { clock }: CommandContext): Promise<st
   await checkFiles(config);
   return withStore(config, clock, async (store) => {
     const now = store.clock.now();
-    const rootKeys = createRootKeysRepository(store, () => undefined);
-    const all = await rootKeys.list();
+    const all = await createRootKeysRepository(store).list();
     const usable = all.filter(({ enabled, expires }) => enabled && (expires === undefined || expires >= now));
     const counts = `${describeStore(config)} answers; ${usable.length} of ${all.length} root keys can be used`;
     const file = resolve(join(config.dataDir, "root-key"));

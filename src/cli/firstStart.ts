@@ -14,7 +14,7 @@ import type { Store } from "../storage/store.ts";
 export const isUntouched = async (store: Store): Promise<boolean> => {
   const auditLog = createAuditLogRepository(store);
   return (
-    (await createRootKeysRepository(store, () => undefined).list()).length === 0 &&
+    (await createRootKeysRepository(store).list()).length === 0 &&
     (await auditLog.findPending("rootKeys", 1)).length === 0 &&
     (await auditLog.head()) === null
   );
@@ -68,12 +68,7 @@ export const createFirstRootKey = async (store: Store, dataDir: string): Promise
   }
   const source = systemSource(store.clock);
   const identity = { rootKeyId: createId("rk", source.now), secret };
-  const { rootKeyId } = await createRootKey(
-    createRootKeysRepository(store, () => undefined),
-    { name: "first start" },
-    source,
-    identity,
-  );
+  const { rootKeyId } = await createRootKey(createRootKeysRepository(store), { name: "first start" }, source, identity);
   return { rootKeyId, file };
 };
 
@@ -81,7 +76,7 @@ export const createFirstRootKey = async (store: Store, dataDir: string): Promise
 export const findUnusedFirstRootKey = async (store: Store, dataDir: string): Promise<string | undefined> => {
   const file = fileIn(dataDir);
   const text = await readFile(file, "utf8").catch(() => "");
-  const rootKey = await createRootKeysRepository(store, () => undefined).findByHash(hashKey(text.trim()));
+  const rootKey = await createRootKeysRepository(store).findByHash(hashKey(text.trim()));
   return rootKey?.enabled && rootKey.lastUsedAt === undefined ? file : undefined;
 };
 

@@ -10,8 +10,8 @@ const remove: Command = {
   summary: "Delete a rate limit namespace: its checks answer 410 from then on, and its name stays taken.",
   run: (args, context) => {
     const [idOrName = ""] = readArguments(args, {}, "ID_OR_NAME").positionals;
-    return withAnnouncingStore(context, async (store, announce) => {
-      const namespaces = createNamespacesRepository(store, announce);
+    return withAnnouncingStore(context, async (store) => {
+      const namespaces = createNamespacesRepository(store);
       const found = await namespaces.find(idOrName);
       if (found === null) throw new Error(`the namespace ${idOrName} does not exist`);
       const source = systemSource(store.clock);

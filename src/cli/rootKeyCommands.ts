@@ -14,8 +14,7 @@ import { formatTable } from "./table.ts";
 const withRootKeys = (
   context: CommandContext,
   use: (rootKeys: RootKeysRepository, source: AuditSource) => Promise<void>,
-): Promise<ExitCode> =>
-  withAnnouncingStore(context, (store, announce) => use(createRootKeysRepository(store, announce), systemSource(store.clock)));
+): Promise<ExitCode> => withAnnouncingStore(context, (store) => use(createRootKeysRepository(store), systemSource(store.clock)));
 
 /** @param name 1 to 255 characters (rootkeys §2). */
 const checkName = (name: string | undefined): string | undefined => {
@@ -50,10 +49,10 @@ const create: Command = {
     const permissions = values.permission && checkPermissions(values.permission);
     return withAnnouncingStore(
       context,
-      async (store, announce) => {
+      async (store) => {
         const isFirst = store.engine === "embedded" && (await isUntouched(store));
         const source = systemSource(store.clock);
-        const { rootKeyId, key } = await createRootKey(createRootKeysRepository(store, announce), { name, permissions, expires }, source);
+        const { rootKeyId, key } = await createRootKey(createRootKeysRepository(store), { name, permissions, expires }, source);
         if (isFirst)
           await context.complain("This is the store's first root key: the first start of the service will make none of its own.");
         await context.complain(`Created ${rootKeyId}. The root key is shown only now:`);

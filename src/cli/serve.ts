@@ -21,7 +21,7 @@ const nextSteps = async (service: Service, config: Config, url: string, first: F
       first === undefined ? "The root key of the first start has not been used yet; it" : "This is the first start: a root key";
     return [`\n${occasion} is in ${file}. Create an API with it:\n`, createApiCommand(url, file)];
   }
-  const rootKeys = await createRootKeysRepository(service.store, () => undefined).list();
+  const rootKeys = await createRootKeysRepository(service.store).list();
   return rootKeys.length === 0 ? ["\nThere is no root key yet. Make one: latchkey root-key create --name admin"] : [];
 };
 

@@ -31,6 +31,16 @@ export const integer =
     return number >= min && number <= max ? { value: number } : { expected: `a whole number from ${min} to ${max}` };
   };
 
+/** `stale:<seconds>` as milliseconds; `deny` is 0. */
+export const staleness: Parser<number> = (value) => {
+  if (value === "deny") return { value: 0 };
+  const seconds = /^stale:(\d{1,6})$/.exec(value)?.[1];
+  const parsed = seconds === undefined ? undefined : integer(1, 86_400)(seconds);
+  return parsed !== undefined && "value" in parsed
+    ? { value: parsed.value * 1_000 }
+    : { expected: "deny or stale:<seconds>, a whole number from 1 to 86400" };
+};
+
 export const oneOf =
   <T extends string>(values: readonly T[]) =>
   (value: string): Parsed<T> => {

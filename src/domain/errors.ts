@@ -1,5 +1,7 @@
 /** Every way in which a call can fail, and how each looks on the wire (protocol §5, §9; grpc §3). */
 
+import type { Degraded } from "./behalf.ts";
+
 export interface Violation {
   /** Path into the request: `body.credits.refill.amount`, `body[1].limit`, `header.Content-Type`. */
   readonly location: string;
@@ -149,6 +151,8 @@ export const appearances: Readonly<Record<Reason, Appearance>> = {
 export class ServiceError extends Error {
   readonly reason: Reason;
   readonly violations: readonly Violation[];
+  /** What `meta.degraded` says of the call that failed. */
+  degraded: readonly Degraded[] | undefined;
   constructor(reason: Reason, detail: string, options?: ErrorOptions & { violations?: readonly Violation[] }) {
     super(detail, options);
     this.name = "ServiceError";

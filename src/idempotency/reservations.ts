@@ -62,8 +62,8 @@ export interface ReservationsOptions {
   /** Of leases: the same for all nodes, and never one that somebody turns. */
   readonly leaseClock: Clock;
   readonly reservations: ReservationsRepository;
-  /** See `ChangesFeed.announce`: told of changes that another run made and may have died before it could announce them. */
-  readonly announce: (ids: readonly string[]) => void;
+  /** See `Announcer.announce`: told of changes that another run made and may have died before it could announce them again. */
+  readonly announce: (ids: readonly string[]) => Promise<void>;
 }
 
 /**
@@ -120,7 +120,7 @@ export const createReservations = ({ clock, leaseClock, reservations, announce }
     },
     wasWritten: async ({ collection, id, tag }, eventId, behalf) => {
       const written = await reservations.hasEvent(collection, id, eventId, behalf);
-      if (written) announce(tag === undefined ? [id] : [id, tag]);
+      if (written) await announce(tag === undefined ? [id] : [id, tag]);
       return written;
     },
     isLogged: reservations.isLogged,

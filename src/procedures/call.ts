@@ -1,5 +1,6 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
+import type { Degraded } from "../domain/behalf.ts";
 import type { IdPrefix } from "../domain/ids.ts";
 import type { KeySecret, KeySecretForm } from "../domain/keySecret.ts";
 import type { RootKeySecret } from "../domain/rootKeySecret.ts";
@@ -21,6 +22,8 @@ export interface Call {
   readonly correlationId: string;
   readonly remoteIp: string | undefined;
   readonly userAgent: string | undefined;
+  /** See `Behalf`; says so in the answer's `meta`. */
+  readonly degrade: (what: Degraded) => void;
   /**
    * The call has an Idempotency-Key, so it may be one of several runs of the same call (DESIGN §4): whatever stands
    * under an id of `newId` was written by an earlier one.

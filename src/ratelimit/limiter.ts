@@ -138,6 +138,11 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     return { passed: true, remaining: Math.max(0, limit - usedAt(counter, now) - notItsOwn), reset };
   };
 
+  const told = (claims: readonly Claim[], decision: Decision): Decision => {
+    if (decision.storeAway) claims[0]?.call.behalf?.degrade?.("ratelimits");
+    return decision;
+  };
+
   /** The one step in which all is spent, or all is given back. */
   const conclude = (claims: readonly Claim[], grants: readonly Grant[]): Decision => {
     const passed = grants.every(({ granted }) => granted);
@@ -145,11 +150,11 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       const { granted, remaining, now, source } = grants[0] as Grant;
       onDecision?.(granted, source);
       const reset = windowEnd(now, (claims[0] as Claim).counter.duration);
-      return { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" };
+      return told(claims, { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" });
     }
     for (const [i, claim] of claims.entries()) settle(claim, grants[i] as Grant, passed);
     const results = claims.map((claim, i) => resultOf(claim, grants[i] as Grant, passed));
-    return { passed, results, storeAway: grants.some(({ source }) => source === "store_down") };
+    return told(claims, { passed, results, storeAway: grants.some(({ source }) => source === "store_down") });
   };
 
   const concludeInTurn = async (claims: readonly Claim[]): Promise<Decision> => {

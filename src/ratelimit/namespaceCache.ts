@@ -1,4 +1,5 @@
 import { type Cached, createCache } from "../cache/cache.ts";
+import type { Contact } from "../cache/contact.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -21,6 +22,7 @@ export interface NamespaceCache {
 export interface NamespaceCacheOptions {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
+  readonly contact: Contact;
   readonly namespaces: NamespacesRepository;
   readonly overrides: OverridesRepository;
   readonly maxBytes: number;
@@ -30,6 +32,7 @@ export interface NamespaceCacheOptions {
 export const createNamespaceCache = ({
   clock,
   invalidations,
+  contact,
   namespaces,
   overrides,
   maxBytes,
@@ -38,6 +41,7 @@ export const createNamespaceCache = ({
   createCache<CachedNamespace | null>({
     clock,
     invalidations,
+    contact,
     maxBytes,
     ...(onAccess ? { onAccess } : {}),
     load: async (idOrName, behalf) => {

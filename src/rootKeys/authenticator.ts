@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createCache } from "../cache/cache.ts";
+import type { Contact } from "../cache/contact.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { type Caller, compileGrants, unrestrictedGrants } from "../domain/authorization.ts";
+import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/errors.ts";
 import type { Share } from "../domain/fairShares.ts";
@@ -12,8 +14,8 @@ import type { RootKeysRepository } from "../storage/rootKeys.ts";
 
 const UNKNOWN_MAX_AGE_MS = 1_000;
 
-/** `S`: what tells where a call comes from. */
-export interface Authenticator<S> {
+/** `S`: what tells where a call comes from, and for whom it is read. */
+export interface Authenticator<S extends Behalf> {
   /**
    * The caller behind an `Authorization` header (protocol §7). 401 `authentication_missing`, `_malformed`,
    * `_key_not_found`, `_key_disabled` or `_key_expired`; 503, after a rest, when too many root keys are asked for that are
@@ -68,9 +70,10 @@ const judge = (root: Known | null, now: number): Caller => {
   return root.caller;
 };
 
-export interface AuthenticatorOptions<S> {
+export interface AuthenticatorOptions<S extends Behalf> {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
+  readonly contact: Contact;
   readonly rootKeys: RootKeysRepository;
   readonly maxBytes: number;
   /** Makes room for a read on behalf of somebody who may be anybody; undefined when there is none. */
@@ -84,11 +87,12 @@ export interface AuthenticatorOptions<S> {
   readonly onUse?: (rootKeyId: string, now: number) => void;
 }
 
-export const createAuthenticator = <S>(options: AuthenticatorOptions<S>): Authenticator<S> => {
-  const { clock, invalidations, rootKeys, maxBytes, roomForRead, unknownRest, refusalRest, onAccess, onUse } = options;
+export const createAuthenticator = <S extends Behalf>(options: AuthenticatorOptions<S>): Authenticator<S> => {
+  const { clock, invalidations, contact, rootKeys, maxBytes, roomForRead, unknownRest, refusalRest, onAccess, onUse } = options;
   const cache = createCache<Known | null>({
     clock,
     invalidations,
+    contact,
     maxBytes,
     ...(onAccess ? { onAccess } : {}),
     load: async (hash) => {
@@ -113,7 +117,7 @@ export const createAuthenticator = <S>(options: AuthenticatorOptions<S>): Authen
       throw new ServiceError("service_unavailable", "Too many unknown root keys are being looked up. Try again shortly.");
     }
     try {
-      const { value } = await cache.get(hash);
+      const { value } = await cache.get(hash, source);
       if (value === null) setTimeout(room.give, unknownRest).unref();
       else room.give();
       return value;
@@ -132,7 +136,7 @@ export const createAuthenticator = <S>(options: AuthenticatorOptions<S>): Authen
         if (!looksLikeRootKey(token)) throw keyNotFound();
         if (!cache.isLoading(hash)) return lookUp(hash, source).then((value) => admit(value, now));
       }
-      const found = cache.get(hash);
+      const found = cache.get(hash, source);
       return found instanceof Promise ? found.then(({ value }) => admit(value, now)) : admit(found.value, now);
     },
   };

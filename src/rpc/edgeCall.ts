@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
+import type { Degraded } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { CallerPath, Share } from "../domain/fairShares.ts";
 import { createId } from "../domain/ids.ts";
@@ -25,6 +26,7 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   /** Set by the edge once nothing of the body is left to come. */
   bodyRead = false;
   onRelease: (() => void) | undefined;
+  degraded: Degraded[] | undefined;
   /** What its body takes, if that counts. */
   body: Share | undefined;
   /** Names and values that `setHeader` was given, in turns. */
@@ -107,6 +109,11 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   /** True once the deadline has passed, whether or not anybody looked at the signal. */
   get overdue(): boolean {
     return this.#clock.monotonic() - this.startedAt >= this.#timeout;
+  }
+
+  degrade(what: Degraded): void {
+    if (this.degraded === undefined) this.degraded = [what];
+    else if (!this.degraded.includes(what)) this.degraded.push(what);
   }
 
   setHeader(name: string, value: string): void {

@@ -23,7 +23,7 @@ export const createErrorBody = (errorsBaseUrl: string): ErrorBody => {
   return (error, requestId) => {
     const { title, status } = appearances[error.reason];
     return JSON.stringify({
-      meta: { requestId },
+      meta: { requestId, ...(error.degraded && { degraded: error.degraded }) },
       error: {
         title,
         detail: error.message,

@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
+import type { Degraded } from "../domain/behalf.ts";
 import type { Violation } from "../domain/errors.ts";
 import type { CallerPath, Share } from "../domain/fairShares.ts";
 
@@ -30,6 +31,10 @@ export interface IncomingCall {
   readonly path: CallerPath;
   /** Called by the edge once the answer is known. */
   onRelease: (() => void) | undefined;
+  /** What `meta.degraded` of the answer says, if anything. */
+  readonly degraded: readonly Degraded[] | undefined;
+  /** See `Behalf`. */
+  readonly degrade: (what: Degraded) => void;
   /** Adds a header to the answer, whatever the answer turns out to be. To be called before `invoke` settles. */
   readonly setHeader: (name: string, value: string) => void;
 }

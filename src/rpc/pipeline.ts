@@ -74,6 +74,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   /** Maps the error, counts the call, and logs what the caller is not told. */
   const fail = (call: IncomingCall, thrown: unknown): ServiceError => {
     const error = toServiceError(thrown);
+    error.degraded = call.degraded;
     if (appearances[error.reason].status >= 500) {
       const cause = error.cause ?? error;
       onFailure({ requestId: call.requestId, procedure: bind(call.method).name, reason: error.reason, error: cause });
@@ -96,7 +97,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
 
   const succeed = (call: IncomingCall, answer: object): Response => {
     end(call, "ok");
-    return { ...answer, meta: { requestId: call.requestId } };
+    const { requestId, degraded } = call;
+    return { ...answer, meta: degraded === undefined ? { requestId } : { requestId, degraded } };
   };
 
   const addressOf = (call: IncomingCall): string => networkOf(clientAddress(call));

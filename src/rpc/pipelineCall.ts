@@ -1,4 +1,5 @@
 import type { Caller } from "../domain/authorization.ts";
+import type { Degraded } from "../domain/behalf.ts";
 import { createId, type IdPrefix } from "../domain/ids.ts";
 import { createKeySecret, type KeySecret, type KeySecretForm } from "../domain/keySecret.ts";
 import { createRootKeySecret, type RootKeySecret } from "../domain/rootKeySecret.ts";
@@ -46,6 +47,10 @@ export class PipelineCall implements Call {
 
   get repeatable(): boolean {
     return false;
+  }
+
+  degrade(what: Degraded): void {
+    this.#incoming.degrade(what);
   }
 
   newId(prefix: IdPrefix, _label?: string): string {

@@ -1,6 +1,7 @@
 import type { Analytics } from "../analytics/analytics.ts";
 import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
 import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
+import { createContact } from "../cache/contact.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import type { Config } from "../config.ts";
 import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts";
@@ -19,6 +20,7 @@ import { refusedRootKeyRest, unknownRootKeyRest } from "../rpc/limits.ts";
 import { createManagementLimit } from "../rpc/managementLimit.ts";
 import { createPipeline } from "../rpc/pipeline.ts";
 import type { Slices } from "../rpc/slices.ts";
+import { announceWrites } from "../storage/announced.ts";
 import { createApisRepository } from "../storage/apis.ts";
 import { createAuditLogRepository } from "../storage/auditLog.ts";
 import { createChangesRepository } from "../storage/changes.ts";
@@ -72,20 +74,25 @@ export interface Core {
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
 export const assemble = async (options: AssembleOptions): Promise<Core> => {
-  const { config, clock, testClock, store, metrics, events, capacity, clientAddress, slices } = options;
-  const invalidations = createInvalidations(clock);
+  const { config, clock, testClock, store: plainStore, metrics, events, capacity, clientAddress, slices } = options;
+  const contact = createContact(config.verifyStoreDown);
+  const invalidations = createInvalidations(clock, config.verifyStoreDown);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
   const commonClock = testClock ? systemClock : clock;
   const feed = createChangesFeed({
     clock: commonClock,
     invalidations,
-    changes: createChangesRepository(store),
+    changes: createChangesRepository(plainStore),
+    contact,
+    durable: plainStore.engine === "mongo",
     onError: (error) => events.backgroundTaskFailed("changes feed", error),
   });
+  const store = announceWrites(plainStore, feed, commonClock);
   const leases = createLeasesRepository(store);
   const auditMover = createAuditMover({
     clock: commonClock,
-    auditLog: createAuditLogRepository(store),
+    // Events and deleted objects are nothing that nodes remember: what these two write is not announced.
+    auditLog: createAuditLogRepository(plainStore),
     leases,
     onError: (error) => events.backgroundTaskFailed("audit log", error),
   });
@@ -93,7 +100,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     clock,
     leaseClock: commonClock,
     leases,
-    sweeps: createSweepsRepository(store),
+    sweeps: createSweepsRepository(plainStore),
     onDue: metrics.sweepDue,
     onBatch: metrics.swept,
     onStart: events.sweepStarted,
@@ -101,15 +108,14 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onError: (error) => events.backgroundTaskFailed("sweep", error),
   });
 
-  const { announce } = feed;
-  const apis = createApisRepository(store, announce);
-  const keys = createKeysRepository(store, announce, auditMover.run);
-  const identities = createIdentitiesRepository(store, announce, auditMover.run);
-  const permissions = createPermissionsRepository(store, announce, auditMover.run);
-  const roles = createRolesRepository(store, announce, auditMover.run);
-  const rootKeys = createRootKeysRepository(store, announce, auditMover.run);
-  const namespaces = createNamespacesRepository(store, announce);
-  const overrides = createOverridesRepository(store, announce, auditMover.run);
+  const apis = createApisRepository(store);
+  const keys = createKeysRepository(store, auditMover.run);
+  const identities = createIdentitiesRepository(store, auditMover.run);
+  const permissions = createPermissionsRepository(store, auditMover.run);
+  const roles = createRolesRepository(store, auditMover.run);
+  const rootKeys = createRootKeysRepository(store, auditMover.run);
+  const namespaces = createNamespacesRepository(store);
+  const overrides = createOverridesRepository(store, auditMover.run);
 
   const plainLimiter = createLimiter({
     clock,
@@ -128,18 +134,21 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const migrations = createMigrationsRepository(store);
   /** Bytes of a cache that has so many hundredths of all. */
   const share = (hundredths: number): number => Math.floor(config.cacheMegabytes * 1024 * 1024 * (hundredths / 100));
-  const objects = createObjectCaches({ clock, invalidations, apis, identities, roles, permissions, maxBytes: share(7) });
+  const objects = createObjectCaches({ clock, invalidations, contact, apis, identities, roles, permissions, maxBytes: share(7) });
   const verifications = createVerificationCache({
     clock,
     invalidations,
+    contact,
     keys,
     objects,
     maxBytes: share(60),
+    maxGrantBytes: share(2),
     onAccess: metrics.cache("verification"),
   });
   const namespaceCache = createNamespaceCache({
     clock,
     invalidations,
+    contact,
     namespaces,
     overrides,
     maxBytes: share(6),
@@ -151,6 +160,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     authenticator: createAuthenticator<IncomingCall>({
       clock,
       invalidations,
+      contact,
       rootKeys,
       maxBytes: share(4),
       roomForRead: (call) => capacity.rootKeyReads.take([networkOf(clientAddress(call))], 1),
@@ -178,7 +188,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
       lastUsed,
       failures: createFailureBudget(clock),
       migrations,
-      migrate: createMigrateOnUse({ clock, invalidations, keys, migrations, objects }),
+      migrate: createMigrateOnUse({ clock, invalidations, contact, keys, migrations, objects }),
       keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),
       onOutcome: metrics.verification,
     }),
@@ -189,7 +199,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
         clock,
         leaseClock: commonClock,
         reservations: createReservationsRepository(store),
-        announce,
+        announce: feed.announce,
       }),
       slices,
     ),

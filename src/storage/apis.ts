@@ -20,8 +20,7 @@ export interface ApisRepository {
   readonly delete: (apiId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
 }
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createApisRepository = (store: Store, announce: (ids: readonly string[]) => void): ApisRepository => {
+export const createApisRepository = (store: Store): ApisRepository => {
   const apis = store.collection("apis");
 
   const update = async (
@@ -31,12 +30,8 @@ export const createApisRepository = (store: Store, announce: (ids: readonly stri
     options?: OperationOptions,
     guard?: Filter<ApiDocument>,
   ): Promise<boolean> => {
-    try {
-      const result = await apis.updateOne({ _id: apiId, ...notDeleted, ...guard }, withEvents(change, events), options);
-      return result.matchedCount === 1;
-    } finally {
-      announce([apiId]);
-    }
+    const result = await apis.updateOne({ _id: apiId, ...notDeleted, ...guard }, withEvents(change, events), options);
+    return result.matchedCount === 1;
   };
 
   return {

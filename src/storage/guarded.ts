@@ -28,8 +28,10 @@ export interface GuardedStore extends Store {
   readonly state: () => StoreState;
 }
 
-/** Counters are quick and much depends on them: what their caller does beside does not keep them waiting. */
-const lineOf = (name: CollectionName, options?: Behalf): string => `${name === "counters" ? name : ""}/${options?.caller?.rootKeyId ?? ""}`;
+/** Quick, and much depends on them: what their caller, or the background, does beside does not keep them waiting. */
+const withLinesOfTheirOwn: ReadonlySet<CollectionName> = new Set(["counters", "changes"]);
+const lineOf = (name: CollectionName, options?: Behalf): string =>
+  `${withLinesOfTheirOwn.has(name) ? name : ""}/${options?.caller?.rootKeyId ?? ""}`;
 
 /** Rejects when `operation` has not settled after `milliseconds`, and calls `onLate` then. */
 const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: boolean, onLate?: () => void): Promise<T> =>

@@ -58,17 +58,10 @@ export interface IdentitiesRepository {
   ) => Promise<boolean>;
 }
 
-/**
- * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
- * @param moveEvents see `createModify`.
- */
-export const createIdentitiesRepository = (
-  store: Store,
-  announce: (ids: readonly string[]) => void,
-  moveEvents?: MoveEvents,
-): IdentitiesRepository => {
+/** @param moveEvents see `createModify`. */
+export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents): IdentitiesRepository => {
   const identities = store.collection("identities");
-  const modify = createModify(identities, announce, moveEvents);
+  const modify = createModify(identities, moveEvents);
 
   const findByExternalId: IdentitiesRepository["findByExternalId"] = (externalId, options) =>
     identities.findOne({ workspaceId: WORKSPACE_ID, externalId, ...notDeleted }, options);

@@ -50,11 +50,8 @@ export const balanceOf = ({ remaining, refilledAt }: KeyDocument): Filter<KeyDoc
   refilledAt: refilledAt ?? { $exists: false },
 });
 
-/**
- * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
- * @param moveEvents see `createModify`.
- */
-export const createKeysRepository = (store: Store, announce: (ids: readonly string[]) => void, moveEvents?: MoveEvents): KeysRepository => {
+/** @param moveEvents see `createModify`. */
+export const createKeysRepository = (store: Store, moveEvents?: MoveEvents): KeysRepository => {
   const keys = store.collection("keys");
 
   const find: KeysRepository["find"] = (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options);
@@ -65,12 +62,8 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
     events: readonly AuditEvent[],
     options?: OperationOptions,
   ): Promise<boolean> => {
-    try {
-      const result = await keys.updateOne({ _id: key._id, ...notDeleted }, withEvents(update, events), options);
-      return result.matchedCount === 1;
-    } finally {
-      announce([key._id, ...(key.hash === undefined ? [] : [key.hash])]);
-    }
+    const result = await keys.updateOne({ _id: key._id, ...notDeleted }, withEvents(update, events), options);
+    return result.matchedCount === 1;
   };
 
   return {
@@ -88,23 +81,15 @@ export const createKeysRepository = (store: Store, announce: (ids: readonly stri
     },
     findPresent: async (ids, options) => new Set((await keys.findFields([], { _id: { $in: ids } }, options)).map(({ _id }) => _id)),
     insertMany: async (documents, options) => {
-      try {
-        await keys.insertMany(documents, options);
-      } finally {
-        announce(documents.flatMap(({ hash }) => (hash === undefined ? [] : hash)));
-      }
+      await keys.insertMany(documents, options);
     },
     markUsed: async (times) => {
       await keys.bulkWrite([...times].map(([_id, lastUsedAt]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt } } } })));
     },
     insert: async (key, options) => {
-      try {
-        await keys.insertOne(key, options);
-      } finally {
-        if (key.hash !== undefined) announce([key.hash]);
-      }
+      await keys.insertOne(key, options);
     },
-    modify: createModify(keys, announce, moveEvents),
+    modify: createModify(keys, moveEvents),
     recordEvents: createRecordEvents(keys, moveEvents),
     delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now }, $unset: { encrypted: "" } }, events, options),
     erase: (key, now, events, options) =>

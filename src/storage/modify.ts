@@ -21,8 +21,6 @@ export interface Change<D> {
   readonly events: readonly AuditEvent[];
   /** Also has to hold when the change is written; otherwise it is decided again. */
   readonly guard?: Filter<D>;
-  /** Further ids than the document's that are void after the change. */
-  readonly voids?: readonly string[];
 }
 
 export interface ModifyOptions extends OperationOptions {
@@ -82,15 +80,10 @@ export const createRecordEvents = <D extends AuditedDocument>(
 };
 
 /**
- * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
  * @param moveEvents asked for when the events of a document pile up, which then waits; it would grow until the store
  * refuses it.
  */
-export const createModify = <D extends Revised>(
-  collection: Collection<D>,
-  announce: (ids: readonly string[]) => void,
-  moveEvents: MoveEvents = moveNothing,
-): Modify<D> => {
+export const createModify = <D extends Revised>(collection: Collection<D>, moveEvents: MoveEvents = moveNothing): Modify<D> => {
   const mutex = createKeyedMutex();
   const relieve = createRelief(moveEvents);
   // The compiler cannot see that the fields of Revised are fields of every D.
@@ -108,16 +101,12 @@ export const createModify = <D extends Revised>(
         if (options?.ensureUnwritten) await options.ensureUnwritten(document.outbox ?? []);
         const change = await decide(document);
         if (change === undefined) return document;
-        const { update, events, guard, voids = [] } = change;
+        const { update, events, guard } = change;
         const counted = withEvents<D>({ ...update, $inc: { ...update.$inc, revision: 1 } } as unknown as Update<D>, events);
-        try {
-          const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
-          const { signal, caller } = options ?? {};
-          const before = await collection.findOneAndUpdate(unchanged, counted, { signal, caller, returnDocument: "before" });
-          if (before !== null) return before;
-        } finally {
-          announce([id, ...voids]);
-        }
+        const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
+        const { signal, caller } = options ?? {};
+        const before = await collection.findOneAndUpdate(unchanged, counted, { signal, caller, returnDocument: "before" });
+        if (before !== null) return before;
       }
       throw changedTooOften();
     });

@@ -17,8 +17,7 @@ export interface NamespacesRepository {
   readonly delete: (namespaceId: string, now: number, events: readonly AuditEvent[]) => Promise<boolean>;
 }
 
-/** @param announce see `ChangesFeed.announce`: called after every write, whatever became of it. */
-export const createNamespacesRepository = (store: Store, announce: (ids: readonly string[]) => void): NamespacesRepository => {
+export const createNamespacesRepository = (store: Store): NamespacesRepository => {
   const namespaces = store.collection("namespaces");
 
   const find: NamespacesRepository["find"] = async (idOrName, options) => {
@@ -28,12 +27,8 @@ export const createNamespacesRepository = (store: Store, announce: (ids: readonl
 
   return {
     delete: async (namespaceId, now, events) => {
-      try {
-        const update = withEvents<NamespaceDocument>({ $set: { deletedAt: now } }, events);
-        return (await namespaces.updateOne({ _id: namespaceId, ...notDeleted }, update)).matchedCount === 1;
-      } finally {
-        announce([namespaceId]);
-      }
+      const update = withEvents<NamespaceDocument>({ $set: { deletedAt: now } }, events);
+      return (await namespaces.updateOne({ _id: namespaceId, ...notDeleted }, update)).matchedCount === 1;
     },
     find,
     findOrCreate: ({ id, name }, now, events, options) =>
@@ -41,11 +36,7 @@ export const createNamespacesRepository = (store: Store, announce: (ids: readonl
         () => find(name, options),
         async () => {
           const namespace: NamespaceDocument = { ...newDocument(id, now, events), name };
-          try {
-            await namespaces.insertOne(namespace, options);
-          } finally {
-            announce([namespaceTag(name)]);
-          }
+          await namespaces.insertOne(namespace, options);
           return namespace;
         },
       ),

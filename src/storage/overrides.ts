@@ -39,17 +39,10 @@ export interface OverridesRepository {
 /** Tag that changes with every override of a namespace. */
 export const overridesTag = (namespaceId: string): string => `overrides:${namespaceId}`;
 
-/**
- * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
- * @param moveEvents see `createModify`.
- */
-export const createOverridesRepository = (
-  store: Store,
-  announce: (ids: readonly string[]) => void,
-  moveEvents?: MoveEvents,
-): OverridesRepository => {
+/** @param moveEvents see `createModify`. */
+export const createOverridesRepository = (store: Store, moveEvents?: MoveEvents): OverridesRepository => {
   const overrides = store.collection("overrides");
-  const modify = createModify(overrides, announce, moveEvents);
+  const modify = createModify(overrides, moveEvents);
   const find: OverridesRepository["find"] = async (namespaceId, identifier, options) =>
     (await overrides.findOne({ workspaceId: WORKSPACE_ID, namespaceId, identifier, ...notDeleted }, options)) as LiveOverride | null;
   const list: OverridesRepository["list"] = async (namespaceId, page, options) =>
@@ -68,39 +61,32 @@ export const createOverridesRepository = (
       return all;
     },
     set: async ({ namespaceId, identifier, limit, duration }, newId, now, events, options) => {
-      try {
-        for (;;) {
-          const current = await insertOrReuse<OverrideDocument>(
-            () => find(namespaceId, identifier, options),
-            async () => {
-              const override: OverrideDocument = { ...newDocument(newId, now, events(newId)), namespaceId, identifier, limit, duration };
-              await overrides.insertOne(override, options);
-              return override;
-            },
-          );
-          if (current._id === newId) return newId;
-          const replaced = await modify(
-            current._id,
-            ({ updatedAt = 0 }) => ({
-              update: { $set: { limit, duration, updatedAt: Math.max(updatedAt, now) } },
-              events: events(current._id),
-            }),
-            options,
-          );
-          if (replaced !== null) return current._id;
-        }
-      } finally {
-        announce([overridesTag(namespaceId)]);
+      for (;;) {
+        const current = await insertOrReuse<OverrideDocument>(
+          () => find(namespaceId, identifier, options),
+          async () => {
+            const override: OverrideDocument = { ...newDocument(newId, now, events(newId)), namespaceId, identifier, limit, duration };
+            await overrides.insertOne(override, options);
+            return override;
+          },
+        );
+        if (current._id === newId) return newId;
+        const replaced = await modify(
+          current._id,
+          ({ updatedAt = 0 }) => ({
+            update: { $set: { limit, duration, updatedAt: Math.max(updatedAt, now) } },
+            events: events(current._id),
+            guard: { namespaceId },
+          }),
+          options,
+        );
+        if (replaced !== null) return current._id;
       }
     },
     delete: async ({ _id, namespaceId }, now, events, options) => {
-      try {
-        const update = { $set: { deletedAt: now, erased: true }, $unset: { identifier: "" } } as const;
-        const result = await overrides.updateOne({ _id, ...notDeleted }, withEvents<OverrideDocument>(update, events), options);
-        return result.matchedCount === 1;
-      } finally {
-        announce([overridesTag(namespaceId)]);
-      }
+      const update = { $set: { deletedAt: now, erased: true }, $unset: { identifier: "" } } as const;
+      const result = await overrides.updateOne({ _id, namespaceId, ...notDeleted }, withEvents<OverrideDocument>(update, events), options);
+      return result.matchedCount === 1;
     },
   };
 };

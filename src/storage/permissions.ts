@@ -43,15 +43,8 @@ export const slugKey = (slug: string): string => slug.toLowerCase();
 /** What of a permission is searched (permissions §1). */
 export const permissionSearch = ({ id, name, slug, description }: NewPermission): string => searchText(id, name, slug, description);
 
-/**
- * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
- * @param moveEvents see `createModify`.
- */
-export const createPermissionsRepository = (
-  store: Store,
-  announce: (ids: readonly string[]) => void,
-  moveEvents?: MoveEvents,
-): PermissionsRepository => {
+/** @param moveEvents see `createModify`. */
+export const createPermissionsRepository = (store: Store, moveEvents?: MoveEvents): PermissionsRepository => {
   const permissions = store.collection("permissions");
 
   const findManyBySlug: PermissionsRepository["findManyBySlug"] = (slugs, options) =>
@@ -82,19 +75,12 @@ export const createPermissionsRepository = (
         async () => (await findManyBySlug([permission.slug], options))[0] ?? null,
         () => insert(permission, now, events, options),
       ),
-    modify: createModify(permissions, announce, moveEvents),
+    modify: createModify(permissions, moveEvents),
     delete: async (permissionId, now, events, options) => {
-      try {
-        const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { slugKey: "", search: "" } } as const;
-        const result = await permissions.updateOne(
-          { _id: permissionId, ...notDeleted },
-          withEvents<PermissionDocument>(update, events),
-          options,
-        );
-        return result.matchedCount === 1;
-      } finally {
-        announce([permissionId]);
-      }
+      const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { slugKey: "", search: "" } } as const;
+      const changed = withEvents<PermissionDocument>(update, events);
+      const result = await permissions.updateOne({ _id: permissionId, ...notDeleted }, changed, options);
+      return result.matchedCount === 1;
     },
   };
 };

@@ -36,15 +36,8 @@ export const nameKey: (name: string) => string = foldCase;
 export const roleSearch = ({ id, name, description }: Pick<NewRole, "id" | "name" | "description">): string =>
   searchText(id, name, description);
 
-/**
- * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
- * @param moveEvents see `createModify`.
- */
-export const createRolesRepository = (
-  store: Store,
-  announce: (ids: readonly string[]) => void,
-  moveEvents?: MoveEvents,
-): RolesRepository => {
+/** @param moveEvents see `createModify`. */
+export const createRolesRepository = (store: Store, moveEvents?: MoveEvents): RolesRepository => {
   const roles = store.collection("roles");
 
   const findManyByName: RolesRepository["findManyByName"] = (names, options) =>
@@ -75,15 +68,11 @@ export const createRolesRepository = (
         async () => (await findManyByName([role.name], options))[0] ?? null,
         () => insert(role, now, events, options),
       ),
-    modify: createModify(roles, announce, moveEvents),
+    modify: createModify(roles, moveEvents),
     delete: async (roleId, now, events, options) => {
-      try {
-        const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { nameKey: "", search: "" } } as const;
-        const result = await roles.updateOne({ _id: roleId, ...notDeleted }, withEvents<RoleDocument>(update, events), options);
-        return result.matchedCount === 1;
-      } finally {
-        announce([roleId]);
-      }
+      const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { nameKey: "", search: "" } } as const;
+      const result = await roles.updateOne({ _id: roleId, ...notDeleted }, withEvents<RoleDocument>(update, events), options);
+      return result.matchedCount === 1;
     },
   };
 };

@@ -24,15 +24,8 @@ export interface RootKeysRepository {
   readonly modify: Modify<RootKeyDocument>;
 }
 
-/**
- * @param announce see `ChangesFeed.announce`: called after every write, whatever became of it.
- * @param moveEvents see `createModify`.
- */
-export const createRootKeysRepository = (
-  store: Store,
-  announce: (ids: readonly string[]) => void,
-  moveEvents?: MoveEvents,
-): RootKeysRepository => {
+/** @param moveEvents see `createModify`. */
+export const createRootKeysRepository = (store: Store, moveEvents?: MoveEvents): RootKeysRepository => {
   const rootKeys = store.collection("rootKeys");
   return {
     find: (rootKeyId, options) => rootKeys.findOne({ _id: rootKeyId, ...notDeleted }, options),
@@ -42,14 +35,10 @@ export const createRootKeysRepository = (
       // A root key has at most a thousand permissions, so at most as many ids.
       return readPage(rootKeys, { _id: { $in: [...ids] } }, page, options);
     },
-    delete: async ({ _id, hash }, now, events, options) => {
-      try {
-        const update = { $set: { deletedAt: now, erased: true }, $unset: { hash: "" } } as const;
-        const result = await rootKeys.updateOne({ _id, ...notDeleted }, withEvents<RootKeyDocument>(update, events), options);
-        return result.matchedCount === 1;
-      } finally {
-        announce([_id, ...(hash === undefined ? [] : [hash])]);
-      }
+    delete: async ({ _id }, now, events, options) => {
+      const update = { $set: { deletedAt: now, erased: true }, $unset: { hash: "" } } as const;
+      const result = await rootKeys.updateOne({ _id, ...notDeleted }, withEvents<RootKeyDocument>(update, events), options);
+      return result.matchedCount === 1;
     },
     list: async (options) => {
       const all: RootKeyDocument[] = [];
@@ -69,16 +58,12 @@ export const createRootKeysRepository = (
       );
     },
     insert: async (rootKey, options) => {
-      try {
-        await rootKeys.insertOne(rootKey, options);
-      } finally {
-        if (rootKey.hash !== undefined) announce([rootKey.hash]);
-      }
+      await rootKeys.insertOne(rootKey, options);
     },
     findTakenHashes: async (hashes, options) => {
       const taken = await rootKeys.findFields(["hash"], { workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options);
       return new Set(taken.flatMap(({ hash }) => (hash === undefined ? [] : [hash])));
     },
-    modify: createModify(rootKeys, announce, moveEvents),
+    modify: createModify(rootKeys, moveEvents),
   };
 };

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { auditEvent, resource } from "../audit/auditEvent.ts";
 import { createCache } from "../cache/cache.ts";
+import type { Contact } from "../cache/contact.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
@@ -31,6 +32,7 @@ export type MigrateOnUse = (
 export interface MigrateOnUseOptions {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
+  readonly contact: Contact;
   readonly keys: KeysRepository;
   readonly migrations: MigrationsRepository;
   readonly objects: Pick<ObjectCaches, "api">;
@@ -68,11 +70,12 @@ const takeOver =
   };
 
 export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse => {
-  const { clock, invalidations, keys, migrations, objects } = options;
+  const { clock, invalidations, contact, keys, migrations, objects } = options;
 
   const algorithms = createCache<MigrationDocument["algorithm"] | undefined>({
     clock,
     invalidations,
+    contact,
     maxBytes: MAX_BYTES,
     load: async (migrationId, behalf) => {
       const sentAt = clock.monotonic();
@@ -85,6 +88,7 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
   const candidates = createCache<KeyDocument | null>({
     clock,
     invalidations,
+    contact,
     maxBytes: MAX_BYTES,
     load: async (hashes, behalf) => {
       const sentAt = clock.monotonic();

@@ -1,5 +1,6 @@
 import { batched } from "../cache/batched.ts";
 import { type Cache, type Cached, createCache } from "../cache/cache.ts";
+import type { Contact } from "../cache/contact.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -23,6 +24,7 @@ export interface ObjectCaches {
 export interface ObjectCachesOptions {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
+  readonly contact: Contact;
   readonly apis: ApisRepository;
   readonly identities: IdentitiesRepository;
   readonly roles: RolesRepository;
@@ -32,11 +34,13 @@ export interface ObjectCachesOptions {
 }
 
 export const createObjectCaches = (options: ObjectCachesOptions): ObjectCaches => {
-  const { clock, invalidations, apis, identities, roles, permissions, maxBytes } = options;
+  const { clock, invalidations, contact, apis, identities, roles, permissions, maxBytes } = options;
   const cacheOf = <D>(find: (id: string, behalf: Behalf) => Promise<D | null>): Cache<D | null> =>
     createCache<D | null>({
       clock,
       invalidations,
+      contact,
+      isPart: true,
       maxBytes,
       load: async (id, behalf) => {
         const sentAt = clock.monotonic();

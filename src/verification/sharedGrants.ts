@@ -1,37 +1,49 @@
 import { memorySize } from "../cache/memorySize.ts";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
 
-/** Sets that are remembered, and the longest that are: beyond that hardly two keys have the same. */
-const CAPACITY = 10_000;
+/** The longest sets that are shared: beyond that hardly two keys have the same. */
 const MAX_SLUGS = 100;
+/** What remembering one takes beside its name: its place in the map, and what tells that it is gone. */
+const OWN_BYTES = 250;
 
-/** Most keys of an API hold one of a few sets of permissions: those who hold the same share it. */
+/** Most keys of an API hold one of a few sets of permissions: those who hold the same share it, for as long as one of them does. */
 export interface SharedGrants {
   readonly of: (slugs: readonly string[]) => GrantedPermissions;
-  /** Bytes to count for one who holds the set: all of it for the first, nothing for the others. */
-  readonly shareOf: (granted: GrantedPermissions) => number;
+  /** Bytes that a set weighs with each who holds it: those that are shared weigh here, and nowhere else. */
+  readonly weightOf: (granted: GrantedPermissions) => number;
+  /** Bytes of all that are shared, never more than `maxBytes`: beyond that everybody has a set of his own. */
+  readonly bytes: () => number;
 }
 
-export const createSharedGrants = (): SharedGrants => {
-  const known = new Map<string, GrantedPermissions>();
-  const counted = new WeakSet<GrantedPermissions>();
+/** The list, and a set of the same. */
+const sizeOf = ({ slugs }: GrantedPermissions): number => 3 * memorySize(slugs);
+
+export const createSharedGrants = (maxBytes: number): SharedGrants => {
+  const known = new Map<string, WeakRef<GrantedPermissions>>();
+  const shared = new WeakSet<GrantedPermissions>();
+  let bytes = 0;
+  const gone = new FinalizationRegistry<{ readonly name: string; readonly size: number }>(({ name, size }) => {
+    bytes -= size;
+    // Unless there is another one by now.
+    if (known.get(name)?.deref() === undefined) known.delete(name);
+  });
   return {
     of: (slugs) => {
       if (slugs.length > MAX_SLUGS) return grantPermissions(slugs);
       // No slug holds a line break.
       const name = [...slugs].sort().join("\n");
-      const found = known.get(name);
+      const found = known.get(name)?.deref();
       if (found !== undefined) return found;
-      if (known.size >= CAPACITY) known.clear();
       const granted = grantPermissions(slugs);
-      known.set(name, granted);
+      const size = sizeOf(granted) + memorySize(name) + OWN_BYTES;
+      if (bytes + size > maxBytes) return granted;
+      bytes += size;
+      known.set(name, new WeakRef(granted));
+      shared.add(granted);
+      gone.register(granted, { name, size });
       return granted;
     },
-    shareOf: (granted) => {
-      if (counted.has(granted)) return 0;
-      counted.add(granted);
-      // The list, and a set of the same.
-      return 3 * memorySize(granted.slugs);
-    },
+    weightOf: (granted) => (shared.has(granted) ? 0 : sizeOf(granted)),
+    bytes: () => bytes,
   };
 };

@@ -1,4 +1,5 @@
-import { type Cached, createCache, MAX_AGE_MS } from "../cache/cache.ts";
+import { type Cached, createCache } from "../cache/cache.ts";
+import type { Contact } from "../cache/contact.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { memorySize } from "../cache/memorySize.ts";
 import type { Behalf } from "../domain/behalf.ts";
@@ -24,9 +25,12 @@ export interface VerificationCache {
 export interface VerificationCacheOptions {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
+  readonly contact: Contact;
   readonly keys: KeysRepository;
   readonly objects: ObjectCaches;
   readonly maxBytes: number;
+  /** Of the sets of permissions that keys share. */
+  readonly maxGrantBytes: number;
   readonly onAccess?: (hit: boolean) => void;
 }
 
@@ -39,22 +43,25 @@ const metaSize = (meta: VerificationEntry["meta"]): number => (meta === undefine
 export const createVerificationCache = ({
   clock,
   invalidations,
+  contact,
   keys,
   objects,
   maxBytes,
+  maxGrantBytes,
   onAccess,
 }: VerificationCacheOptions): VerificationCache => {
-  const grants = createSharedGrants();
+  const grants = createSharedGrants(maxGrantBytes);
   return createCache<VerificationEntry | null>({
     clock,
     invalidations,
+    contact,
     maxBytes,
     // What edges keep of an answer is made later: of the metadata another text, and a binary form of twice its length, or so.
     sizeOf: (entry) =>
       entry === null
         ? 0
         : memorySize({ ...entry, permissions: undefined }) +
-          grants.shareOf(entry.permissions) +
+          grants.weightOf(entry.permissions) +
           4 * (metaSize(entry.meta) + metaSize(entry.identity?.meta)),
     ...(onAccess ? { onAccess } : {}),
     load: async (hash, behalf) => {
@@ -75,7 +82,7 @@ export const createVerificationCache = ({
 
       const parts = [api, ...(identity ? [identity] : []), ...roles, ...permissions];
       // Not one call of Math.min: a key may have more parts than a call may have arguments.
-      const oldest = parts.reduce((earliest, part) => Math.min(earliest, part.expiresAt - MAX_AGE_MS), sentAt);
+      const oldest = parts.reduce((earliest, part) => Math.min(earliest, part.readAt), sentAt);
       // Exactly as long as needed: one is kept for every cached key.
       const dependsOn = [hash, key._id, ...parts.flatMap((part) => part.dependsOn)].slice();
       if (api.value === null) return { value: null, dependsOn, sentAt: oldest };

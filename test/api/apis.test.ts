@@ -194,7 +194,7 @@ everywhere((run) => {
 
     test("[apis deleteApi] a protected API is 412 after 403, keeps working, and can be deleted once that is lifted", async () => {
       const { apiId, key } = await run.createKey();
-      const apis = createApisRepository(run.api.store, () => undefined);
+      const apis = createApisRepository(run.api.store);
       expect(await apis.protect(apiId, true, 0, [])).toBe(true);
       const before = await everythingIn(run.api.store);
       expectError(await run.call("apis.deleteApi", { apiId }), 412, "unkey/application/protected_resource");
@@ -210,7 +210,7 @@ everywhere((run) => {
 
     test("[apis deleteApi] protection that races a deletion either prevents it or finds nothing", async () => {
       const { apiId, key } = await run.createKey();
-      const apis = createApisRepository(run.api.store, () => undefined);
+      const apis = createApisRepository(run.api.store);
       const [answer, found] = await Promise.all([run.call("apis.deleteApi", { apiId }), apis.protect(apiId, true, 0, [])]);
       expect(answer.status).toBe(found ? 412 : 200);
       expect((await run.verify(key)).code).toBe(found ? "VALID" : "NOT_FOUND");

@@ -10,7 +10,7 @@ import { everywhere, type Run } from "../support/everywhere.ts";
 
 /** Before anybody has verified a key of the API, so that no node has it in its cache. */
 const allowOnly = async (run: Run, apiId: string, ...entries: string[]): Promise<void> => {
-  const found = await createApisRepository(run.api.store, () => undefined).setIpAllowlist(apiId, entries, 1, []);
+  const found = await createApisRepository(run.api.store).setIpAllowlist(apiId, entries, 1, []);
   expect(found).toBe(true);
 };
 

@@ -33,7 +33,7 @@ describe.each(engines)("on $name", (engine) => {
     const call = callsTo(api);
     const { apiId } = await call("apis.createApi", { name: "outcomes" });
     const { apiId: restricted } = await call("apis.createApi", { name: "restricted" });
-    await createApisRepository(store, () => undefined).setIpAllowlist(restricted as string, ["192.0.2.1/32"], 1, []);
+    await createApisRepository(store).setIpAllowlist(restricted as string, ["192.0.2.1/32"], 1, []);
 
     const used: [string, unknown][] = [];
     const useKey = async (code: string, fields: object, request: object = {}): Promise<void> => {

@@ -73,7 +73,7 @@ describe.each(engines)("on $name", (engine) => {
   test("[verify §11] spends that wait together are refilled for the latest of them", async () => {
     toMidnight(-SECOND);
     const { keyId } = await createKey({ remaining: 1, refill });
-    const spender = createCreditSpender(createKeysRepository(api.store, () => undefined));
+    const spender = createCreditSpender(createKeysRepository(api.store));
     advance(DAY);
     const [before, after] = [clock.now(), clock.now() + SECOND];
     // The first is on its way when the others come; of these, one arrived before midnight and one after it.

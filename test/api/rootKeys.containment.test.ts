@@ -179,7 +179,7 @@ everywhere(
       });
 
       test("[rootkeys §1] nor to one that has come to expire earlier, or holds a list by now", async () => {
-        const rootKeys = createRootKeysRepository(run.api.store, () => undefined);
+        const rootKeys = createRootKeysRepository(run.api.store);
         const everything = await run.api.createRootKey({ name: run.unique("caller") });
         const copied = await run.api.createRootKey({ name: run.unique("copied") });
         const idOf = async (key: string): Promise<string> =>

@@ -7,9 +7,11 @@ import { systemClock } from "../../src/domain/clock.ts";
 import { createFairShares } from "../../src/domain/fairShares.ts";
 import { createAuthenticator } from "../../src/rootKeys/authenticator.ts";
 import { createRootKey, type NewRootKey, type RootKeyUpdate, revokeRootKey, updateRootKey } from "../../src/rootKeys/rootKeys.ts";
+import { announceWrites } from "../../src/storage/announced.ts";
 import { createChangesRepository } from "../../src/storage/changes.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../../src/storage/rootKeys.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
+import { inContact } from "../support/contact.ts";
 import type { Answer } from "../support/edges.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
 import { faultyStore } from "../support/faultyStore.ts";
@@ -31,7 +33,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
 
   /** A root key, and what changes it behind the service's back: nobody tells the service. */
   const makeRootKey = async (options: NewRootKey = {}) => {
-    const silent: RootKeysRepository = createRootKeysRepository(api.store, () => undefined);
+    const silent: RootKeysRepository = createRootKeysRepository(api.store);
     const { rootKeyId, key } = await createRootKey(silent, options, systemSource(clock));
     const update = (changes: RootKeyUpdate): Promise<void> => updateRootKey(silent, rootKeyId, changes, systemSource(clock));
     return { rootKeyId, key: key.reveal(), update };
@@ -207,12 +209,13 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     const store = await engine.open();
     const clock = createTestClock();
     const invalidations = createInvalidations(clock);
-    const feed = createChangesFeed({ clock, invalidations, changes: createChangesRepository(store) });
+    const feed = createChangesFeed({ clock, invalidations, changes: createChangesRepository(store), durable: true });
     feeds.push(feed);
-    const rootKeys = createRootKeysRepository(store, feed.announce);
+    const rootKeys = createRootKeysRepository(announceWrites(store, feed, clock));
     const { authenticate } = createAuthenticator({
       clock,
       invalidations,
+      contact: inContact(),
       rootKeys,
       maxBytes: 1_000_000,
       roomForRead: () => createFairShares({ capacity: 1 }).take(["anybody"], 1),
@@ -223,9 +226,9 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     const source = systemSource(clock);
     const { rootKeyId, key } = await createRootKey(rootKeys, { permissions: ["api.*.read_api"] }, source);
     const authorization = `Bearer ${key.reveal()}`;
-    const ask = async () => authenticate(authorization, clock.now(), undefined);
+    const ask = async () => authenticate(authorization, clock.now(), {});
     expect(allows(await ask(), "api.read_api", "api_1")).toBe(true);
-    expect(authenticate(authorization, clock.now(), undefined)).not.toBeInstanceOf(Promise);
+    expect(authenticate(authorization, clock.now(), {})).not.toBeInstanceOf(Promise);
 
     await updateRootKey(rootKeys, rootKeyId, { permissions: ["api.*.create_api"] }, source);
     expect(allows(await ask(), "api.read_api", "api_1")).toBe(false);
@@ -264,9 +267,10 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
       clock: systemClock,
       invalidations: createInvalidations(systemClock),
       changes: createChangesRepository(store),
+      durable: true,
     });
     try {
-      const elsewhere = createRootKeysRepository(await engine.openBeside(store), feed.announce);
+      const elsewhere = createRootKeysRepository(announceWrites(await engine.openBeside(store), feed, systemClock));
       const { rootKeyId, key } = await createRootKey(elsewhere, {}, systemSource(systemClock));
       const get = () => request(api.url, "apis.getApi", { rootKey: key.reveal(), body: { apiId } });
       expect((await get()).status).toBe(404);

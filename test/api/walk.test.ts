@@ -73,7 +73,7 @@ describe.each(engines)("on $name", (engine) => {
     await registerMigration(api.store);
     powerless = await api.createRootKey({ permissions: [] });
 
-    const rootKeys = createRootKeysRepository(api.store, () => undefined);
+    const rootKeys = createRootKeysRepository(api.store);
     const revoked = await createRootKey(rootKeys, {}, systemSource(systemClock));
     await revokeRootKey(rootKeys, revoked.rootKeyId, systemSource(systemClock));
     refused = [

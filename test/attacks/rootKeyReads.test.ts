@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
+import type { Behalf } from "../../src/domain/behalf.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import type { ServiceError } from "../../src/domain/errors.ts";
 import { createFairShares } from "../../src/domain/fairShares.ts";
@@ -12,6 +13,7 @@ import { guardStore } from "../../src/storage/guarded.ts";
 import { openMongoStore } from "../../src/storage/mongo.ts";
 import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
+import { inContact } from "../support/contact.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
 import { eventually } from "../support/eventually.ts";
 import { interceptStore } from "../support/interceptStore.ts";
@@ -114,19 +116,20 @@ describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
   const open = async (rests: { readonly unknownRest: number; readonly refusalRest: number }) => {
     const store = await engine.open();
     const clock = systemClock;
-    const rootKeys = createRootKeysRepository(store, () => undefined);
+    const rootKeys = createRootKeysRepository(store);
     const reads = createFairShares({ capacity: 4 });
-    const { authenticate } = createAuthenticator<string>({
+    const { authenticate } = createAuthenticator<Behalf & { readonly address: string }>({
       clock,
       invalidations: createInvalidations(clock),
+      contact: inContact(),
       rootKeys,
       maxBytes: 1_000_000,
-      roomForRead: (address) => reads.take([address], 1),
+      roomForRead: ({ address }) => reads.take([address], 1),
       ...rests,
     });
     const ask = async (rootKey: string, address: string): Promise<string> => {
       try {
-        return (await authenticate(`Bearer ${rootKey}`, clock.now(), address)).rootKeyId;
+        return (await authenticate(`Bearer ${rootKey}`, clock.now(), { address })).rootKeyId;
       } catch (error) {
         return (error as ServiceError).reason;
       }

@@ -1,18 +1,22 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Cache, createCache, type Loaded } from "../../src/cache/cache.ts";
+import type { Contact } from "../../src/cache/contact.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
+import { inContact } from "../support/contact.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 
 let clock: TestClock;
 let invalidations: Invalidations;
+let contact: Contact;
 /** Loads that are running, in the order in which they were started. */
 let loads: PromiseWithResolvers<Loaded<string>>[];
 
 beforeEach(() => {
   clock = createTestClock();
   invalidations = createInvalidations(clock);
+  contact = inContact();
   loads = [];
 });
 
@@ -20,6 +24,7 @@ const cacheOf = (maxBytes = 1_000_000): Cache<string> =>
   createCache({
     clock,
     invalidations,
+    contact,
     maxBytes,
     load: () => {
       const load = Promise.withResolvers<Loaded<string>>();
@@ -313,6 +318,7 @@ describe("in any interleaving", () => {
         const cache = createCache<number>({
           clock: systemClock,
           invalidations: changes,
+          contact: inContact(),
           maxBytes: 1_000_000,
           load: async (key) => {
             const sentAt = systemClock.monotonic();

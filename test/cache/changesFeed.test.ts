@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ChangesFeed, createChangesFeed } from "../../src/cache/changesFeed.ts";
+import { type Contact, createContact } from "../../src/cache/contact.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createId } from "../../src/domain/ids.ts";
@@ -10,6 +11,7 @@ import { engines } from "../support/stores.ts";
 interface Node {
   readonly feed: ChangesFeed;
   readonly invalidations: Invalidations;
+  readonly contact: Contact;
   readonly errors: unknown[];
 }
 
@@ -35,9 +37,10 @@ describe.each(engines)("on $name", (engine) => {
   const startNode = (): Node => {
     const invalidations = createInvalidations(clock);
     const errors: unknown[] = [];
-    const feed = createChangesFeed({ clock, invalidations, changes, onError: (error) => errors.push(error) });
+    const contact = createContact(0);
+    const feed = createChangesFeed({ clock, invalidations, changes, contact, durable: true, onError: (error) => errors.push(error) });
     feed.start();
-    const node = { feed, invalidations, errors };
+    const node = { feed, invalidations, contact, errors };
     nodes.push(node);
     return node;
   };
@@ -57,10 +60,10 @@ describe.each(engines)("on $name", (engine) => {
         written.push(...ids);
       },
     };
-    const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: slow });
-    feed.announce(["key_1"]);
+    const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable: true });
+    feed.doubt(["key_1"]);
     await expect.poll(() => asked.length).toBe(1);
-    feed.announce(["key_2"]);
+    feed.doubt(["key_2"]);
     // Longer than it takes to begin a second one.
     await new Promise((resolve) => setTimeout(resolve, 100));
     let stopped = false;
@@ -76,18 +79,19 @@ describe.each(engines)("on $name", (engine) => {
 
   test("[design §3] a change is void on its own node when announce returns, and heard of by the others", async () => {
     const [a, b] = [startNode(), startNode()];
-    a.feed.announce(["key_1", "hash:x"]);
+    const announced = a.feed.announce(["key_1", "hash:x"]);
     expect(a.invalidations.changedSince(["key_1"], 0)).toBe(true);
     await hears(b, "key_1");
     await hears(b, "hash:x");
+    await announced;
   });
 
   test("[design §3] a change that is read again with the overlap is not heard of twice", async () => {
     const [a, b] = [startNode(), startNode()];
-    a.feed.announce(["key_1"]);
+    await a.feed.announce(["key_1"]);
     await hears(b, "key_1");
     const sequence = b.invalidations.sequence();
-    a.feed.announce(["key_2"]);
+    await a.feed.announce(["key_2"]);
     await hears(b, "key_2");
     expect(b.invalidations.sequence()).toBe(sequence + 1);
     expect(a.invalidations.sequence()).toBe(2);
@@ -97,7 +101,7 @@ describe.each(engines)("on $name", (engine) => {
     const node = startNode();
     await changes.append(createId("ch", clock.now()), "node_other", ["key_1"], clock.now());
     await hears(node, "key_1");
-    await changes.append(createId("ch", clock.now() - 5_000), "node_other", ["key_late"], clock.now());
+    await changes.append(createId("ch", clock.now() - 3_000), "node_other", ["key_late"], clock.now());
     await hears(node, "key_late");
   });
 
@@ -116,7 +120,7 @@ describe.each(engines)("on $name", (engine) => {
   test("[design §3] what could not be published is published when the store is back", async () => {
     const [a, b] = [startNode(), startNode()];
     store.behave("fails");
-    a.feed.announce(["key_1"]);
+    a.feed.doubt(["key_1"]);
     expect(a.invalidations.changedSince(["key_1"], 0)).toBe(true);
     await vi.waitFor(() => expect(a.errors.length).toBeGreaterThan(0), { timeout: 10_000 });
     store.behave("well");
@@ -125,15 +129,89 @@ describe.each(engines)("on $name", (engine) => {
 
   test("a node that stops publishes what it still has to say", async () => {
     const [a, b] = [startNode(), startNode()];
-    a.feed.announce(["key_1"]);
+    a.feed.doubt(["key_1"]);
     await a.feed.stop();
     await hears(b, "key_1");
+  });
+
+  /** A feed whose store keeps every announcement waiting until the test lets it go. */
+  const slowly = () => {
+    const appended: { readonly id: string; readonly ids: readonly string[]; readonly end: PromiseWithResolvers<void> }[] = [];
+    const slow: ChangesRepository = {
+      ...changes,
+      append: (id, _node, ids) => {
+        const end = Promise.withResolvers<void>();
+        appended.push({ id, ids, end });
+        return end.promise;
+      },
+    };
+    return { appended, feed: createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable: true }) };
+  };
+
+  test("[design §9] announce resolves when the store has the announcement, and not before", async () => {
+    const { appended, feed } = slowly();
+    let isThere = false;
+    const announced = feed.announce(["key_1"]).then(() => {
+      isThere = true;
+    });
+    await expect.poll(() => appended.length).toBe(1);
+    expect(isThere).toBe(false);
+    appended[0]?.end.resolve();
+    await announced;
+  });
+
+  test("[design §9] what is announced while an insert is on its way shares the next one", async () => {
+    const { appended, feed } = slowly();
+    const first = feed.announce(["key_1"]);
+    const others = [feed.announce(["key_2"]), feed.announce(["key_3", "key_2"])];
+    appended[0]?.end.resolve();
+    await first;
+    await expect.poll(() => appended.length).toBe(2);
+    expect(appended.map(({ ids }) => ids)).toEqual([["key_1"], ["key_2", "key_3"]]);
+    appended[1]?.end.resolve();
+    await Promise.all(others);
+  });
+
+  test("[design §9] an announcement that the store does not take is refused, and is no hindrance for the next", async () => {
+    const { appended, feed } = slowly();
+    const refused = feed.announce(["key_1"]);
+    appended[0]?.end.reject(new Error("away"));
+    await expect(refused).rejects.toThrow("away");
+    const taken = feed.announce(["key_2"]);
+    await expect.poll(() => appended.length).toBe(2);
+    appended[1]?.end.resolve();
+    await taken;
+  });
+
+  test("[design §9] an announcement that arrived so late that polls may be past its id is made again", async () => {
+    const { appended, feed } = slowly();
+    const announced = feed.announce(["key_1"]);
+    ahead += 2_001;
+    appended[0]?.end.resolve();
+    await expect.poll(() => appended.length).toBe(2);
+    appended[1]?.end.resolve();
+    await announced;
+    expect(appended.map(({ ids }) => ids)).toEqual([["key_1"], ["key_1"]]);
+    expect(appended[1]?.id).not.toBe(appended[0]?.id);
+  });
+
+  test("[design §9] contact with the feed is as old as the question that was answered last", async () => {
+    const before = clock.monotonic();
+    const { contact, errors } = startNode();
+    await expect.poll(() => contact.heardAt).toBeGreaterThanOrEqual(before);
+    store.behave("fails");
+    await expect.poll(() => errors.length).toBeGreaterThan(1);
+    const heardAt = contact.heardAt;
+    await expect.poll(() => errors.length).toBeGreaterThan(3);
+    expect(contact.heardAt).toBe(heardAt);
+    store.behave("well");
+    await expect.poll(() => contact.heardAt).toBeGreaterThan(heardAt);
   });
 
   test("more ids than one entry holds are all heard of", async () => {
     const [a, b] = [startNode(), startNode()];
     const ids = Array.from({ length: 12_000 }, (_, i) => `key_${i}`);
-    a.feed.announce(ids);
+    await a.feed.announce(ids);
     await hears(b, "key_11999");
     expect(ids.filter((id) => !b.invalidations.changedSince([id], 0))).toEqual([]);
   });

@@ -4,6 +4,7 @@ import { createChangesFeed } from "../../src/cache/changesFeed.ts";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { updateRootKey } from "../../src/rootKeys/rootKeys.ts";
+import { announceWrites } from "../../src/storage/announced.ts";
 import { createChangesRepository } from "../../src/storage/changes.ts";
 import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
@@ -32,8 +33,9 @@ describe.each(engines)("on $name", (engine) => {
       clock: systemClock,
       invalidations: createInvalidations(systemClock),
       changes: createChangesRepository(api.store),
+      durable: true,
     });
-    const rootKeys = createRootKeysRepository(api.store, feed.announce);
+    const rootKeys = createRootKeysRepository(announceWrites(api.store, feed, systemClock));
     const [document] = (await rootKeys.list()).filter(({ end }) => rootKey.endsWith(end));
     await updateRootKey(rootKeys, document?._id ?? "", change, systemSource(systemClock));
     await feed.stop();

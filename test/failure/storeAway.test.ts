@@ -11,6 +11,8 @@ const MONTH = 2_592_000_000;
 const ANSWERED_WITHIN = 5_000;
 const SERVED_FOR = 30_000;
 const TICK = 100;
+/** Twice the time between two polls. */
+const HEARD_WITHIN = 500;
 
 /** Resolves after the time in which a call is to be answered, in ticks: where the machine holds this process up, it holds up each of them. */
 const untilTooLate = async (): Promise<"too late"> => {
@@ -51,9 +53,11 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     return { apiId: apiId as string, keyId: keyId as string, key: key as string };
   };
   const codeOf = async (key: string) => (await data("keys.verifyKey", { key })).code;
-  /** Everything that was cached is forgotten, and these keys are read again: their age counts from now. */
+  /** Everything that was cached is forgotten, these keys are read again, and the feed is heard: what is remembered counts from now. */
   const warm = async (...keys: string[]): Promise<void> => {
     clock.shift(SERVED_FOR);
+    for (const key of keys) expect(await codeOf(key)).toBe("VALID");
+    await sleep(HEARD_WITHIN);
     for (const key of keys) expect(await codeOf(key)).toBe("VALID");
   };
   const expectUnavailable = async (procedure: string, body: unknown, rootKey?: string): Promise<void> => {
@@ -123,20 +127,41 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     await warm(plain.key);
     expect(await codeOf(disabled.key)).toBe("DISABLED");
     place.breakDown();
-    for (let second = 0; second < 24; second += 4) {
+    clock.shift(1_000);
+    for (let second = 1; second < 25; second += 4) {
+      const { meta } = (await call("keys.verifyKey", { key: plain.key })).body;
+      expect(meta.degraded).toEqual(["verification"]);
       const answers = await Promise.all(Array.from({ length: 20 }, () => data("keys.verifyKey", { key: plain.key, permissions: "held" })));
       expect(answers.every(({ code }) => code === "VALID")).toBe(true);
       expect((await data("keys.verifyKey", { key: plain.key, permissions: "other" })).code).toBe("INSUFFICIENT_PERMISSIONS");
       expect(await codeOf(disabled.key)).toBe("DISABLED");
       clock.shift(4_000);
     }
-    clock.shift(SERVED_FOR - 24_000);
+    clock.shift(SERVED_FOR - 25_000);
     await expectUnavailable("keys.verifyKey", { key: plain.key });
     await expectUnavailable("keys.verifyKey", { key: disabled.key });
 
     place.repair();
     await vi.waitFor(async () => expect(await codeOf(plain.key)).toBe("VALID"), { timeout: 30_000 });
     expect(await codeOf(disabled.key)).toBe("DISABLED");
+    await vi.waitFor(async () => expect((await call("keys.verifyKey", { key: plain.key })).body.meta).not.toHaveProperty("degraded"));
+  });
+
+  test.sequential("[design §9] an answer says what in it the store did not decide, on every edge, and a refusal says it, too", async () => {
+    const limit = { name: "requests", limit: 5, duration: MONTH, autoApply: true };
+    const { key } = await createKey({ ratelimits: [limit] });
+    const revoked = await api.createRootKey();
+    await warm(key);
+    expect((await call("keys.verifyKey", { key: 5 }, revoked)).body.meta).not.toHaveProperty("degraded");
+    place.breakDown();
+    clock.shift(1_000);
+    for (const edge of api.edges) {
+      const { meta } = (await edge.call("keys.verifyKey", { key }, api.rootKey)).body;
+      expect([...(meta.degraded ?? [])].sort(), edge.name).toEqual(["ratelimits", "verification"]);
+      const refused = (await edge.call("keys.verifyKey", { key: "" }, revoked)).body;
+      expect(refused.error?.status, edge.name).toBe(400);
+      expect(refused.meta.degraded, edge.name).toEqual(["verification"]);
+    }
   });
 
   test.sequential("[design §4] limits go on with what is held and then one further limit; of several limits it is still all or none", async () => {

@@ -116,7 +116,7 @@ describe.each(engines)("on $name", (engine) => {
       const { keyId, key } = await createKey({ remaining: 10, refill });
       clock.advance(DAY);
       const taken: unknown[] = [];
-      const keys = createKeysRepository(other.store, () => undefined);
+      const keys = createKeysRepository(other.store);
       await amid(
         async () => taken.length < 3 && taken.push(await keys.spend(keyId, 1)),
         () => data(procedure, { ...(procedure === "keys.verifyKey" ? { key } : { keyId }), ...fields }),

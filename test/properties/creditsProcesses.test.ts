@@ -29,7 +29,7 @@ describe.skipIf(server === undefined)("two processes on mongo", { timeout: 300_0
   beforeAll(async () => {
     store = openMongoStore({ url });
     await store.prepare();
-    const rootKeys = createRootKeysRepository(store, () => undefined);
+    const rootKeys = createRootKeysRepository(store);
     const rootKey = (await createRootKey(rootKeys, {}, systemSource(systemClock))).key.reveal();
     for (const _ of [1, 2]) services.push(await startService({ env: { MONGODB_URL: url } }));
     nodes = services.map((service) => {

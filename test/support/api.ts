@@ -54,7 +54,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     linger: 0,
   });
   const { url, adminUrl } = await service.start();
-  const rootKeys = createRootKeysRepository(service.store, () => undefined);
+  const rootKeys = createRootKeysRepository(service.store);
   const makeRootKey = async (options: NewRootKey = {}): Promise<string> =>
     (await createRootKey(rootKeys, options, systemSource(clock))).key.reveal();
   const edges = openEdges(url);

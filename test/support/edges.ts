@@ -12,7 +12,7 @@ import { services } from "../../src/service.ts";
 export interface Answer {
   readonly status: number;
   readonly body: {
-    readonly meta: { readonly requestId: string };
+    readonly meta: { readonly requestId: string; readonly degraded?: readonly string[] };
     readonly data?: unknown;
     readonly pagination?: { readonly hasMore: boolean; readonly cursor?: string };
     readonly error?: {
@@ -77,7 +77,7 @@ const fail = (detail: MessageShape<typeof ErrorDetailSchema> | undefined, messag
   return {
     status: detail.httpStatus,
     body: {
-      meta: { requestId: detail.requestId },
+      meta: { requestId: detail.requestId, ...(detail.degraded.length > 0 && { degraded: detail.degraded }) },
       error: { title: detail.title, detail: message, status: detail.httpStatus, type: detail.type, errors },
     },
   };

@@ -28,8 +28,8 @@ describe.each(places)("the sweep of a process on $name", ({ name, open, close })
 
   test("[design §3] goes on after a kill -9 in the middle", async () => {
     await withStoreOf(env, async (store) => {
-      const apis = createApisRepository(store, () => undefined);
-      const roles = createRolesRepository(store, () => undefined);
+      const apis = createApisRepository(store);
+      const roles = createRolesRepository(store);
       for (const id of ["api_dead", "api_alive"]) await apis.insert({ id, name: id }, 1, []);
       await roles.insert({ id: "role_dead", name: "dead", permissionIds: [] }, 1, []);
       const keyOf = (i: number) => sampleKey({ apiId: i % 2 === 0 ? "api_dead" : "api_alive", roleIds: ["role_dead"] });

@@ -34,13 +34,12 @@ const event = (id: string): AuditEvent => ({
   resources: [],
 });
 
-const silent = () => undefined;
 const repositories = (store: Store) => ({
-  apis: createApisRepository(store, silent),
-  keys: createKeysRepository(store, silent),
-  identities: createIdentitiesRepository(store, silent),
-  permissions: createPermissionsRepository(store, silent),
-  roles: createRolesRepository(store, silent),
+  apis: createApisRepository(store),
+  keys: createKeysRepository(store),
+  identities: createIdentitiesRepository(store),
+  permissions: createPermissionsRepository(store),
+  roles: createRolesRepository(store),
 });
 
 const sweeperOn = (store: Store, leases: LeasesRepository = createLeasesRepository(store)): Sweeper =>

@@ -12,7 +12,7 @@ describe.each(engines)("on $name", (engine) => {
   let keys: KeysRepository;
   beforeAll(async () => {
     store = await engine.open();
-    keys = createKeysRepository(store, () => undefined);
+    keys = createKeysRepository(store);
   });
   afterAll(() => engine.close());
 

@@ -3,6 +3,7 @@ import { createInvalidations } from "../../src/cache/invalidations.ts";
 import { createId } from "../../src/domain/ids.ts";
 import { textOf } from "../../src/domain/jsonText.ts";
 import { satisfies } from "../../src/domain/permissionQuery.ts";
+import { announceWrites } from "../../src/storage/announced.ts";
 import { createApisRepository } from "../../src/storage/apis.ts";
 import { newDocument } from "../../src/storage/audited.ts";
 import type { KeyDocument, StoredRatelimit } from "../../src/storage/documents.ts";
@@ -13,6 +14,7 @@ import { createRolesRepository } from "../../src/storage/roles.ts";
 import { createObjectCaches } from "../../src/verification/objectCaches.ts";
 import { createVerificationCache, type VerificationCache } from "../../src/verification/verificationCache.ts";
 import type { VerificationEntry } from "../../src/verification/verificationEntry.ts";
+import { inContact } from "../support/contact.ts";
 import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
@@ -34,17 +36,25 @@ describe.each(engines)("on $name", (engine) => {
   const createNode = (): Node => {
     const invalidations = createInvalidations(clock);
     const announce = invalidations.invalidate;
-    const keys = createKeysRepository(store, announce);
+    const announcer = { announce: async (ids: readonly string[]) => announce(ids), forget: announce, doubt: announce };
+    const contact = inContact();
+    const announcing = announceWrites(store, announcer, clock);
+    const keys = createKeysRepository(announcing);
     const objects = createObjectCaches({
       clock,
       invalidations,
-      apis: createApisRepository(store, announce),
-      identities: createIdentitiesRepository(store, announce),
-      roles: createRolesRepository(store, announce),
-      permissions: createPermissionsRepository(store, announce),
+      contact,
+      apis: createApisRepository(announcing),
+      identities: createIdentitiesRepository(announcing),
+      roles: createRolesRepository(announcing),
+      permissions: createPermissionsRepository(announcing),
       maxBytes: 1_000_000,
     });
-    return { keys, announce, cache: createVerificationCache({ clock, invalidations, keys, objects, maxBytes: 1_000_000 }) };
+    return {
+      keys,
+      announce,
+      cache: createVerificationCache({ clock, invalidations, contact, keys, objects, maxBytes: 1_000_000, maxGrantBytes: 1_000_000 }),
+    };
   };
 
   beforeEach(async () => {

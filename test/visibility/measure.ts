@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/domain/clock.ts";
 import { v2Edge } from "../support/edges.ts";
 import { createRootKeyOn } from "../support/placed.ts";
-import { runLatchkey, startService } from "../support/process.ts";
+import { runLatchkey } from "../support/process.ts";
 import type { CallNode, Kind, Writer } from "./kinds.ts";
+import { startNode } from "./startNode.ts";
 
 /** By then every node has heard of what was made for a change, so that only the change itself can void what it knows. */
 const SETTLED_MS = 1_500;
@@ -29,23 +27,11 @@ export interface Cluster extends AsyncDisposable {
   readonly deaf: Observer;
 }
 
-const startDeafNode = async (env: Readonly<Record<string, string>>): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "deafNode.ts")], {
-    env: { PATH: process.env.PATH, PORT: "0", ADMIN_PORT: "0", ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  process.on("exit", () => child.kill("SIGKILL"));
-  const ended = once(child, "exit").then(() => Promise.reject(new Error("the deaf node ended")));
-  ended.catch(() => undefined);
-  const [line] = (await Promise.race([once(child.stdout ?? child, "data"), ended])) as [Buffer];
-  return { url: line.toString().trim(), child };
-};
-
 /** @param mongodbUrl of an empty database, which stays. */
 export const startCluster = async (mongodbUrl: string): Promise<Cluster> => {
   const env = { MONGODB_URL: mongodbUrl };
   const rootKey = await createRootKeyOn(env);
-  const [first, second, third] = await Promise.all([startService({ env }), startService({ env }), startDeafNode(env)]);
+  const [first, second, third] = await Promise.all([startNode(env), startNode(env), startNode(env, "ears")]);
   const callOf = (url: string): CallNode => {
     const edge = v2Edge(url);
     return async (procedure, body, caller = rootKey) => {
@@ -69,10 +55,8 @@ export const startCluster = async (mongodbUrl: string): Promise<Cluster> => {
     hearing: { call: callOf(second.url), pause: 10 },
     deaf: { call: callOf(third.url), pause: 100 },
     [Symbol.asyncDispose]: async () => {
-      const gone = once(third.child, "exit");
-      third.child.kill("SIGTERM");
-      await Promise.all([first.stop(), second.stop(), gone]);
-      await Promise.all([first[Symbol.asyncDispose](), second[Symbol.asyncDispose]()]);
+      for (const node of [first, second, third]) node.kill("SIGTERM");
+      await Promise.all([first.exited, second.exited, third.exited]);
     },
   };
 };

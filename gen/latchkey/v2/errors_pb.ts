@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/errors.proto.
  */
 export const file_latchkey_v2_errors: GenFile = /*@__PURE__*/
-  fileDesc("ChhsYXRjaGtleS92Mi9lcnJvcnMucHJvdG8SC2xhdGNoa2V5LnYyIn8KC0Vycm9yRGV0YWlsEgwKBHR5cGUYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLaHR0cF9zdGF0dXMYAyABKAUSEgoKcmVxdWVzdF9pZBgEIAEoCRIqCgp2aW9sYXRpb25zGAUgAygLMhYubGF0Y2hrZXkudjIuVmlvbGF0aW9uIjsKCVZpb2xhdGlvbhIQCghsb2NhdGlvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEgsKA2ZpeBgDIAEoCWIGcHJvdG8z");
+  fileDesc("ChhsYXRjaGtleS92Mi9lcnJvcnMucHJvdG8SC2xhdGNoa2V5LnYyIpEBCgtFcnJvckRldGFpbBIMCgR0eXBlGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2h0dHBfc3RhdHVzGAMgASgFEhIKCnJlcXVlc3RfaWQYBCABKAkSKgoKdmlvbGF0aW9ucxgFIAMoCzIWLmxhdGNoa2V5LnYyLlZpb2xhdGlvbhIQCghkZWdyYWRlZBgGIAMoCSI7CglWaW9sYXRpb24SEAoIbG9jYXRpb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCRILCgNmaXgYAyABKAliBnByb3RvMw");
 
 /**
  * Travels in the status of every failed gRPC and Connect call (grpc §3).
@@ -52,6 +52,13 @@ export type ErrorDetail = Message<"latchkey.v2.ErrorDetail"> & {
    * @generated from field: repeated latchkey.v2.Violation violations = 5;
    */
   violations: Violation[];
+
+  /**
+   * As in the meta of a response.
+   *
+   * @generated from field: repeated string degraded = 6;
+   */
+  degraded: string[];
 };
 
 /**

@@ -18,7 +18,8 @@ const detailOf = (error: ServiceError, requestId: string, errorType: ErrorType):
     message: message.toWellFormed(),
     fix,
   }));
-  return create(ErrorDetailSchema, { type: errorType(error.reason), title, httpStatus: status, requestId, violations });
+  const degraded = [...(error.degraded ?? [])];
+  return create(ErrorDetailSchema, { type: errorType(error.reason), title, httpStatus: status, requestId, violations, degraded });
 };
 
 /** Leaves violations out, from the end, until the detail is at most `maxDetailBytes` long. */

@@ -18,13 +18,11 @@ import { createSweepsRepository, type SweepsRepository, sweptCollections, type W
 import { sampleKey } from "../../contract/samples.ts";
 import { idOf, MANY } from "./largeStore.ts";
 
-const silent = () => undefined;
-
 /** Each method of a repository, asked for as much as any caller may ask for. */
 type CallsOf<R> = { readonly [K in keyof R as R[K] extends (...args: never[]) => unknown ? K : never]: (repository: R) => unknown };
 
-const on = <R>(name: string, create: (store: Store, announce: () => void) => R): ((store: Store) => R) =>
-  Object.defineProperty((store: Store) => create(store, silent), "name", { value: name });
+const on = <R>(name: string, create: (store: Store) => R): ((store: Store) => R) =>
+  Object.defineProperty((store: Store) => create(store), "name", { value: name });
 /** Without what the embedded store's own counters have besides. */
 const createCounters = (store: Store): CountersRepository =>
   aroundCounters(createCountersRepository(store), (_kind, _name, operation) => operation());

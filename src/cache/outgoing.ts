@@ -1,0 +1,105 @@
+import { chunks } from "../domain/chunks.ts";
+import type { Clock } from "../domain/clock.ts";
+import { createId } from "../domain/ids.ts";
+import { StoreUnavailableError } from "../storage/errors.ts";
+
+const PUBLISH_AFTER_MS = 25;
+const TRY_AGAIN_AFTER_MS = 500;
+const IDS_PER_DOCUMENT = 5_000;
+/** An announcement whose id is older than this when the store has it may be behind what others still look at. */
+const STORED_WITHIN_MS = 2_000;
+const ATTEMPTS = 3;
+
+/** What this node has to tell the others, on its way to the store: what is told while an insert runs shares the next one. */
+export interface Outgoing {
+  /** Resolves when the store has it; rejects when that is not known. */
+  readonly publish: (ids: readonly string[]) => Promise<void>;
+  /** Tries until the store has it. */
+  readonly publishSoon: (ids: readonly string[]) => void;
+  /** Waits for all that is on its way, and tries once more what is left. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface OutgoingOptions {
+  readonly clock: Clock;
+  /** Stores one announcement under an id that was made just now. */
+  readonly append: (id: string, ids: readonly string[]) => Promise<void>;
+  readonly onError?: (error: unknown) => void;
+}
+
+export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Outgoing => {
+  let ids: string[] = [];
+  let waiting: PromiseWithResolvers<void>[] = [];
+  /** Those for which nobody waits. */
+  let soon = new Set<string>();
+  let isDue = false;
+  let timer: NodeJS.Timeout | undefined;
+  let sending: Promise<void> | undefined;
+  let stopped = false;
+
+  const store = async (some: readonly string[]): Promise<void> => {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const began = clock.monotonic();
+      await append(createId("ch", clock.now()), some);
+      if (clock.monotonic() - began <= STORED_WITHIN_MS) return;
+    }
+    throw new StoreUnavailableError("the store takes announcements too slowly");
+  };
+
+  const sendBatch = async (): Promise<void> => {
+    const [members, later] = [waiting, soon];
+    const all = new Set([...ids, ...later]);
+    [ids, waiting, soon, isDue] = [[], [], new Set(), false];
+    try {
+      for (const some of chunks([...all], IDS_PER_DOCUMENT)) await store(some);
+      for (const { resolve } of members) resolve();
+    } catch (error) {
+      onError?.(error);
+      for (const { reject } of members) reject(error);
+      for (const id of later) soon.add(id);
+      if (later.size > 0) sendAfter(TRY_AGAIN_AFTER_MS);
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    while (waiting.length > 0 || isDue) await sendBatch();
+    // At once, not when whoever waits for this goes on: what comes in between would wait for nothing.
+    sending = undefined;
+  };
+  const send = (): void => {
+    sending ??= drain();
+  };
+
+  const sendAfter = (delay: number): void => {
+    if (timer || stopped) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      isDue = true;
+      send();
+    }, delay);
+    timer.unref();
+  };
+
+  return {
+    publish: (more) => {
+      const member = Promise.withResolvers<void>();
+      ids.push(...more);
+      waiting.push(member);
+      send();
+      return member.promise;
+    },
+    publishSoon: (more) => {
+      for (const id of more) soon.add(id);
+      sendAfter(PUBLISH_AFTER_MS);
+    },
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      await sending;
+      if (soon.size === 0) return;
+      isDue = true;
+      send();
+      await sending;
+    },
+  };
+};

@@ -1,0 +1,246 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { type Cache, createCache, type Loaded } from "../../src/cache/cache.ts";
+import { type Contact, createContact } from "../../src/cache/contact.ts";
+import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
+import type { Degraded } from "../../src/domain/behalf.ts";
+import { createTestClock, type TestClock } from "../support/testClock.ts";
+
+const STALE_FOR = 30_000;
+
+let clock: TestClock;
+let invalidations: Invalidations;
+let contact: Contact;
+/** Loads that are running, in the order in which they were started. */
+let loads: PromiseWithResolvers<Loaded<string>>[];
+let told: Degraded[];
+let caller: { readonly degrade: (what: Degraded) => void };
+
+const setUp = (staleFor: number): void => {
+  clock = createTestClock();
+  invalidations = createInvalidations(clock, staleFor);
+  contact = createContact(staleFor);
+  contact.heardAt = clock.monotonic();
+  loads = [];
+  // Calls of an earlier test may end in this one.
+  const mine: Degraded[] = [];
+  told = mine;
+  caller = { degrade: (what) => mine.push(what) };
+};
+beforeEach(() => setUp(STALE_FOR));
+
+const cacheOf = (): Cache<string> =>
+  createCache({
+    clock,
+    invalidations,
+    contact,
+    maxBytes: 1_000_000,
+    load: () => {
+      const load = Promise.withResolvers<Loaded<string>>();
+      loads.push(load);
+      return load.promise;
+    },
+  });
+const loaded = (value: string, rest: Partial<Loaded<string>> = {}): Loaded<string> => ({
+  value,
+  dependsOn: ["object"],
+  sentAt: clock.monotonic(),
+  ...rest,
+});
+const remembering = async (value: string, rest: Partial<Loaded<string>> = {}): Promise<Cache<string>> => {
+  const cache = cacheOf();
+  const asked = cache.get("key");
+  loads.at(-1)?.resolve(loaded(value, rest));
+  await asked;
+  loads = [];
+  return cache;
+};
+const ask = async (cache: Cache<string>, key = "key"): Promise<string> => (await cache.get(key, caller)).value;
+const isWarm = (cache: Cache<string>): boolean => !(cache.get("key", caller) instanceof Promise);
+
+describe("[design §9] what is heard to change", () => {
+  const hear = () => invalidations.hear(["object"]);
+  const changeOf = async (cache: Cache<string>, value: string): Promise<string> => {
+    const asked = ask(cache);
+    loads.at(-1)?.resolve(loaded(value));
+    return asked;
+  };
+
+  test("is read anew, and is not kept for 5 s: the write may come after its announcement", async () => {
+    const cache = await remembering("old");
+    hear();
+    expect(await changeOf(cache, "old")).toBe("old");
+    clock.advance(4_999);
+    contact.heardAt = clock.monotonic();
+    expect(await changeOf(cache, "new")).toBe("new");
+    expect(isWarm(cache)).toBe(false);
+    loads.at(-1)?.resolve(loaded("new"));
+    await cache.get("key");
+    clock.advance(1);
+    contact.heardAt = clock.monotonic();
+    expect(await changeOf(cache, "new")).toBe("new");
+    expect(isWarm(cache)).toBe(true);
+  });
+
+  test("is not kept by a load that ends later, but began within the 5 s", async () => {
+    const cache = await remembering("old");
+    hear();
+    clock.advance(4_500);
+    const asked = ask(cache);
+    clock.advance(1_000);
+    contact.heardAt = clock.monotonic();
+    loads.at(-1)?.resolve(loaded("perhaps old"));
+    await asked;
+    expect(isWarm(cache)).toBe(false);
+  });
+
+  test("is kept at once on the node that wrote it", async () => {
+    const cache = await remembering("old");
+    invalidations.invalidate(["object"]);
+    await changeOf(cache, "new");
+    expect(isWarm(cache)).toBe(true);
+  });
+});
+
+test("[design §9] a load is shared for less than a second: who comes later sees what was acknowledged after it began", () => {
+  const cache = cacheOf();
+  void cache.get("key");
+  clock.advance(999);
+  void cache.get("key");
+  expect(loads.length).toBe(1);
+  clock.advance(1);
+  void cache.get("key");
+  expect(loads.length).toBe(2);
+});
+
+describe("[design §9] while the feed is silent", () => {
+  test("what is remembered answers by itself for less than a second, then the store is asked", async () => {
+    const cache = await remembering("old");
+    clock.advance(999);
+    expect(isWarm(cache)).toBe(true);
+    clock.advance(1);
+    const asked = ask(cache);
+    expect(loads.length).toBe(1);
+    loads[0]?.resolve(loaded("new"));
+    expect(await asked).toBe("new");
+    expect(told).toEqual([]);
+  });
+
+  test("what was read less than a second ago needs no other read", async () => {
+    const cache = await remembering("old");
+    clock.advance(5_000);
+    const asked = ask(cache);
+    loads[0]?.resolve(loaded("new"));
+    await asked;
+    clock.advance(999);
+    expect(isWarm(cache)).toBe(true);
+    clock.advance(1);
+    expect(isWarm(cache)).toBe(false);
+  });
+
+  test("where the store does not answer, what is remembered does, and the call hears of it", async () => {
+    const cache = await remembering("old");
+    clock.advance(1_000);
+    const [failing, hanging] = [ask(cache), ask(cache)];
+    expect(loads.length).toBe(1);
+    loads[0]?.reject(new Error("away"));
+    expect([await failing, await hanging]).toEqual(["old", "old"]);
+    expect(told).toEqual(["verification", "verification"]);
+    // Nobody answers this one.
+    expect(await ask(cache)).toBe("old");
+    expect(told.length).toBe(3);
+  });
+
+  test("what is remembered answers for as long as it may since the feed was heard, however old it is, and no longer", async () => {
+    const cache = await remembering("old");
+    clock.advance(29_000);
+    contact.heardAt = clock.monotonic();
+    clock.advance(STALE_FOR - 1);
+    const last = ask(cache);
+    loads[0]?.reject(new Error("away"));
+    expect(await last).toBe("old");
+    clock.advance(1);
+    const late = ask(cache);
+    loads[1]?.reject(new Error("away"));
+    await expect(late).rejects.toThrow("away");
+  });
+
+  test("what had run out when the feed was heard last answers nothing", async () => {
+    const cache = await remembering("old");
+    clock.advance(30_000);
+    contact.heardAt = clock.monotonic();
+    const asked = ask(cache);
+    loads[0]?.reject(new Error("away"));
+    await expect(asked).rejects.toThrow("away");
+  });
+
+  test("that there was none is not remembered beyond its second", async () => {
+    const cache = await remembering("none", { maxAge: 1_000 });
+    clock.advance(1_000);
+    const asked = ask(cache);
+    loads[0]?.reject(new Error("away"));
+    await expect(asked).rejects.toThrow("away");
+  });
+
+  test("where nothing may be answered without contact, nothing is", async () => {
+    setUp(0);
+    const cache = await remembering("old");
+    clock.advance(999);
+    expect(isWarm(cache)).toBe(true);
+    clock.advance(1);
+    const asked = ask(cache);
+    loads[0]?.reject(new Error("away"));
+    await expect(asked).rejects.toThrow("away");
+    const answered = ask(cache);
+    loads[1]?.resolve(loaded("new"));
+    expect(await answered).toBe("new");
+    expect(told).toEqual([]);
+  });
+
+  test("what this node itself has changed is not answered from before", async () => {
+    const cache = await remembering("old");
+    clock.advance(1_000);
+    const asked = ask(cache);
+    invalidations.invalidate(["object"]);
+    loads[0]?.reject(new Error("away"));
+    await expect(asked).rejects.toThrow("away");
+  });
+
+  test("a slow store is asked about fifty things at a time, and no more; the others are remembered", async () => {
+    const cache = cacheOf();
+    const keys = Array.from({ length: 80 }, (_, i) => `key_${i}`);
+    const filling = keys.map((key) => cache.get(key));
+    for (const load of loads.splice(0)) load.resolve(loaded("old"));
+    await Promise.all(filling);
+    clock.advance(1_000);
+    const answers = keys.map((key) => ask(cache, key));
+    expect(loads.length).toBe(50);
+    for (const load of loads) load.resolve(loaded("new"));
+    const values = await Promise.all(answers);
+    expect(values.filter((value) => value === "new").length).toBe(50);
+    expect(values.filter((value) => value === "old").length).toBe(30);
+    expect(told.length).toBe(30);
+    // There is room again.
+    void ask(cache, "key_79");
+    expect(loads.length).toBe(51);
+  });
+
+  test("a value that was built from something older is told of, too", async () => {
+    const cache = await remembering("old");
+    clock.advance(1_000);
+    const asked = ask(cache);
+    loads[0]?.resolve(loaded("mixed", { sentAt: clock.monotonic() - 1_000 }));
+    expect(await asked).toBe("mixed");
+    expect(told).toEqual(["verification"]);
+  });
+
+  test("once the feed is heard again, what is remembered answers as before", async () => {
+    const cache = await remembering("old");
+    clock.advance(20_000);
+    const asked = ask(cache);
+    loads[0]?.reject(new Error("away"));
+    await asked;
+    contact.heardAt = clock.monotonic();
+    expect(isWarm(cache)).toBe(true);
+    expect(told.length).toBe(1);
+  });
+});

@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { type Announcer, announceWrites } from "../../src/storage/announced.ts";
+import type { Collection } from "../../src/storage/collection.ts";
+import type { CollectionName, KeyDocument } from "../../src/storage/documents.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { createTestClock, type TestClock } from "../support/testClock.ts";
+import { sampleKey } from "./contract/samples.ts";
+
+describe("[design §9] a store whose writes are announced", () => {
+  let clock: TestClock;
+  /** What happened, in order: `+ids` announced, `-ids` forgotten, `?ids` doubted, and the names of writes. */
+  let log: string[];
+  let write: () => void;
+  let announce: () => void;
+  let store: Store;
+
+  beforeEach(() => {
+    clock = createTestClock();
+    log = [];
+    write = () => undefined;
+    announce = () => undefined;
+    const announcer: Announcer = {
+      announce: async (ids) => {
+        log.push(`+${ids}`);
+        announce();
+        await undefined;
+        log.push("stored");
+      },
+      forget: (ids) => log.push(`-${ids}`),
+      doubt: (ids) => log.push(`?${ids}`),
+    };
+    const collection = (name: CollectionName) =>
+      new Proxy(
+        {},
+        {
+          get: (_, operation: string) => async () => {
+            log.push(`${name}.${operation}`);
+            write();
+            return { matchedCount: 1 };
+          },
+        },
+      ) as Collection<KeyDocument>;
+    store = announceWrites({ clock, engine: "mongo", collection } as unknown as Store, announcer, clock);
+  });
+
+  const disable = () => store.collection("keys").updateOne({ _id: "key_1" }, { $set: { enabled: false } });
+
+  test("stores the announcement, writes, and forgets what is void, in this order", async () => {
+    await disable();
+    expect(log).toEqual(["+key_1", "stored", "keys.updateOne", "-key_1"]);
+  });
+
+  test("writes nothing that it could not announce", async () => {
+    announce = () => {
+      throw new StoreUnavailableError("away", { outcomeUnknown: true });
+    };
+    await expect(disable()).rejects.toMatchObject({ name: "StoreUnavailableError", outcomeUnknown: false });
+    expect(log).toEqual(["+key_1"]);
+  });
+
+  test("announces again what was written more than 2 s after it was announced, before it is acknowledged", async () => {
+    write = () => clock.advance(2_001);
+    await disable();
+    expect(log).toEqual(["+key_1", "stored", "keys.updateOne", "-key_1", "+key_1", "stored"]);
+  });
+
+  test("does not acknowledge what it could not announce again", async () => {
+    write = () => {
+      clock.advance(2_001);
+      announce = () => {
+        throw new StoreUnavailableError("away");
+      };
+    };
+    await expect(disable()).rejects.toMatchObject({ name: "StoreUnavailableError", outcomeUnknown: true });
+    expect(log.at(-1)).toBe("?key_1");
+  });
+
+  test("doubts what a write may have changed that failed", async () => {
+    for (const error of [new StoreUnavailableError("cut", { outcomeUnknown: true }), new DuplicateKeyError("hash")]) {
+      log = [];
+      clock.advance(1_000);
+      write = () => {
+        throw error;
+      };
+      await expect(disable()).rejects.toBe(error);
+      expect(log).toEqual(["+key_1", "stored", "keys.updateOne", "?key_1"]);
+    }
+  });
+
+  test("lets an announcement serve the writes of the next second, each of which counts from it", async () => {
+    await disable();
+    clock.advance(999);
+    write = () => clock.advance(1_001);
+    await disable();
+    write = () => clock.advance(1);
+    await disable();
+    const written = ["keys.updateOne", "-key_1"];
+    expect(log).toEqual(["+key_1", "stored", ...written, ...written, "+key_1", "stored", ...written]);
+    log = [];
+    clock.advance(998);
+    write = () => clock.advance(1_002);
+    await disable();
+    expect(log).toEqual([...written, "+key_1", "stored"]);
+  });
+
+  test("announces no new object: nobody remembers that it is missing, but this node, and others for a second", async () => {
+    const [first, second, third] = ["a", "b", "c"].map((hash) => sampleKey({ hash })) as [KeyDocument, KeyDocument, KeyDocument];
+    await store.collection("keys").insertOne(first);
+    await store.collection("keys").insertMany([second, third]);
+    expect(log.filter((entry) => entry.startsWith("+"))).toEqual([]);
+    expect(log.filter((entry) => entry.startsWith("-"))).toEqual(["-a", "-b,c"]);
+  });
+
+  test("announces a new override, which changes what nodes remember of its namespace, and any change of one", async () => {
+    const override = { _id: "rlor_1", v: 1, workspaceId: "ws", createdAt: 1, namespaceId: "rlns_1", limit: 1, duration: 1 };
+    const overrides = store.collection("overrides");
+    await overrides.insertOne(override);
+    clock.advance(1_000);
+    await overrides.updateOne({ _id: "rlor_1", namespaceId: "rlns_1" }, { $set: { limit: 2 } });
+    expect(log.filter((entry) => entry.startsWith("+"))).toEqual(["+overrides:rlns_1", "+overrides:rlns_1"]);
+    expect(() => overrides.updateOne({ _id: "rlor_1" }, { $set: { limit: 2 } })).toThrow("has to name what it changes");
+  });
+
+  test("announces no spend, no time of last use and no event that is moved", async () => {
+    const keys = store.collection("keys");
+    await keys.findOneAndUpdate({ _id: "key_1" }, { $inc: { remaining: -1 } }, { returnDocument: "after" });
+    await keys.bulkWrite([{ updateOne: { filter: { _id: "key_1" }, update: { $max: { lastUsedAt: 1 } } } }]);
+    await keys.updateOne({ _id: "key_1" }, { $unset: { outbox: "", pendingMark: "" } });
+    await keys.updateOne({ _id: "key_1" }, { $set: { v: 1, pendingMark: "a" }, $push: { outbox: { $each: [] } } });
+    expect(log).toEqual(["keys.findOneAndUpdate", "keys.bulkWrite", "keys.updateOne", "keys.updateOne"]);
+  });
+
+  test("announces a balance that is set, and everything that several operations change", async () => {
+    const keys = store.collection("keys");
+    await keys.updateOne({ _id: "key_1" }, { $set: { remaining: 5 } });
+    await keys.bulkWrite([
+      { updateOne: { filter: { _id: "key_2" }, update: { $set: { name: "a" } } } },
+      { deleteOne: { filter: { _id: "key_3" } } },
+    ]);
+    await keys.deleteMany({ _id: { $in: ["key_4", "key_5"] } });
+    expect(log.filter((entry) => entry.startsWith("+"))).toEqual(["+key_1", "+key_2,key_3", "+key_4,key_5"]);
+  });
+
+  test("refuses a change that does not name what it changes, and passes on what nobody remembers", async () => {
+    expect(() => store.collection("keys").updateOne({ apiId: "api_1" }, { $set: { enabled: false } })).toThrow("has to name");
+    await store.collection("leases").updateOne({ _id: "audit" }, { $set: { holder: "me" } });
+    expect(log).toEqual(["leases.updateOne"]);
+  });
+});

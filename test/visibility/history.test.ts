@@ -1,0 +1,20 @@
+import { describe, expect, test } from "vitest";
+import { writeHistory } from "./history.ts";
+
+const server = process.env.MONGODB_URL;
+
+// The embedded store has one process. `npm run visibility` does the same a thousand times.
+describe.runIf(server)("revocations by nodes that die or lose their connection in that instant", { timeout: 180_000 }, () => {
+  test("[design §9] every call that begins more than a second after the acknowledgement knows, or says that it may not", async () => {
+    const { violations, kills, cuts, calls } = await writeHistory(server ?? "", 60);
+    expect(violations).toBe(0);
+    expect(kills).toBeGreaterThan(0);
+    expect(cuts).toBeGreaterThan(0);
+    expect(calls.revoked).toBeGreaterThan(0);
+  });
+
+  test("[design §9] where changes are told after the acknowledgement, from memory, the same finds calls that do not know", async () => {
+    const { violations } = await writeHistory(server ?? "", 30, false);
+    expect(violations).toBeGreaterThan(0);
+  });
+});

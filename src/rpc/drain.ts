@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import { http2Stream } from "./http2Stream.ts";
+import { isShredded } from "./isShredded.ts";
 import { drainTimeout, keptRemainder, maxDrainBytes, swallowedAtATime } from "./limits.ts";
 import type { ConnectionGuard, Guarded } from "./listener/connectionGuard.ts";
 
@@ -17,23 +18,32 @@ export const hasRemainder = (req: IncomingMessage): boolean => {
 /** True for a body that a client cannot have sent as a whole before it sees an answer. */
 export const isLong = (headers: IncomingHttpHeaders): boolean => Number(headers["content-length"] ?? 0) > keptRemainder;
 
+/** How a rest was swallowed: all of it, a part, or a part that came in so many small pieces that no more is to be heard. */
+type Swallowed = "all" | "part" | "shreds";
+
 /**
  * Swallows the rest of a request body: all of it, or 64 MiB, or what comes in 10 s, or as much as its connection may cost
- * others. Then says whether it was all.
+ * others.
  */
-const swallow = (req: Readable, guard: ConnectionGuard | undefined, done: (all: boolean) => void): void => {
+const swallow = (req: Readable, guard: ConnectionGuard | undefined, done: (swallowed: Swallowed) => void): void => {
   let size = 0;
+  let pieces = 0;
   let unpaused = 0;
-  const stop = (all: boolean) => {
+  const stop = (swallowed: Swallowed) => {
     clearTimeout(timer);
     req.off("data", count).off("end", end).off("close", end);
-    done(all);
+    done(swallowed);
   };
-  const end = () => stop(true);
+  const end = () => stop("all");
   const count = (chunk: Buffer) => {
     size += chunk.length;
+    pieces++;
+    if (isShredded(pieces, size)) {
+      stop("shreds");
+      return;
+    }
     if (size > maxDrainBytes || guard?.swallow(chunk.length) === false) {
-      stop(false);
+      stop("part");
       return;
     }
     unpaused += chunk.length;
@@ -43,15 +53,15 @@ const swallow = (req: Readable, guard: ConnectionGuard | undefined, done: (all: 
     req.pause();
     setImmediate(() => req.resume());
   };
-  const timer = setTimeout(stop, drainTimeout, false).unref();
+  const timer = setTimeout(stop, drainTimeout, "part").unref();
   req.on("data", count).on("end", end).on("close", end);
   req.resume();
 };
 
 /** Swallows what still comes of a request whose answer is given, and closes its stream if that is too much. */
 export const swallowStream = (stream: ServerHttp2Stream, source: Readable = stream): void =>
-  swallow(source, (stream.session as Guarded | undefined)?.guard, (all) => {
-    if (!all) stream.close(constants.NGHTTP2_NO_ERROR);
+  swallow(source, (stream.session as Guarded | undefined)?.guard, (swallowed) => {
+    if (swallowed !== "all") stream.close(constants.NGHTTP2_NO_ERROR);
   });
 
 /**
@@ -89,6 +99,13 @@ export const answerEarly = (
     res.writeHead(status, { ...headers, Connection: "close" });
     // The client has all that Content-Length promised; ending the response would close the connection.
     res.write(body);
-    swallow(req, (req.socket as Guarded).guard, () => res.end());
+    const { guard } = req.socket as Guarded;
+    swallow(req, guard, (swallowed) => {
+      if (swallowed !== "shreds") res.end();
+      else {
+        guard?.offend();
+        req.destroy();
+      }
+    });
   }
 };

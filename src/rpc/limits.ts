@@ -30,6 +30,15 @@ export const stopLinger = 1_000;
 /** After an answer to what could not be read: how long the rest of it is swallowed so that the answer can be read. */
 export const lingerTimeout = 2_000;
 
+/**
+ * Requests that an HTTP/1.1 connection may send ahead of their answers. One that sends more is closed: a client that does so
+ * repeats what was not answered (RFC 9112 §9.3.2), and has to be ready for it.
+ */
+export const pipelinedRequests = 32;
+/** Pieces of a body beyond the first hold so many bytes on average: node hands on each chunk, or DATA frame, by itself. */
+export const freeBodyPieces = 256;
+export const leastPieceBytes = 16;
+
 /** Rest of a request body that is swallowed after an early answer, so that the client gets to read that answer. */
 export const maxDrainBytes: number = 64 * 1024 * 1024;
 export const drainTimeout = 10_000;
@@ -110,6 +119,8 @@ export const excessHeaderBytes: number = 2 * 1024 * 1024;
 export const streamResets = 512;
 /** So many answers at most are remembered of a connection; each pays for a stream that is taken back later. */
 export const resetsEarned = 1_000;
+/** What an HTTP/1.1 connection costs that is closed because it sent too many requests or pieces at once, in such streams: eight in one interval are borne. */
+export const offenceCost = 64;
 /** A connection that took back no more than so many beyond that is not ended for what others of its address did. */
 export const toleratedResets = 16;
 /** Who takes back a stream that was under way for so long has waited for us, and it does not count. */
@@ -120,8 +131,8 @@ export const dismissGrace = 2_000;
 export const barTime = 5_000;
 /** How long such a connection is left unheard before it is closed. */
 export const barDelay = 500;
-/** HTTP/2 streams that are looked at in one turn of the event loop; more of them wait for the next, connections in turns. */
-export const streamsBegunInATurn: number = 64;
+/** HTTP/2 streams, and HTTP/1.1 requests that came ahead of an answer, that are looked at in one turn of the event loop; more of them wait for the next, connections in turns. */
+export const begunInATurn: number = 64;
 
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;

@@ -8,12 +8,13 @@ import { createId } from "../domain/ids.ts";
 import { createErrorBody } from "./errorBody.ts";
 import { single } from "./fields.ts";
 import type { StreamHandler } from "./grpc/grpcEdge.ts";
-import { barDelay, handshakeTimeout, stopGrace } from "./limits.ts";
+import { barDelay, begunInATurn, handshakeTimeout, stopGrace } from "./limits.ts";
 import { boundConnections } from "./listener/boundConnections.ts";
 import type { ConnectionGuards } from "./listener/connectionGuard.ts";
 import { createHttp1Side } from "./listener/http1.ts";
 import { createHttp2Side } from "./listener/http2.ts";
 import { type Connection, createMalformedListener } from "./listener/malformed.ts";
+import { createPace } from "./listener/pace.ts";
 import { peek } from "./listener/peek.ts";
 import { type Certificate, secureContextOptions } from "./tls.ts";
 
@@ -83,7 +84,8 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     res.writeHead(503, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body), Connection: "close" });
     res.end(req.method === "HEAD" ? undefined : body);
   };
-  const http2 = createHttp2Side(guarded, options.streams, options.guards);
+  const pace = createPace(begunInATurn);
+  const http2 = createHttp2Side(guarded, pace, options.streams, options.guards);
 
   const track = (socket: Socket): void => {
     connections.add(socket);
@@ -93,7 +95,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const establish = (socket: Connection, isHttp2: boolean): void => {
     socket.established = true;
     // Closed at once, it would be back at once, and an accepted connection costs as much as some calls.
-    if (isHttp2 && options.guards?.isBarred(socket.remoteAddress)) setTimeout(() => socket.destroy(), barDelay).unref();
+    if (options.guards?.isBarred(socket.remoteAddress, isHttp2 ? "http2" : "http1")) setTimeout(() => socket.destroy(), barDelay).unref();
     else if (isHttp2) http2.serve(socket);
     else {
       if (options.guards) socket.guard = options.guards.guard(socket.remoteAddress);
@@ -111,6 +113,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
       if (arrival === "yes") guarded(req, res);
       else refuseHeaders(req, res);
     },
+    pace,
     (socket) => {
       if (socket instanceof TLSSocket) {
         track(socket);

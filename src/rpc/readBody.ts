@@ -4,7 +4,9 @@ import { ServiceError } from "../domain/errors.ts";
 import type { CallerPath, Share } from "../domain/fairShares.ts";
 import { atEndOfTurn } from "./endOfTurn.ts";
 import { isGone } from "./http2Stream.ts";
+import { isShredded } from "./isShredded.ts";
 import { awaitedRequestBytes, bodyPieceBytes, requestTimeout, smallBodyBytes } from "./limits.ts";
+import type { Guarded } from "./listener/connectionGuard.ts";
 import type { Sliced, Slices } from "./slices.ts";
 
 /** Gets the body, or why there is none. Called once, not necessarily later. `share`: what a large body takes until it is given back. */
@@ -34,6 +36,8 @@ export interface BodyBounds {
   readonly timed: boolean;
   /** The other end has left: nothing comes any more, not even an event that says so. */
   readonly isGone: boolean;
+  /** Told when it comes in so many small pieces that it is given up, and its connection or stream with it. */
+  readonly onShredded?: (() => void) | undefined;
   readonly owner: BodyOwner;
   readonly slices: Slices;
 }
@@ -73,11 +77,11 @@ const holdLater = atEndOfTurn((hold: () => void) => hold());
 
 /**
  * Collects a request body within its bounds (protocol §3). More than that, declared or sent, is
- * `request_body_too_large`; a body that breaks off is `request_body_unreadable`, one that is not there after 60 s
+ * `request_body_too_large`; a body that breaks off, or that is given up because it comes in too many small pieces, is `request_body_unreadable`, one that is not there after 60 s
  * `request_timeout`, one for which callers leave no room `service_unavailable`.
  */
 export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyReader): void => {
-  const { declared, limit, overhead, timed, isGone, owner, slices } = bounds;
+  const { declared, limit, overhead, timed, isGone, onShredded, owner, slices } = bounds;
   if (isGone) {
     done(brokenOff);
     return;
@@ -133,6 +137,13 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
     else {
       if (chunks === undefined) chunks = [chunk];
       else chunks.push(chunk);
+      if (isShredded(chunks.length, size)) {
+        onShredded?.();
+        // Every further piece would cost the same again, read or not.
+        source.destroy();
+        settle(brokenOff);
+        return;
+      }
       if (share === undefined) {
         if (size > smallBodyBytes) hold();
       } else if (!share.grow(chunk.length + bodyPieceBytes)) crowdedOut();
@@ -168,5 +179,7 @@ export const readBody = (
   const isTooLong = declared !== undefined && Number(declared) > limit + overhead;
   const hasLeft = isGone(res) || req.destroyed;
   if (headers.expect !== undefined && !isTooLong && !hasLeft) res.writeContinue();
-  collectBody(req, { declared, limit, overhead, timed: req.httpVersionMajor > 1, isGone: hasLeft, owner, slices }, done);
+  const isHttp2 = req.httpVersionMajor > 1;
+  const onShredded = isHttp2 ? undefined : (req.socket as Guarded).guard?.offend;
+  collectBody(req, { declared, limit, overhead, timed: isHttp2, isGone: hasLeft, onShredded, owner, slices }, done);
 };

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { expect, test } from "vitest";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
+import { leastPieceBytes } from "../../src/rpc/limits.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -76,7 +77,7 @@ test.each(kinds)(
   },
 );
 
-test("[attack B4] a body in pieces of one byte counts for what its pieces take", async () => {
+test("[attack B4] a body in the smallest pieces that are taken counts for what those take", async () => {
   await using edges = await start();
   const session = connect(edges.url);
   const stream = session.request({
@@ -94,7 +95,7 @@ test("[attack B4] a body in pieces of one byte counts for what its pieces take",
   let sent = 0;
   while (status === undefined && sent < 3_000) {
     sent++;
-    await new Promise((resolve) => stream.write(" ", resolve));
+    await new Promise((resolve) => stream.write(" ".repeat(leastPieceBytes), resolve));
   }
   expect(status).toBe(503);
   session.destroy();

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
@@ -5,6 +6,7 @@ import type { Behalf } from "../../src/domain/behalf.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import type { ServiceError } from "../../src/domain/errors.ts";
 import { createFairShares } from "../../src/domain/fairShares.ts";
+import { hashKey } from "../../src/domain/keySecret.ts";
 import { createRootKeySecret } from "../../src/domain/rootKeySecret.ts";
 import { createAuthenticator } from "../../src/rootKeys/authenticator.ts";
 import { createRootKey } from "../../src/rootKeys/rootKeys.ts";
@@ -29,17 +31,20 @@ describe.each(engines)("[attack B6] unknown root keys on $name", (engine) => {
   /** Reads of root keys wait for it. */
   let gate: Promise<void> | undefined;
   let fail = false;
+  let own: string | undefined;
 
   beforeAll(async () => {
-    const store = interceptStore(await engine.open(), async (operation, { collection, name }) => {
+    const store = interceptStore(await engine.open(), async (operation, { collection, name, filter }) => {
       if (fail && name.startsWith("find")) throw new StoreOverloadedError("the pool is full");
-      if (collection === "rootKeys" && name === "findOne") {
+      // The one of the tests is looked at again where the machine keeps the feed of changes silent for a second.
+      if (collection === "rootKeys" && name === "findOne" && !isDeepStrictEqual(filter, { hash: own })) {
         reads++;
         await gate;
       }
       return operation();
     });
     api = await startApi(engine, { store, env: { TRUSTED_PROXIES: "127.0.0.1" } });
+    own = hashKey(api.rootKey);
     await call(api.rootKey);
     reads = 0;
   });

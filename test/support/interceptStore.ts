@@ -5,7 +5,7 @@ import type { Store } from "../../src/storage/store.ts";
 /** Runs around every operation on a collection: may do something first or afterwards, fail, or not run it at all. */
 export type Intercept = <T>(
   operation: () => Promise<T>,
-  what: { readonly collection: CollectionName; readonly name: string },
+  what: { readonly collection: CollectionName; readonly name: string; readonly filter?: object },
 ) => Promise<T>;
 
 /** The same store, with a test in between. */
@@ -18,7 +18,7 @@ export const interceptStore = (store: Store, intercept: Intercept): Store => ({
     const inner = store.collection(collection);
     const around = <T>(name: string, operation: () => Promise<T>): Promise<T> => intercept(operation, { collection, name });
     return {
-      findOne: (filter, options) => around("findOne", () => inner.findOne(filter, options)),
+      findOne: (filter, options) => intercept(() => inner.findOne(filter, options), { collection, name: "findOne", filter }),
       find: (filter, options) => ({ toArray: () => around("find", () => inner.find(filter, options).toArray()) }),
       findFields: (fields, filter, options) => around("find", () => inner.findFields(fields, filter, options)),
       insertOne: (document, options) => around("insertOne", () => inner.insertOne(document, options)),

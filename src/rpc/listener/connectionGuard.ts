@@ -7,6 +7,8 @@ import * as limits from "../limits.ts";
 /** How a stream that was open ended: with the whole of its answer, by a reset before that, or with its connection. */
 export type StreamEnding = "answered" | "reset" | "left";
 
+type Protocol = "http1" | "http2";
+
 /** What one connection may take from the others, beside its calls. */
 export interface ConnectionGuard {
   /**
@@ -26,6 +28,8 @@ export interface ConnectionGuard {
   readonly refuse: (isOpen: boolean) => boolean;
   /** Bytes of a body come that nobody reads: whether they may still be swallowed. */
   readonly swallow: (bytes: number) => boolean;
+  /** An HTTP/1.1 connection is ended for what it cost. Where that goes on, no other one begins from there for a while. */
+  readonly offend: () => void;
   /** The connection is closed. */
   readonly close: () => void;
 }
@@ -40,8 +44,8 @@ export interface ConnectionGuards {
   /** A connection comes; undefined when there are enough from there. To be given back when it is closed. */
   readonly accept: (remoteIp: string) => Pick<Share, "give"> | undefined;
   readonly guard: (remoteIp: string | undefined) => ConnectionGuard;
-  /** Connections from there were ended lately for what they cost: another one with many streams is not to begin yet. */
-  readonly isBarred: (remoteIp: string | undefined) => boolean;
+  /** Connections of this protocol from there were ended lately for what they cost: another one is not to begin yet. */
+  readonly isBarred: (remoteIp: string | undefined, protocol: Protocol) => boolean;
 }
 
 type GuardedResources = Pick<Capacity, "connections" | "streams" | "headers" | "resets" | "swallowed">;
@@ -62,14 +66,16 @@ export const createConnectionGuards = (
 
   /** Until when an address is barred; the oldest come first. */
   const barred = new Map<string, number>();
-  const bar = (network: string): void => {
+  const barredName = (network: string, protocol: Protocol): string => `${protocol} ${network}`;
+  const bar = (network: string, protocol: Protocol): void => {
     const now = clock.monotonic();
+    const offender = barredName(network, protocol);
     for (const [name, until] of barred) {
       if (until > now) break;
       barred.delete(name);
     }
-    barred.delete(network);
-    barred.set(network, now + limits.barTime);
+    barred.delete(offender);
+    barred.set(offender, now + limits.barTime);
   };
 
   const guard = (remoteIp: string | undefined): ConnectionGuard => {
@@ -88,7 +94,7 @@ export const createConnectionGuards = (
     const charge = (amount: number): boolean => {
       balance -= amount;
       if (isShared || balance >= 0 || resets.spend([network], amount) || balance >= -limits.toleratedResets) return true;
-      bar(network);
+      bar(network, "http2");
       return false;
     };
 
@@ -100,7 +106,7 @@ export const createConnectionGuards = (
         const caller = networkOf(clientAddress({ remoteIp, forwardedFor }));
         if (headers.spend([caller], bytes - limits.ordinaryHeaderBytes)) return "yes";
         if (isShared) return "no";
-        bar(network);
+        bar(network, "http2");
         return "gone";
       },
       open: () => {
@@ -125,6 +131,9 @@ export const createConnectionGuards = (
       },
       refuse: (isOpen) => charge(isOpen ? 2 : 1),
       swallow: (bytes) => swallowed.spend([network], bytes),
+      offend: () => {
+        if (!isShared && !resets.spend([network], limits.offenceCost)) bar(network, "http1");
+      },
       close: () => {
         for (const share of shares) share.give();
       },
@@ -134,6 +143,7 @@ export const createConnectionGuards = (
   return {
     accept: (remoteIp) => (isProxy(remoteIp) ? uncounted : connections.take([networkFrom(remoteIp)], 1)),
     guard,
-    isBarred: (remoteIp) => (barred.get(networkFrom(remoteIp)) ?? Number.NEGATIVE_INFINITY) > clock.monotonic(),
+    isBarred: (remoteIp, protocol) =>
+      barred.size > 0 && (barred.get(barredName(networkFrom(remoteIp), protocol)) ?? Number.NEGATIVE_INFINITY) > clock.monotonic(),
   };
 };

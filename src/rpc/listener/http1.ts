@@ -1,10 +1,13 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
+import { plainAddress } from "../../domain/ipAllowlist.ts";
+import { networkOf } from "../clientAddress.ts";
 import * as limits from "../limits.ts";
 import type { RequestHandler } from "../listener.ts";
 import { type Certificate, secureContextOptions } from "../tls.ts";
 import type { Connection } from "./malformed.ts";
+import type { Pace } from "./pace.ts";
 
 /** The HTTP/1.1 half of the listener, and the server that listens. */
 export interface Http1Side {
@@ -24,6 +27,39 @@ const options: ServerOptions = {
 };
 
 /**
+ * The requests of one connection one after the other. What a client sends ahead of an answer waits for that, and then for
+ * its turn among those of all connections: one packet holds a thousand requests, which node makes of it at once.
+ */
+const inTurns =
+  (handler: RequestHandler, pace: Pace): RequestHandler =>
+  (req, res) => {
+    const socket = req.socket as Connection;
+    const { latest, pipelined = 0 } = socket;
+    if (latest === undefined || latest.closed) {
+      socket.latest = res;
+      handler(req, res);
+      return;
+    }
+    // What follows in the packet that ended it is not looked at.
+    if (socket.destroyed) return;
+    if (pipelined >= limits.pipelinedRequests) {
+      socket.guard?.offend();
+      socket.destroy();
+      return;
+    }
+    socket.latest = res;
+    socket.pipelined = pipelined + 1;
+    const begin = (): void => {
+      socket.pipelined = (socket.pipelined ?? 1) - 1;
+      if (!socket.destroyed) handler(req, res);
+    };
+    latest.once("close", () => {
+      if (pace.take()) begin();
+      else pace.later([networkOf(plainAddress(socket.remoteAddress ?? ""))], begin);
+    });
+  };
+
+/**
  * node's HTTP/1.1 server, speaking TLS when it has a certificate, with the step from an accepted connection to its
  * protocol taken out: `accepted` gets each connection (after its TLS handshake) and decides who serves it. Being the
  * server that listens, its timeouts and its closing of idle connections hold.
@@ -31,6 +67,7 @@ const options: ServerOptions = {
 export const createHttp1Side = (
   certificate: Certificate | undefined,
   handler: RequestHandler,
+  pace: Pace,
   accepted: (socket: Socket) => void,
 ): Http1Side => {
   const server = certificate
@@ -46,10 +83,7 @@ export const createHttp1Side = (
   // A client may close its sending side after its request and still gets the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
 
-  const handle: RequestHandler = (req, res) => {
-    (req.socket as Connection).latest = res;
-    handler(req, res);
-  };
+  const handle = inTurns(handler, pace);
   server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);
 
   const established = certificate ? "secureConnection" : "connection";

@@ -17,7 +17,7 @@ import * as limits from "../limits.ts";
 import type { RequestHandler } from "../listener.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
 import { dismiss, expel } from "./endSession.ts";
-import { createPace } from "./pace.ts";
+import type { Pace } from "./pace.ts";
 import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
@@ -98,15 +98,20 @@ const unlessGone =
   };
 
 /**
+ * @param pace how many streams begin in one turn.
  * @param streams sees every stream first, and may take it instead of `handler`.
  * @param guards makes what bounds each connection; left out, only node's own bounds hold.
  */
-export const createHttp2Side = (handler: RequestHandler, streams: StreamHandler = () => false, guards?: ConnectionGuards): Http2Side => {
+export const createHttp2Side = (
+  handler: RequestHandler,
+  pace: Pace,
+  streams: StreamHandler = () => false,
+  guards?: ConnectionGuards,
+): Http2Side => {
   const sessions = new Map<ServerHttp2Session, () => void>();
   const checking = setInterval(() => {
     for (const check of sessions.values()) check();
   }, limits.sessionCheckInterval).unref();
-  const pace = createPace(limits.streamsBegunInATurn);
   let connections = 0;
   let leaving = false;
   const server = createHttp2Server();

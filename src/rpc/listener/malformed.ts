@@ -8,6 +8,8 @@ import type { Guarded } from "./connectionGuard.ts";
 /** What is remembered of a connection: the latest request on it, and whether it is being given up. */
 export interface Connection extends Socket, Guarded {
   latest?: ServerResponse<IncomingMessage>;
+  /** Requests on it that wait for the answers of those before them. */
+  pipelined?: number;
   /** Set once the connection was handed to a protocol; before, nothing may be written in the name of one. */
   established?: boolean;
   broken?: boolean;

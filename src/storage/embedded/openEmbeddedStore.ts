@@ -11,6 +11,7 @@ import type { Store } from "../store.ts";
 import { expiryField, textDecoder } from "./documentText.ts";
 import { embeddedCollection, type Reader } from "./embeddedCollection.ts";
 import { refuseDamage } from "./findings.ts";
+import { undoInterrupted } from "./interrupted.ts";
 import { createJournaledCounters } from "./journaledCounters.ts";
 import { createMarks, type MarkWriter, openMark } from "./marks.ts";
 import { createReadTurns } from "./readTurns.ts";
@@ -148,6 +149,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       if (mode === "server") {
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
+        if (!isInspected) undoInterrupted(files);
       }
       if (!isInspected) refuseDamage(files, () => mode === "tool" && isServerLockTaken(lockFile));
       isInspected = true;

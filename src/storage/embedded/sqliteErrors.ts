@@ -23,6 +23,7 @@ const damage = new Set([
   11, // CORRUPT
   26, // NOTADB
 ]);
+const READONLY_ROLLBACK = 776;
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
 
@@ -31,6 +32,9 @@ const codeOf = (error: unknown): number =>
   error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode : 0;
 
 export const isUnavailability = (error: unknown): boolean => unavailable.has(codeOf(error) & 0xff);
+
+/** A change was interrupted by a crash, and only who may write can undo it. */
+export const isInterrupted = (error: unknown): boolean => codeOf(error) === READONLY_ROLLBACK;
 
 export const isBusy = (error: unknown): boolean => busy.has(codeOf(error) & 0xff);
 

@@ -7,6 +7,8 @@ export interface StoreFiles {
   /** Commits that are not yet in the database; SQLite makes and removes it, and the index of it. */
   readonly wal: string;
   readonly shm: string;
+  /** What a change replaces, kept by SQLite until it is whole; only before the first start has switched to `wal`, and in copies. */
+  readonly journal: string;
   readonly marks: string;
   readonly logs: readonly [string, string];
   /** Always empty: what counts is who has locked it. */
@@ -21,6 +23,7 @@ export const filesIn = (directory: string): StoreFiles => {
     database,
     wal: `${database}-wal`,
     shm: `${database}-shm`,
+    journal: `${database}-journal`,
     marks: join(directory, "latchkey.marks"),
     logs: [join(directory, "counters-a.log"), join(directory, "counters-b.log")],
     lock: join(directory, "latchkey.lock"),

@@ -10,6 +10,8 @@ import { type Evidence, gatherEvidence, lookInto } from "./evidence.ts";
 import { counted, type Finding } from "./finding.ts";
 import { findingsBeside, lockFinding } from "./findings.ts";
 import { damageIn } from "./integrity.ts";
+import { undoInterrupted } from "./interrupted.ts";
+import { gapBetween } from "./journalFindings.ts";
 import { afterOf, decodeRecords, encodeRecord, headOf, readHead, textOfRecord } from "./logRecords.ts";
 import { createMarks } from "./marks.ts";
 import { salvage } from "./salvage.ts";
@@ -88,11 +90,13 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     return there.length === 0 ? "" : `; kept as ${there.map(([, name]) => basename(name)).join(", ")}`;
   };
 
-  const mark = ({ database, logs }: Evidence): void => {
+  const mark = ({ database, logs, marks }: Evidence): void => {
     if (database.state !== "named") return;
     const { store, commits } = database;
     const ours = (logs ?? []).filter((log) => log.store === store);
-    createMarks(files.marks, { store, commits, record: ours.length === 2 ? Math.max(...ours.map(({ last }) => last)) : 0 });
+    // Until both logs name the store, its mark is what tells that a log is missing. One names it: so must the other, whatever the mark was.
+    const known = typeof marks === "string" || marks.store !== store ? Math.min(ours.length, 1) : marks.record;
+    createMarks(files.marks, { store, commits, record: ours.length === 2 ? Math.max(...ours.map(({ last }) => last)) : known });
   };
 
   /** One from before there were marks. */
@@ -103,13 +107,13 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     database.close();
   };
 
-  /** A new log of those records that are whole, each of which says after which one it comes. */
-  const rewriteLog = (file: string, store: string): string => {
+  /** A new log of those records that are whole, each of which says after which one it comes. @param after the last record of the log before it */
+  const rewriteLog = (file: string, store: string, after?: number): string => {
     const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
     const head = readHead(bytes);
     const isForeign = head !== undefined && head.store !== store;
     const parts = [encodeRecord(headOf(store))];
-    let before: number | undefined;
+    let before = after;
     for (const record of isForeign ? [] : decodeRecords(bytes, head?.end ?? 0, {})) {
       if (record.number === 0) continue;
       const isNext = before === undefined || afterOf(record) <= before;
@@ -130,8 +134,8 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     const draft = `${files.database}.new`;
     const row = { store: known?.store ?? randomBytes(16).toString("hex"), commits: known?.commits ?? 0 };
     const salvaged = salvage(files.database, draft, row);
-    const kept = keepCopy(files.database, files.wal);
-    for (const file of [files.wal, files.shm]) rmSync(file, { force: true });
+    const kept = keepCopy(files.database, files.wal, files.journal);
+    for (const file of [files.wal, files.shm, files.journal]) rmSync(file, { force: true });
     renameSync(draft, files.database);
     // The next start would write another one over it.
     const rootKey = salvaged.some(({ collection, kept: some }) => collection === "rootKeys" && some > 0) ? "" : setAside(files.rootKey);
@@ -145,7 +149,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
       case "lock":
         return `it goes out of the way${setAside(file)}`;
       case "gone":
-        return `a new store begins${setAside(...evidence.otherFiles, files.database, files.shm)}`;
+        return `a new store begins${setAside(...evidence.otherFiles, files.database, files.shm, files.journal)}`;
       case "rootKey":
         return `it goes out of the way${setAside(file)}`;
       case "wal":
@@ -167,9 +171,14 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
       }
       case "log": {
         if (evidence.database.state !== "named") return `it goes out of the way${setAside(file)}`;
-        const done = rewriteLog(file, evidence.database.store);
-        mark(gatherEvidence(files, true));
-        return done;
+        const { store } = evidence.database;
+        const done = rewriteLog(file, store);
+        const rewritten = gatherEvidence(files, true);
+        const gap = gapBetween(rewritten.logs);
+        const joined =
+          gap === undefined ? "" : `; ${basename(gap.newer.file)} comes after it: ${rewriteLog(gap.newer.file, store, gap.older.last)}`;
+        mark(rewritten);
+        return `${done}${joined}`;
       }
     }
   };
@@ -181,10 +190,11 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
 
   if ((sizeOf(files.lock) ?? 0) > 0) step(lockFinding(files.lock));
   if (!existsSync(directory)) return told;
-  refuseNewer(files.database);
   createPrivately(files.lock);
   const release = takeServerLock(files.lock, directory);
   try {
+    undoInterrupted(files);
+    refuseNewer(files.database);
     // Each step ends one finding for good; a bound, in case two of them undo each other.
     for (let steps = 0; steps < 20; steps++) {
       const [finding] = examine(files, () => false);

@@ -40,6 +40,8 @@ export const isBusy = (error: unknown): boolean => busy.has(codeOf(error) & 0xff
 
 export const isDamage = (error: unknown): boolean => damage.has(codeOf(error) & 0xff);
 
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** For who asked for what a damaged part of the file held. @param reason SQLite's. */
 export const damagedPart = (file: string, reason: string, cause?: unknown): StoreDamagedError =>
   new StoreDamagedError(`a part of ${file} is damaged (${reason}); "latchkey doctor" looks through all of it`, { cause });

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreUnavailableError } from "../errors.ts";
 import { afterOf, decodeRecords, type LogRecord, readHead } from "./logRecords.ts";
-import { type Marks, readMarks } from "./marks.ts";
+import { type Marks, readMarks, readSettled } from "./marks.ts";
 import { isDamage, isInterrupted, isUnavailability } from "./sqliteErrors.ts";
 import { type StoreFiles, sizeOf } from "./storeFiles.ts";
 import { readStoreRow, type StoreRow } from "./storeRow.ts";
@@ -76,7 +76,7 @@ export const lookAtDatabase = (file: string, withoutWal = false): DatabaseEviden
   return "unreadable" in row ? { state: "unreadable", reason: row.unreadable } : { state: "named", ...row };
 };
 
-const lookAtMarks = (file: string): Evidence["marks"] => (sizeOf(file) === undefined ? "missing" : readMarks(file));
+const lookAtMarks = (file: string): Evidence["marks"] => (sizeOf(file) === undefined ? "missing" : readSettled(() => readMarks(file)));
 
 const lookAtLog = (file: string): LogEvidence => {
   const size = sizeOf(file);

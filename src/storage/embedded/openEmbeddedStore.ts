@@ -121,7 +121,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     openReader();
     const row = readStoreRow(reader as DatabaseSync);
     if (row === undefined) throw new StoreDamagedError(`${file} has lost the id of its store`);
-    if (sizeOf(files.marks) === undefined) createMarks(files.marks, { ...row, record: 0 });
+    if (sizeOf(files.marks) === undefined) createMarks(files, { ...row, record: 0 });
     return row.store;
   };
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { giveToOwnerOf } from "./ownership.ts";
 
 /** What a data directory holds, apart from the events of analytics. */
 export interface StoreFiles {
@@ -37,10 +38,12 @@ export const sizeOf = (file: string): number | undefined => {
   return found?.isFile() ? found.size : undefined;
 };
 
-/** Makes the file, for its owner only, when it is missing. `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
-export const createPrivately = (file: string): void => {
+/** Makes the file, for the owner of another one only, unless told of its directory, when it is missing. `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
+export const createPrivately = (file: string, like: string = dirname(file)): void => {
   try {
-    closeSync(openSync(file, "wx", 0o600));
+    const descriptor = openSync(file, "wx", 0o600);
+    giveToOwnerOf(descriptor, like);
+    closeSync(descriptor);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }

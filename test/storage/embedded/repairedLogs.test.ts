@@ -37,7 +37,7 @@ const writeLogs = async (a: readonly Buffer[], b: readonly Buffer[], last: numbe
   await writeFile(logs[0], Buffer.concat([head, ...a]));
   await writeFile(logs[1], Buffer.concat([head, ...b]));
   await rm(file);
-  createMarks(file, { ...marks, record: last });
+  createMarks(filesIn(directory), { ...marks, record: last });
 };
 
 test("repair joins two logs of which the older lost its end", async () => {

@@ -90,7 +90,7 @@ const lookAtLog = (file: string): LogEvidence => {
     damagedBytes += count;
   };
   for (const record of decodeRecords(bytes, head?.end ?? 0, { onDamage })) {
-    if (first !== undefined && head !== undefined && afterOf(record) > last) missing += record.number - last - 1;
+    if (first !== undefined && head !== undefined && afterOf(record) > last) missing += afterOf(record) - last;
     first ??= record;
     last = record.number;
   }

@@ -75,13 +75,15 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
   /** Whole as soon as it has this name. */
   const next = `${files.database}.new`;
 
-  const mark = ({ database, logs, marks }: Evidence): void => {
+  /** @param isJudged whether what the logs lack has been told, so that their mark may say less. */
+  const mark = ({ database, logs, marks }: Evidence, isJudged: boolean): void => {
     if (database.state !== "named") return;
     const { store, commits } = database;
     const ours = (logs ?? []).filter((log) => log.store === store);
-    // Until both logs name the store, its mark is what tells that a log is missing. One names it: so must the other, whatever the mark was.
-    const known = typeof marks === "string" || marks.store !== store ? Math.min(ours.length, 1) : marks.record;
-    replaceMarks(files, { store, commits, record: ours.length === 2 ? Math.max(...ours.map(({ last }) => last)) : known });
+    const isKnown = typeof marks !== "string" && marks.store === store;
+    // Until both logs name the store, their mark is what tells that one is missing or damaged. Where one does, so must the other.
+    const last = ours.length === 2 ? Math.max(...ours.map((log) => log.last)) : ours.length;
+    replaceMarks(files, { store, commits, record: isKnown && (!isJudged || ours.length < 2) ? marks.record : last });
   };
 
   /** One from before there were marks. */
@@ -156,21 +158,25 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
         return `a new store begins${setAside(...evidence.otherFiles, files.database, files.shm, files.journal)}`;
       case "rootKey":
         return `it goes out of the way${setAside(file)}`;
-      case "wal":
-        return `the store goes on without ${basename(files.wal)}${setAside(files.wal, files.shm)}`;
+      case "wal": {
+        const kept = setAside(files.wal, files.shm);
+        // Its commits have been told; else they are found to be missing next.
+        if (file === files.database) mark(gatherEvidence(files, true), false);
+        return `the store goes on without ${basename(files.wal)}${kept}`;
+      }
       case "unreadable":
         return replaceDatabase(evidence);
       case "behind": {
         const kept = keepCopy(files.wal);
         if (evidence.database.state === "unnamed") nameAfter(evidence.marks);
-        mark(gatherEvidence(files, true));
+        mark(gatherEvidence(files, true), false);
         return `the store goes on as it is${kept}`;
       }
       case "foreign":
         return `the store that it is of goes on${setAside(files.marks, ...files.logs, ...(ownsWal(evidence) ? [] : [files.wal, files.shm]))}`;
       case "marks": {
         const kept = setAside(files.marks);
-        mark(evidence);
+        mark(evidence, false);
         return `the store goes on as it is${kept}`;
       }
       case "log": {
@@ -181,7 +187,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
         const gap = gapBetween(rewritten.logs);
         const joined =
           gap === undefined ? "" : `; ${basename(gap.newer.file)} comes after it: ${rewriteLog(gap.newer.file, store, gap.older.last)}`;
-        mark(rewritten);
+        mark(rewritten, true);
         return `${done}${joined}`;
       }
     }

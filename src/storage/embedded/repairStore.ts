@@ -35,7 +35,7 @@ export const examineStore = (directory: string): readonly Finding[] => {
 const examine = (files: StoreFiles, isUsed: () => boolean): readonly Finding[] => {
   const findings = [...findingsBeside(files, isUsed), ...judgeRootKey(files.rootKey)];
   const isReadable = (sizeOf(files.database) ?? 0) > 0 && !findings.some(({ kind }) => ["unreadable", "wal", "foreign"].includes(kind));
-  const reason = isReadable ? damageIn(files.database) : undefined;
+  const reason = isReadable ? damageIn(files.database, isUsed()) : undefined;
   if (reason === undefined) return findings;
   return [
     { kind: "unreadable", file: files.database, what: `is damaged (${reason})`, lost: "what cannot be read in it any more" },

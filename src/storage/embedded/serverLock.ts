@@ -50,7 +50,10 @@ export const refuseSecondServer = (file: string, directory: string): void => {
 export const refuseWhileOpen = (file: string): void => {
   // Locks are on what the name stands for. Under another one the file has no log, into which closing it would reach.
   const link = `${file}.look`;
-  rmSync(link, { force: true });
+  const removeLink = (): void => {
+    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${link}${suffix}`, { force: true });
+  };
+  removeLink();
   try {
     linkSync(file, link);
   } catch {
@@ -66,7 +69,7 @@ export const refuseWhileOpen = (file: string): void => {
     if (!isDamage(error)) throw error;
   } finally {
     database.close();
-    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${link}${suffix}`, { force: true });
+    removeLink();
   }
 };
 

@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -104,12 +104,11 @@ test("a new database without room says which file has none, and leaves nothing o
   expect(sizeOf(database)).toBeGreaterThan(0);
 });
 
-test("rows that a first attempt could read do not count as lost in the second", async () => {
+test("rows behind a beginning that is damaged are kept, and none of them counts as lost", async () => {
   const { database } = filesIn(directory);
   await opened((store) => store.collection("keys").insertMany(Array.from({ length: 50 }, () => sampleKey())));
   await writeFile(database, Buffer.alloc(100, 0xa5), { flag: "r+" });
   const target = `${database}.part`;
   const salvaged = salvage(database, target, { store: "0".repeat(32), commits: 1 });
   expect(salvaged.find(({ collection }) => collection === "keys")).toMatchObject({ kept: 50, lost: 0 });
-  await truncate(target, 0);
 });

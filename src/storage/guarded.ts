@@ -59,8 +59,8 @@ const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: 
  * (nothing is sent, so the outcome is known) until the store answers a ping, which is sent in the background: a call
  * that needs several operations does not wait for each of them on a store that is away. A read that was too slow proves
  * little, it may have had much to look through: it trips the store only if that does not answer a ping either. The same holds
- * for a write of a store in this process, whose disk may be slow, and which says by itself when another process holds its file: that
- * fails the operation alone. Nothing else trips it, neither duplicate keys, nor damage, nor an abort, nor that more is asked of the store than it takes at once (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
+ * for a write of a store in this process, whose disk may be slow (there everything that is finished meanwhile is an answer),
+ * and which says by itself when another process holds its file: that fails the operation alone. Nothing else trips it, neither duplicate keys, nor damage, nor an abort, nor that more is asked of the store than it takes at once (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
  * is aborted before it starts does not wait any longer, and rejects with the signal's reason.
  *
  * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`
@@ -75,13 +75,24 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   let nextPing: NodeJS.Timeout | undefined;
   let doubting: Promise<void> | undefined;
 
+  let asked: Promise<void> | undefined;
+
+  /** An answer that comes late counts as well where it cannot get lost: the disk of a store in this process may be slower than a ping may be. */
+  const ask = (): Promise<void> => {
+    asked ??= store.ping().finally(() => {
+      asked = undefined;
+    });
+    return asked;
+  };
+
   const probe = async (): Promise<void> => {
     try {
-      await inTime(store.ping(), pingTimeout, false);
+      await (store.isInProcess ? ask() : inTime(store.ping(), pingTimeout, false));
     } catch {
       if (!closed) nextPing = setTimeout(probe, pingInterval).unref();
       return;
     }
+    if (closed) return;
     const awayFor = clock.monotonic() - (awaySince ?? 0);
     awaySince = undefined;
     onStateChange?.("up", { awayFor });
@@ -96,7 +107,9 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   /** Settles when it is known whether the store is away. */
   const doubt = (cause: StoreUnavailableError): Promise<void> => {
-    doubting ??= inTime(store.ping(), pingTimeout, false)
+    // The ping stands in line behind what a slow disk is at; that this comes to an end is an answer, too.
+    const answer = () => (store.isInProcess ? Promise.any([ask(), ...(store.progress ? [store.progress()] : [])]) : store.ping());
+    doubting ??= inTime(answer(), pingTimeout, false)
       .catch(() => trip(cause))
       .finally(() => {
         doubting = undefined;

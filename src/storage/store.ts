@@ -13,6 +13,8 @@ export interface Store {
   readonly places?: number;
   /** It is a part of this process, and tells by itself what it cannot do: it may be slow, but not out of reach. */
   readonly isInProcess?: boolean;
+  /** Resolves with the next thing that it has finished on its disk: that one may be slow, but does not hang. Of those in this process. */
+  progress?(): Promise<void>;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
   /** Where the engine keeps the counters of rate limits in a way of its own; else they are a collection as everything is. */
   readonly counters?: CountersRepository;

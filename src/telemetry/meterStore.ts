@@ -58,6 +58,7 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
     clock: store.clock,
     ...(store.places !== undefined && { places: store.places }),
     ...(store.isInProcess && { isInProcess: true }),
+    ...(store.progress && { progress: store.progress.bind(store) }),
     collection: meterCollection,
     ...(store.counters && {
       counters: aroundCounters(store.counters, (_kind, name, operation) => measure("counters", name, operation)),

@@ -51,6 +51,7 @@ export const faultyStore = (store: Store): FaultyStore => {
         bulkWrite: (operations, options) => disturbed(() => inner.bulkWrite(operations, options)),
       };
     },
+    ...(store.progress && { progress: () => disturbed(async () => store.progress?.()) }),
     ping: (signal) => disturbed(() => store.ping(signal)),
     behave: (next, which = "all") => {
       mode = next;

@@ -36,7 +36,8 @@ const judgeWal = (evidence: Evidence): Finding | undefined => {
   }
   const first = wal.firstCommits(withoutWal.store);
   if (first !== undefined && first - 1 > withoutWal.commits) {
-    const since = (typeof marks === "string" ? first : marks.commits) - withoutWal.commits;
+    // The marks may be behind what is in the log.
+    const since = Math.max(typeof marks === "string" ? 0 : marks.commits, first) - withoutWal.commits;
     const what = `is older than ${basename(files.wal)} beside it`;
     return { kind: "wal", file: files.database, what, lost: `the last ${counted(since, "commit")}` };
   }

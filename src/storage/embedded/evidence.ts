@@ -3,8 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreUnavailableError } from "../errors.ts";
 import { afterOf, decodeRecords, type LogRecord, readHead } from "./logRecords.ts";
-import { type Marks, readMarks } from "./marks.ts";
-import { isDamage, isUnavailability } from "./sqliteErrors.ts";
+import { type Marks, readMarks, readSettled } from "./marks.ts";
+import { isDamage, isInterrupted, isUnavailability } from "./sqliteErrors.ts";
 import { type StoreFiles, sizeOf } from "./storeFiles.ts";
 import { readStoreRow, type StoreRow } from "./storeRow.ts";
 import { readWal, type WalEvidence } from "./walEvidence.ts";
@@ -56,6 +56,8 @@ export const lookInto = <T>(file: string, look: (database: DatabaseSync) => T, w
     database = new DatabaseSync(withoutWal ? url : file, { readOnly: true, timeout: 1000 });
     return look(database);
   } catch (error) {
+    if (isInterrupted(error))
+      throw new StoreUnavailableError(`${file} was interrupted in a change: the next start undoes that`, { cause: error });
     if (isDamage(error)) return { unreadable: (error as Error).message };
     if (isUnavailability(error)) throw new StoreUnavailableError(`${file} cannot be read`, { cause: error });
     throw error;
@@ -74,7 +76,7 @@ export const lookAtDatabase = (file: string, withoutWal = false): DatabaseEviden
   return "unreadable" in row ? { state: "unreadable", reason: row.unreadable } : { state: "named", ...row };
 };
 
-const lookAtMarks = (file: string): Evidence["marks"] => (sizeOf(file) === undefined ? "missing" : readMarks(file));
+const lookAtMarks = (file: string): Evidence["marks"] => (sizeOf(file) === undefined ? "missing" : readSettled(() => readMarks(file)));
 
 const lookAtLog = (file: string): LogEvidence => {
   const size = sizeOf(file);
@@ -88,7 +90,7 @@ const lookAtLog = (file: string): LogEvidence => {
     damagedBytes += count;
   };
   for (const record of decodeRecords(bytes, head?.end ?? 0, { onDamage })) {
-    if (first !== undefined && head !== undefined && afterOf(record) > last) missing += record.number - last - 1;
+    if (first !== undefined && head !== undefined && afterOf(record) > last) missing += afterOf(record) - last;
     first ??= record;
     last = record.number;
   }
@@ -105,6 +107,9 @@ type LogOfSqlite = Pick<Evidence, "withoutWal" | "wal" | "isCutOff">;
 
 const unknownWal: LogOfSqlite = { withoutWal: undefined, wal: undefined, isCutOff: false };
 
+/** SQLite keeps its locks at the first byte behind a gibibyte, and never writes the page around it. */
+const lockPage = (pageSize: number): number => 2 ** 30 / pageSize + 1;
+
 /** Each in the order in which a process that works on them meanwhile would make it only newer. */
 const lookAtWal = (files: StoreFiles): LogOfSqlite => {
   if ((sizeOf(files.wal) ?? 0) === 0 || (sizeOf(files.database) ?? 0) === 0) return unknownWal;
@@ -115,7 +120,7 @@ const lookAtWal = (files: StoreFiles): LogOfSqlite => {
   let isCutOff = false;
   if (typeof count === "number" && wal.pageSize > 0) {
     const whole = Math.floor((sizeOf(files.database) ?? 0) / wal.pageSize);
-    for (let page = whole + 1; page <= count && !isCutOff; page++) isCutOff = !wal.pages.has(page);
+    for (let page = whole + 1; page <= count && !isCutOff; page++) isCutOff = page !== lockPage(wal.pageSize) && !wal.pages.has(page);
   }
   return { withoutWal, wal, isCutOff };
 };

@@ -3,6 +3,8 @@ import { type Evidence, type LogEvidence, trustedMarks } from "./evidence.ts";
 import { counted, type Finding } from "./finding.ts";
 import { afterOf } from "./logRecords.ts";
 
+type Logs = NonNullable<Evidence["logs"]>;
+
 const judgeLog = (log: LogEvidence, evidence: Evidence): Finding | undefined => {
   const { database } = evidence;
   const isExpected = (trustedMarks(evidence)?.record ?? 0) > 0;
@@ -20,12 +22,25 @@ const judgeLog = (log: LogEvidence, evidence: Evidence): Finding | undefined => 
   );
 };
 
+const inOrder = (logs: Logs): Logs => logs.toSorted((one, another) => one.last - another.last) as [LogEvidence, LogEvidence];
+
+/** What the end of the older log lacks, by the first record of the newer one. */
+export const gapBetween = (
+  logs: Evidence["logs"],
+): { readonly older: LogEvidence; readonly newer: LogEvidence; readonly missing: number } | undefined => {
+  if (logs === undefined) return undefined;
+  const [older, newer] = inOrder(logs);
+  if (older.first === undefined || newer.first === undefined) return undefined;
+  const missing = afterOf(newer.first) - older.last;
+  return missing > 0 ? { older, newer, missing } : undefined;
+};
+
 /** Records that the end of the journal lacks, or the end of the file that was written before the other. */
 const judgeEnds = (evidence: Evidence): Finding | undefined => {
   const { logs } = evidence;
   const record = trustedMarks(evidence)?.record ?? 0;
   if (logs === undefined || record === 0) return undefined;
-  const [older, newer] = logs.toSorted((one, another) => one.last - another.last) as [LogEvidence, LogEvidence];
+  const [older, newer] = inOrder(logs);
   const what = "is cut off, or older than the files beside it";
   const short = ({ file }: LogEvidence, missing: number): Finding => ({
     kind: "log",
@@ -38,10 +53,8 @@ const judgeEnds = (evidence: Evidence): Finding | undefined => {
     return { kind: "log", file: older.file, what: `or ${basename(newer.file)} ${what}`, lost: "the counts of rate limits that were there" };
   }
   if (newer.last < record) return short(newer, record - newer.last);
-  if (older.first !== undefined && newer.first !== undefined && afterOf(newer.first) > older.last) {
-    return short(older, afterOf(newer.first) - older.last);
-  }
-  return undefined;
+  const gap = gapBetween(logs);
+  return gap && short(gap.older, gap.missing);
 };
 
 /** What is wrong with the counters' journal. */

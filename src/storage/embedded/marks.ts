@@ -1,6 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, write, writeFileSync, writeSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, write, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
+import { giveToOwnerOf } from "./ownership.ts";
+import type { StoreFiles } from "./storeFiles.ts";
 import { syncDirectory } from "./syncDirectory.ts";
 
 /**
@@ -48,16 +51,56 @@ export const readMarks = (file: string): Marks | "damaged" => {
   return { store: commits.store, commits: commits.number, record: record.number };
 };
 
-/** Makes the file, for its owner only, or takes the place of the one that is there; whole or not at all, and on disk. */
-export const createMarks = (file: string, marks: Marks): void => {
-  const draft = `${file}.new`;
+type MarkFiles = Pick<StoreFiles, "marks" | "database">;
+
+/** Writes a file that nobody else knows of, for the owner of the database only, and on disk; `place` gives it its name. */
+const makeMarks = ({ marks: file, database }: MarkFiles, marks: Marks, place: (draft: string) => void): void => {
+  const draft = `${file}.${process.pid}-${randomBytes(6).toString("hex")}.new`;
   const slots = SLOTS.map((name, which) => fill(Buffer.alloc(SLOT.size), which, marks.store, marks[name]));
-  writeFileSync(draft, Buffer.concat(slots), { mode: 0o600 });
-  const descriptor = openSync(draft, "r+");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-  renameSync(draft, file);
+  try {
+    const descriptor = openSync(draft, "wx", 0o600);
+    try {
+      writeSync(descriptor, Buffer.concat(slots));
+      giveToOwnerOf(descriptor, database, dirname(file));
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    place(draft);
+  } finally {
+    rmSync(draft, { force: true });
+  }
   syncDirectory(dirname(file));
+};
+
+/**
+ * Makes the file, whole or not at all. One that another process made meanwhile stays: that one, or a third, may have opened it, and
+ * marks in a file that was replaced reach nobody.
+ */
+export const createMarks = (files: MarkFiles, marks: Marks): void =>
+  makeMarks(files, marks, (draft) => {
+    try {
+      linkSync(draft, files.marks);
+    } catch (error) {
+      // Not every file system knows links.
+      if (!existsSync(files.marks)) renameSync(draft, files.marks);
+      else if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    }
+  });
+
+/** The same in the place of the file that is there; only for who has the store for itself. */
+export const replaceMarks = (files: MarkFiles, marks: Marks): void => makeMarks(files, marks, (draft) => renameSync(draft, files.marks));
+
+const ATTEMPTS = 3;
+const PAUSE_MS = 20;
+
+/** What `read` says, unless it says only in passing that the marks are damaged: a reader may meet them half written. */
+export const readSettled = (read: () => Marks | "damaged"): Marks | "damaged" => {
+  for (let attempt = 1; ; attempt++) {
+    const marks = read();
+    if (marks !== "damaged" || attempt === ATTEMPTS) return marks;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+  }
 };
 
 /** Writes one of the numbers. Where that fails, the file tells of less: nobody has to hear of it. */

@@ -8,11 +8,14 @@ import { StoreDamagedError, StoreUnavailableError } from "../errors.ts";
 import type { StoreLog } from "../log.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
 import type { Store } from "../store.ts";
+import { openAppendLog } from "./appendLog.ts";
 import { expiryField, textDecoder } from "./documentText.ts";
 import { embeddedCollection, type Reader } from "./embeddedCollection.ts";
 import { refuseDamage } from "./findings.ts";
+import { undoInterrupted } from "./interrupted.ts";
 import { createJournaledCounters } from "./journaledCounters.ts";
 import { createMarks, type MarkWriter, openMark } from "./marks.ts";
+import { createProgress } from "./progress.ts";
 import { createReadTurns } from "./readTurns.ts";
 import { collectionNames } from "./schema.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
@@ -55,7 +58,8 @@ const makeDirectory = (directory: string): void => {
 export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval = 30_000 }: EmbeddedStoreOptions): Store => {
   const files = filesIn(directory);
   const { database: file, lock: lockFile } = files;
-  const queue = createWriteQueue({ file, patience: patience[mode], marks: files.marks }, log);
+  const progress = createProgress();
+  const queue = createWriteQueue({ file, patience: patience[mode], marks: files.marks }, log, progress.made);
   let isInspected = false;
   let mark: MarkWriter | undefined;
   let releaseLock: (() => void) | undefined;
@@ -100,6 +104,10 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       if (store !== undefined) last ? mark?.writeNow(store, record) : mark?.write(store, record);
     },
     log,
+    openLog: (...log) => {
+      const opened = openAppendLog(...log);
+      return { ...opened, append: (record) => opened.append(record).then(progress.made) };
+    },
   });
 
   const openReader = (): void => {
@@ -113,7 +121,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     openReader();
     const row = readStoreRow(reader as DatabaseSync);
     if (row === undefined) throw new StoreDamagedError(`${file} has lost the id of its store`);
-    if (sizeOf(files.marks) === undefined) createMarks(files.marks, { ...row, record: 0 });
+    if (sizeOf(files.marks) === undefined) createMarks(files, { ...row, record: 0 });
     return row.store;
   };
 
@@ -148,6 +156,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       if (mode === "server") {
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
+        if (!isInspected) undoInterrupted(files);
       }
       if (!isInspected) refuseDamage(files, () => mode === "tool" && isServerLockTaken(lockFile));
       isInspected = true;
@@ -163,10 +172,11 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
         sweeping ??= setInterval(() => void sweep(), sweepInterval).unref();
       }
     },
+    progress: progress.next,
     ping: async (signal) => {
       readRow("SELECT 1", []);
-      await queue.write({ kind: "touch" }, signal);
-      if (mode === "server") await counters.ping();
+      // At once: on a slow disk each of them takes its time.
+      await Promise.all([queue.write({ kind: "touch" }, signal), mode === "server" && counters.ping()]);
     },
     close: async () => {
       clearInterval(sweeping);

@@ -1,19 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import { looksLikeRootKey } from "../../domain/rootKeySecret.ts";
 import { SCHEMA_VERSION } from "../documents.ts";
 import { SchemaTooNewError } from "../schemaVersion.ts";
-import { type Evidence, gatherEvidence, lookInto } from "./evidence.ts";
+import { createAsides } from "./asides.ts";
+import { type Evidence, gatherEvidence, lookAtDatabase, lookInto } from "./evidence.ts";
 import { counted, type Finding } from "./finding.ts";
 import { findingsBeside, lockFinding } from "./findings.ts";
 import { damageIn } from "./integrity.ts";
+import { undoInterrupted } from "./interrupted.ts";
+import { gapBetween } from "./journalFindings.ts";
 import { afterOf, decodeRecords, encodeRecord, headOf, readHead, textOfRecord } from "./logRecords.ts";
-import { createMarks } from "./marks.ts";
+import { replaceMarks } from "./marks.ts";
+import { giveToOwnerOf } from "./ownership.ts";
 import { salvage } from "./salvage.ts";
-import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
+import { isServerLockTaken, refuseSecondServer, refuseWhileOpen, takeServerLock } from "./serverLock.ts";
 import { createPrivately, filesIn, type StoreFiles, sizeOf } from "./storeFiles.ts";
 import { nameStore } from "./storeRow.ts";
 import { syncDirectory } from "./syncDirectory.ts";
@@ -31,7 +35,7 @@ export const examineStore = (directory: string): readonly Finding[] => {
 const examine = (files: StoreFiles, isUsed: () => boolean): readonly Finding[] => {
   const findings = [...findingsBeside(files, isUsed), ...judgeRootKey(files.rootKey)];
   const isReadable = (sizeOf(files.database) ?? 0) > 0 && !findings.some(({ kind }) => ["unreadable", "wal", "foreign"].includes(kind));
-  const reason = isReadable ? damageIn(files.database) : undefined;
+  const reason = isReadable ? damageIn(files.database, isUsed()) : undefined;
   if (reason === undefined) return findings;
   return [
     { kind: "unreadable", file: files.database, what: `is damaged (${reason})`, lost: "what cannot be read in it any more" },
@@ -67,32 +71,19 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
   const files = filesIn(directory);
   const suffix = `.damaged-${new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
   const told: string[] = [];
+  const { setAside, keepCopy } = createAsides(files.database, suffix);
+  /** Whole as soon as it has this name. */
+  const next = `${files.database}.new`;
 
-  /** Under the same name, but for the suffix; a log of SQLite's stays beside its database. @returns the new name */
-  const asideOf = (file: string): string => {
-    const wal = file.startsWith(`${files.database}-`) ? file.slice(files.database.length) : "";
-    const base = file.slice(0, file.length - wal.length);
-    for (let n = 1; ; n++) {
-      const name = `${base}${suffix}${n === 1 ? "" : `-${n}`}${wal}`;
-      if (!existsSync(name)) return name;
-    }
-  };
-  const setAside = (...all: readonly string[]): string => {
-    const there = all.filter(existsSync).map((file) => [file, asideOf(file)] as const);
-    for (const [file, name] of there) renameSync(file, name);
-    return there.length === 0 ? "" : `; kept as ${there.map(([, name]) => basename(name)).join(", ")}`;
-  };
-  const keepCopy = (...all: readonly string[]): string => {
-    const there = all.filter((file) => (sizeOf(file) ?? 0) > 0).map((file) => [file, asideOf(file)] as const);
-    for (const [file, name] of there) copyFileSync(file, name);
-    return there.length === 0 ? "" : `; kept as ${there.map(([, name]) => basename(name)).join(", ")}`;
-  };
-
-  const mark = ({ database, logs }: Evidence): void => {
+  /** @param isJudged whether what the logs lack has been told, so that their mark may say less. */
+  const mark = ({ database, logs, marks }: Evidence, isJudged: boolean): void => {
     if (database.state !== "named") return;
     const { store, commits } = database;
     const ours = (logs ?? []).filter((log) => log.store === store);
-    createMarks(files.marks, { store, commits, record: ours.length === 2 ? Math.max(...ours.map(({ last }) => last)) : 0 });
+    const isKnown = typeof marks !== "string" && marks.store === store;
+    // Until both logs name the store, their mark is what tells that one is missing or damaged. Where one does, so must the other.
+    const last = ours.length === 2 ? Math.max(...ours.map((log) => log.last)) : ours.length;
+    replaceMarks(files, { store, commits, record: isKnown && (!isJudged || ours.length < 2) ? marks.record : last });
   };
 
   /** One from before there were marks. */
@@ -103,13 +94,13 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     database.close();
   };
 
-  /** A new log of those records that are whole, each of which says after which one it comes. */
-  const rewriteLog = (file: string, store: string): string => {
+  /** A new log of those records that are whole, each of which says after which one it comes. @param after the last record of the log before it */
+  const rewriteLog = (file: string, store: string, after?: number): string => {
     const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
     const head = readHead(bytes);
     const isForeign = head !== undefined && head.store !== store;
     const parts = [encodeRecord(headOf(store))];
-    let before: number | undefined;
+    let before = after;
     for (const record of isForeign ? [] : decodeRecords(bytes, head?.end ?? 0, {})) {
       if (record.number === 0) continue;
       const isNext = before === undefined || afterOf(record) <= before;
@@ -118,21 +109,40 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
       before = record.number;
     }
     const draft = `${file}.new`;
-    writeFileSync(draft, Buffer.concat(parts), { mode: 0o600, flush: true });
+    rmSync(draft, { force: true });
+    const descriptor = openSync(draft, "wx", 0o600);
+    for (const part of parts) writeSync(descriptor, part);
+    giveToOwnerOf(descriptor, file, files.database, directory);
+    fsyncSync(descriptor);
+    closeSync(descriptor);
     const kept = keepCopy(file);
     renameSync(draft, file);
     const count = parts.length - 1;
     return `${count === 0 ? "an empty one takes its place" : `${counted(count, "record")} of it go on`}${kept}`;
   };
 
+  /** A database that is missing while this one is there tells that this began and did not end. */
+  const exchange = (): string => {
+    const kept = setAside(...[files.database, files.wal, files.journal].filter((file) => (sizeOf(file) ?? 0) > 0));
+    for (const file of [files.database, files.wal, files.journal, files.shm]) rmSync(file, { force: true });
+    renameSync(next, files.database);
+    syncDirectory(directory);
+    return kept;
+  };
+
+  const finishExchange = (): void => {
+    if (sizeOf(files.database) !== undefined || lookAtDatabase(next, true).state !== "named") return;
+    told.push(`${files.database} is missing: the new one of a repair that did not end takes its place${exchange()}`);
+  };
+
   const replaceDatabase = ({ database, marks }: Evidence): string => {
     const known = database.state === "named" ? database : typeof marks === "string" ? undefined : marks;
-    const draft = `${files.database}.new`;
+    const draft = `${files.database}.part`;
     const row = { store: known?.store ?? randomBytes(16).toString("hex"), commits: known?.commits ?? 0 };
     const salvaged = salvage(files.database, draft, row);
-    const kept = keepCopy(files.database, files.wal);
-    for (const file of [files.wal, files.shm]) rmSync(file, { force: true });
-    renameSync(draft, files.database);
+    renameSync(draft, next);
+    syncDirectory(directory);
+    const kept = exchange();
     // The next start would write another one over it.
     const rootKey = salvaged.some(({ collection, kept: some }) => collection === "rootKeys" && some > 0) ? "" : setAside(files.rootKey);
     const rows = salvaged.filter(({ kept: some, lost }) => some + lost > 0);
@@ -145,31 +155,40 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
       case "lock":
         return `it goes out of the way${setAside(file)}`;
       case "gone":
-        return `a new store begins${setAside(...evidence.otherFiles, files.database, files.shm)}`;
+        return `a new store begins${setAside(...evidence.otherFiles, files.database, files.shm, files.journal)}`;
       case "rootKey":
         return `it goes out of the way${setAside(file)}`;
-      case "wal":
-        return `the store goes on without ${basename(files.wal)}${setAside(files.wal, files.shm)}`;
+      case "wal": {
+        const kept = setAside(files.wal, files.shm);
+        // Its commits have been told; else they are found to be missing next.
+        if (file === files.database) mark(gatherEvidence(files, true), false);
+        return `the store goes on without ${basename(files.wal)}${kept}`;
+      }
       case "unreadable":
         return replaceDatabase(evidence);
       case "behind": {
         const kept = keepCopy(files.wal);
         if (evidence.database.state === "unnamed") nameAfter(evidence.marks);
-        mark(gatherEvidence(files, true));
+        mark(gatherEvidence(files, true), false);
         return `the store goes on as it is${kept}`;
       }
       case "foreign":
         return `the store that it is of goes on${setAside(files.marks, ...files.logs, ...(ownsWal(evidence) ? [] : [files.wal, files.shm]))}`;
       case "marks": {
         const kept = setAside(files.marks);
-        mark(evidence);
+        mark(evidence, false);
         return `the store goes on as it is${kept}`;
       }
       case "log": {
         if (evidence.database.state !== "named") return `it goes out of the way${setAside(file)}`;
-        const done = rewriteLog(file, evidence.database.store);
-        mark(gatherEvidence(files, true));
-        return done;
+        const { store } = evidence.database;
+        const done = rewriteLog(file, store);
+        const rewritten = gatherEvidence(files, true);
+        const gap = gapBetween(rewritten.logs);
+        const joined =
+          gap === undefined ? "" : `; ${basename(gap.newer.file)} comes after it: ${rewriteLog(gap.newer.file, store, gap.older.last)}`;
+        mark(rewritten, true);
+        return `${done}${joined}`;
       }
     }
   };
@@ -179,12 +198,15 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     told.push(`${finding.file} ${finding.what}: ${done}. Lost: ${finding.lost}.`);
   };
 
+  refuseSecondServer(files.lock, directory);
   if ((sizeOf(files.lock) ?? 0) > 0) step(lockFinding(files.lock));
   if (!existsSync(directory)) return told;
-  refuseNewer(files.database);
   createPrivately(files.lock);
   const release = takeServerLock(files.lock, directory);
   try {
+    undoInterrupted(files);
+    finishExchange();
+    refuseNewer(files.database);
     // Each step ends one finding for good; a bound, in case two of them undo each other.
     for (let steps = 0; steps < 20; steps++) {
       const [finding] = examine(files, () => false);
@@ -192,6 +214,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
         syncDirectory(directory);
         return told;
       }
+      if (steps === 0) refuseWhileOpen(files.database);
       step(finding);
     }
     throw new Error(`${directory} could not be repaired: ${told.at(-1)}`);

@@ -6,8 +6,8 @@ import { columnsOf, columnValues } from "./columns.ts";
 import { lookInto } from "./evidence.ts";
 import { documentIn } from "./integrity.ts";
 import { collectionNames, createMissing } from "./schema.ts";
-import { isDamage } from "./sqliteErrors.ts";
-import { sizeOf } from "./storeFiles.ts";
+import { isDamage, messageOf } from "./sqliteErrors.ts";
+import { createPrivately, sizeOf } from "./storeFiles.ts";
 import { nameStore, readStoreRow, type StoreRow } from "./storeRow.ts";
 
 /** Rows of one collection. */
@@ -28,8 +28,8 @@ const untilDamage = <T>(read: () => Iterable<T>, take: (item: T) => void): void 
 };
 
 /** From both ends of the table and of its index, since each way ends where it meets damage; then row by row what the index knows. */
-const salvageRows = (from: DatabaseSync, into: DatabaseSync, collection: CollectionName): Salvaged => {
-  createMissing(into, collection);
+const salvageRows = (from: DatabaseSync, into: DatabaseSync, collection: CollectionName, target: string): Salvaged => {
+  writing(target, () => createMissing(into, collection));
   const columns = ["id", "doc", ...columnsOf(collection).map((field) => `"${field}"`)];
   const insertion = into.prepare(`INSERT OR IGNORE INTO "${collection}" (${columns.join()}) VALUES (${columns.map(() => "?").join()})`);
   const known = new Set<string>();
@@ -43,7 +43,8 @@ const salvageRows = (from: DatabaseSync, into: DatabaseSync, collection: Collect
       return;
     }
     known.add(id);
-    kept += Number(insertion.run(id, text, ...columnValues(collection, JSON.parse(text) as Fields)).changes);
+    const values = columnValues(collection, JSON.parse(text) as Fields);
+    kept += Number(writing(target, () => insertion.run(id, text, ...values)).changes);
   };
   const rows = `SELECT id, CAST(doc AS BLOB) AS doc FROM "${collection}"`;
   const table = from.prepare("SELECT wr FROM pragma_table_list WHERE name=?").get(collection);
@@ -83,44 +84,73 @@ const copyWithNewHeader = (file: string, copy: string): void => {
   closeSync(descriptor);
 };
 
+const remove = (file: string): void => {
+  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${file}${suffix}`, { force: true });
+};
+
+/** Whatever fails in the new file is no fault of the old one. */
+const writing = <T>(target: string, write: () => T): T => {
+  try {
+    return write();
+  } catch (error) {
+    throw new Error(`${target} cannot be written: ${messageOf(error)}`, { cause: error });
+  }
+};
+
 /**
- * Makes a new database of what can still be read of a damaged one, which it leaves as it is.
+ * Makes a new database, whole and on disk, of what can still be read of a damaged one, which it leaves as it is. Where it fails, nothing stays.
  * @param row of the new one; where the old one's can be read, its store, and at least as many commits.
  */
 export const salvage = (file: string, target: string, row: StoreRow): readonly Salvaged[] => {
   const copy = `${target}.copy`;
-  for (const each of [target, copy]) for (const suffix of ["", "-wal", "-shm"]) rmSync(`${each}${suffix}`, { force: true });
-  closeSync(openSync(target, "wx", 0o600));
-  const into = new DatabaseSync(target);
-  try {
+  remove(copy);
+
+  /** Begins anew: rows of an attempt before would count as lost. */
+  const attempt = (source: string): readonly Salvaged[] | undefined => {
+    remove(target);
+    createPrivately(target, file);
+    const into = new DatabaseSync(target);
+    const name = (store: string, commits: number): void =>
+      writing(target, () => {
+        nameStore(into, store);
+        into.prepare("UPDATE store SET commits=?").run(commits + 1);
+      });
     const read = (from: DatabaseSync): readonly Salvaged[] => {
       const tables = new Set(
         from
           .prepare("SELECT name FROM sqlite_schema WHERE type='table'")
           .all()
-          .map(({ name }) => name),
+          .map((table) => table.name),
       );
       untilDamage(
         () => [readStoreRow(from)],
         (old) => old && name(old.store, Math.max(row.commits, old.commits)),
       );
-      return collectionNames.filter((collection) => tables.has(collection)).map((collection) => salvageRows(from, into, collection));
+      return collectionNames
+        .filter((collection) => tables.has(collection))
+        .map((collection) => salvageRows(from, into, collection, target));
     };
-    const name = (store: string, commits: number): void => {
-      nameStore(into, store);
-      into.prepare("UPDATE store SET commits=?").run(commits + 1);
-    };
-    into.exec("PRAGMA journal_mode=WAL; BEGIN");
-    let salvaged = lookInto(file, read);
-    if ("unreadable" in salvaged) {
-      copyWithNewHeader(file, copy);
-      salvaged = lookInto(copy, read);
+    try {
+      // Where it fails the whole file goes: a journal would only need room.
+      writing(target, () => into.exec("PRAGMA journal_mode=OFF; BEGIN"));
+      const salvaged = lookInto(source, read);
+      if (readStoreRow(into) === undefined) name(row.store, row.commits);
+      writing(target, () => into.exec("COMMIT; PRAGMA journal_mode=WAL"));
+      return "unreadable" in salvaged ? undefined : salvaged;
+    } finally {
+      into.close();
     }
-    if (readStoreRow(into) === undefined) name(row.store, row.commits);
-    into.exec("COMMIT");
-    return "unreadable" in salvaged ? [] : salvaged;
+  };
+
+  try {
+    const salvaged = attempt(file);
+    if (salvaged !== undefined) return salvaged;
+    copyWithNewHeader(file, copy);
+    return attempt(copy) ?? [];
+  } catch (error) {
+    remove(target);
+    throw error;
   } finally {
-    into.close();
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(`${copy}${suffix}`, { force: true });
+    remove(copy);
   }
 };

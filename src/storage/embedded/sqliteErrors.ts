@@ -23,6 +23,7 @@ const damage = new Set([
   11, // CORRUPT
   26, // NOTADB
 ]);
+const READONLY_ROLLBACK = 776;
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
 
@@ -32,9 +33,14 @@ const codeOf = (error: unknown): number =>
 
 export const isUnavailability = (error: unknown): boolean => unavailable.has(codeOf(error) & 0xff);
 
+/** A change was interrupted by a crash, and only who may write can undo it. */
+export const isInterrupted = (error: unknown): boolean => codeOf(error) === READONLY_ROLLBACK;
+
 export const isBusy = (error: unknown): boolean => busy.has(codeOf(error) & 0xff);
 
 export const isDamage = (error: unknown): boolean => damage.has(codeOf(error) & 0xff);
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** For who asked for what a damaged part of the file held. @param reason SQLite's. */
 export const damagedPart = (file: string, reason: string, cause?: unknown): StoreDamagedError =>

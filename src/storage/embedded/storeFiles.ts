@@ -1,5 +1,6 @@
 import { closeSync, openSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { giveToOwnerOf } from "./ownership.ts";
 
 /** What a data directory holds, apart from the events of analytics. */
 export interface StoreFiles {
@@ -7,6 +8,8 @@ export interface StoreFiles {
   /** Commits that are not yet in the database; SQLite makes and removes it, and the index of it. */
   readonly wal: string;
   readonly shm: string;
+  /** What a change replaces, kept by SQLite until it is whole; only before the first start has switched to `wal`, and in copies. */
+  readonly journal: string;
   readonly marks: string;
   readonly logs: readonly [string, string];
   /** Always empty: what counts is who has locked it. */
@@ -21,6 +24,7 @@ export const filesIn = (directory: string): StoreFiles => {
     database,
     wal: `${database}-wal`,
     shm: `${database}-shm`,
+    journal: `${database}-journal`,
     marks: join(directory, "latchkey.marks"),
     logs: [join(directory, "counters-a.log"), join(directory, "counters-b.log")],
     lock: join(directory, "latchkey.lock"),
@@ -34,10 +38,12 @@ export const sizeOf = (file: string): number | undefined => {
   return found?.isFile() ? found.size : undefined;
 };
 
-/** Makes the file, for its owner only, when it is missing. `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
-export const createPrivately = (file: string): void => {
+/** Makes the file, for the owner of another one only, unless told of its directory, when it is missing. `wx` never opens a file that is there: closing it again would drop the locks that this process holds on it. */
+export const createPrivately = (file: string, like: string = dirname(file)): void => {
   try {
-    closeSync(openSync(file, "wx", 0o600));
+    const descriptor = openSync(file, "wx", 0o600);
+    giveToOwnerOf(descriptor, like);
+    closeSync(descriptor);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }

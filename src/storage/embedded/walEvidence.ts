@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 
 /** What a log of SQLite's says of the database that it was begun for. */
 export interface WalEvidence {
@@ -31,28 +31,54 @@ const commitsIn = (page: Buffer, store: string): number | undefined => {
   return bytes === 8 ? Number(page.readBigInt64BE(from)) : page.readIntBE(from, bytes);
 };
 
-export const readWal = (file: string): WalEvidence => {
-  const bytes = readFileSync(file);
-  const pages = new Set<number>();
-  const contents: Buffer[] = [];
-  const isLog = bytes.length >= HEADER.size && (bytes.readUInt32BE(HEADER.magic) & ~1) >>> 0 === MAGIC;
-  const pageSize = isLog ? bytes.readUInt32BE(HEADER.pageSize) : 0;
-  const salts = bytes.subarray(HEADER.salts, HEADER.salts + SALTS);
-  for (let at: number = HEADER.size; isLog && at + FRAME.size + pageSize <= bytes.length; at += FRAME.size + pageSize) {
-    // Behind it stands what is left of an earlier log.
-    if (!bytes.subarray(at + FRAME.salts, at + FRAME.salts + SALTS).equals(salts)) break;
-    pages.add(bytes.readUInt32BE(at + FRAME.page));
-    contents.push(bytes.subarray(at + FRAME.size, at + FRAME.size + pageSize));
-  }
-  return {
-    pages,
-    pageSize,
-    firstCommits: (store) => {
-      for (const page of contents) {
-        const commits = commitsIn(page, store);
-        if (commits !== undefined) return commits;
-      }
-      return undefined;
-    },
-  };
+/** A page in the log, by its number. Its contents are valid until the next one. */
+interface Frame {
+  readonly page: number;
+  readonly contents: Buffer;
+}
+
+const readHeader = (descriptor: number): { readonly pageSize: number; readonly salts: Buffer } | undefined => {
+  const header = Buffer.alloc(HEADER.size);
+  const isLog = readSync(descriptor, header, 0, HEADER.size, 0) === HEADER.size && (header.readUInt32BE(HEADER.magic) & ~1) >>> 0 === MAGIC;
+  if (!isLog) return undefined;
+  return { pageSize: header.readUInt32BE(HEADER.pageSize), salts: header.subarray(HEADER.salts, HEADER.salts + SALTS) };
 };
+
+/** One after the other: a log may be larger than memory. */
+const framesIn = function* (descriptor: number, { pageSize, salts }: NonNullable<ReturnType<typeof readHeader>>): Generator<Frame, void> {
+  const size = FRAME.size + pageSize;
+  const frame = Buffer.alloc(size);
+  for (let at: number = HEADER.size; readSync(descriptor, frame, 0, size, at) === size; at += size) {
+    // Behind it stands what is left of an earlier log.
+    if (!frame.subarray(FRAME.salts, FRAME.salts + SALTS).equals(salts)) return;
+    yield { page: frame.readUInt32BE(FRAME.page), contents: frame.subarray(FRAME.size) };
+  }
+};
+
+const inFrames = <T>(file: string, look: (frames: Iterable<Frame>, pageSize: number) => T): T => {
+  const descriptor = openSync(file, "r");
+  try {
+    const header = readHeader(descriptor);
+    return look(header === undefined ? [] : framesIn(descriptor, header), header?.pageSize ?? 0);
+  } finally {
+    closeSync(descriptor);
+  }
+};
+
+export const readWal = (file: string): WalEvidence =>
+  inFrames(file, (frames, pageSize) => {
+    const pages = new Set<number>();
+    for (const { page } of frames) pages.add(page);
+    return {
+      pages,
+      pageSize,
+      firstCommits: (store) =>
+        inFrames(file, (again) => {
+          for (const { contents } of again) {
+            const commits = commitsIn(contents, store);
+            if (commits !== undefined) return commits;
+          }
+          return undefined;
+        }),
+    };
+  });

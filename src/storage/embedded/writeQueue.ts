@@ -36,8 +36,9 @@ const settle = (file: string, { resolve, reject }: Waiting, result: WriteResult 
 /**
  * Sends writes to the writer thread. Those of one turn of the event loop, and all that come while it commits, share
  * the next commit. A thread that died is started again by the next write.
+ * `onCommit` hears of each commit.
  */
-export const createWriteQueue = (settings: WriterSettings, log?: StoreLog): WriteQueue => {
+export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCommit?: () => void): WriteQueue => {
   const waiting: Waiting[] = [];
   let running: readonly Waiting[] | undefined;
   let worker: Worker | undefined;
@@ -57,7 +58,10 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog): Writ
     const started = new Worker(new URL("./writer.ts", import.meta.url), { workerData: settings, execArgv: [] });
     let cause: unknown;
     started.on("message", (reply: BatchReply) => {
-      if ("results" in reply) return finish((member, position) => settle(settings.file, member, reply.results[position]));
+      if ("results" in reply) {
+        onCommit?.();
+        return finish((member, position) => settle(settings.file, member, reply.results[position]));
+      }
       const { message, outcomeUnknown, tooSlow } = reply.unavailable;
       log?.warn({ reason: message, operations: running?.length }, "the embedded store could not commit");
       finish(({ reject }) => reject(new StoreUnavailableError(`the embedded store cannot write: ${message}`, { outcomeUnknown, tooSlow })));

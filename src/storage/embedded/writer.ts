@@ -2,9 +2,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { createCommitCount } from "./commitCount.ts";
+import { damaged, executeBatch, rollBack } from "./executeBatch.ts";
 import { writeExecutor } from "./executeWrite.ts";
 import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
-import { isBusy, isDamage } from "./sqliteErrors.ts";
+import { isBusy, isDamage, messageOf } from "./sqliteErrors.ts";
 
 const { file, patience, marks } = workerData as WriterSettings;
 const database = new DatabaseSync(file, { timeout: patience });
@@ -21,56 +22,15 @@ database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_siz
 const execute = writeExecutor(database);
 const count = marks === undefined ? undefined : createCommitCount(database, marks);
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-const rollBack = (): void => {
-  // SQLite has ended the transaction by itself after some errors.
-  if (database.isTransaction) database.exec("ROLLBACK");
-};
-
 const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
-  rollBack();
+  rollBack(database);
   return { unavailable: { message: messageOf(error), outcomeUnknown, tooSlow: isBusy(error) } };
-};
-
-const damaged = (error: unknown): WriteResult => ({
-  matched: 0,
-  modified: 0,
-  upserted: 0,
-  deleted: 0,
-  failure: { damaged: messageOf(error) },
-});
-
-/**
- * Results of all operations, in an open transaction. One that meets damage may have written a part of what it should: all
- * begin again without it.
- */
-const executeAll = (operations: readonly WriteOperation[]): readonly WriteResult[] => {
-  const failed = new Map<number, WriteResult>();
-  for (;;) {
-    let position = 0;
-    try {
-      database.exec("BEGIN IMMEDIATE");
-      const results: WriteResult[] = [];
-      for (; position < operations.length; position++) {
-        results.push(failed.get(position) ?? execute(operations[position] as WriteOperation));
-      }
-      count?.raise();
-      return results;
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      rollBack();
-      // Not one of them met it.
-      if (position === operations.length || failed.has(position)) throw error;
-      failed.set(position, damaged(error));
-    }
-  }
 };
 
 const commit = (operations: readonly WriteOperation[]): BatchReply => {
   let results: readonly WriteResult[];
   try {
-    results = executeAll(operations);
+    results = executeBatch(database, operations, execute, () => count?.raise());
   } catch (error) {
     if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
     return unavailable(error, false);

@@ -8,6 +8,7 @@ import { createFirstRootKey } from "../../../src/cli/firstStart.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { createCountersRepository } from "../../../src/storage/counters.ts";
 import { lookAtDatabase } from "../../../src/storage/embedded/evidence.ts";
+import { decodeRecords, encodeRecord, readHead } from "../../../src/storage/embedded/logRecords.ts";
 import { readMarks } from "../../../src/storage/embedded/marks.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { examineStore } from "../../../src/storage/embedded/repairStore.ts";
@@ -28,7 +29,7 @@ const COUNTERS = 40;
 const GARBAGE = 16;
 
 let parent: string;
-type Ending = "after a crash" | "after a stop";
+type Ending = "after a crash" | "after a stop" | "after a crash while it was tidied";
 /** `other` is of another store. */
 const image = (day: "today" | "yesterday" | "other", ending: Ending): string => join(parent, `${day} ${ending}`);
 
@@ -65,6 +66,19 @@ const work = async (directory: string, day: string, image: string): Promise<void
   await cp(directory, join(parent, `${image} after a stop`), { recursive: true });
 };
 
+/** Both logs have records then: those of the second one come after those of the first. */
+const tidyHalfway = async (from: string, to: string): Promise<void> => {
+  await cp(from, to, { recursive: true });
+  const logs = ["counters-a.log", "counters-b.log"].map((name) => join(to, name));
+  const bytes = await Promise.all(logs.map((log) => readFile(log)));
+  const records = bytes.flatMap((each) => [...decodeRecords(each, readHead(each)?.end ?? 0, {})]).toSorted((a, b) => a.number - b.number);
+  const head = bytes[0]?.subarray(0, readHead(bytes[0])?.end) ?? Buffer.alloc(0);
+  const half = Math.floor(records.length / 2);
+  for (const [i, some] of [records.slice(0, half), records.slice(half)].entries()) {
+    await writeFile(logs[i] as string, Buffer.concat([head, ...some.map(encodeRecord)]));
+  }
+};
+
 beforeAll(async () => {
   parent = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "latchkey-damage-"));
   const directory = join(parent, "live");
@@ -74,6 +88,7 @@ beforeAll(async () => {
   await work(directory, "first", "yesterday");
   await work(directory, "second", "today");
   await work(elsewhere, "other", "other");
+  await tidyHalfway(image("today", "after a crash"), image("today", "after a crash while it was tidied"));
 });
 afterAll(() => rm(parent, { recursive: true }));
 
@@ -225,6 +240,7 @@ test("[issue 15, 10] each file × each damage: what start, doctor and repair say
   const rows: string[] = [];
   for (const file of files) for (const damage of Object.keys(damages)) rows.push(await judge(file, damage, "after a crash"));
   for (const damage of Object.keys(damages)) rows.push(await judge("latchkey.sqlite", damage, "after a stop"));
+  rows.push(await judge("counters-a.log", "truncated", "after a crash while it was tidied"));
   const head = ["| File | Damage | Start | `latchkey doctor` | `latchkey repair` | Left |", "|---|---|---|---|---|---|"];
   const table = [...head, ...rows, ""].join("\n");
   if (process.env.LATCHKEY_WRITE_TABLE === "1") await writeFile(tableFile, table);

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
+import { executeBatch } from "../../../src/storage/embedded/executeBatch.ts";
+import type { WriteOperation, WriteResult } from "../../../src/storage/embedded/messages.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { type GuardedStore, guardStore } from "../../../src/storage/guarded.ts";
 import type { Store } from "../../../src/storage/store.ts";
@@ -67,6 +69,26 @@ test("[issue 15, 11] a damaged page is an error of what it held, in reads and in
   ]);
   expect(await collection.findOne({ _id: good._id })).toMatchObject({ remaining: 3 });
   expect(states).toEqual([]);
+});
+
+test("[issue 15, 11] each operation of a batch runs three times at most, however many meet damage, and the others stay", () => {
+  const database = new DatabaseSync(":memory:");
+  database.exec("CREATE TABLE t (n)");
+  let executed = 0;
+  const operations = Array.from({ length: 40 }, (_, n) => ({ kind: "delete", collection: "keys", filter: { n }, limit: 1 }) as const);
+  const execute = (operation: WriteOperation): WriteResult => {
+    executed++;
+    const n = operation.kind === "delete" ? Number(operation.filter.n) : 0;
+    database.prepare("INSERT INTO t VALUES (?)").run(n);
+    if (n % 2 === 1) throw Object.assign(new Error("malformed"), { errcode: 11 });
+    return { matched: 1, modified: 0, upserted: 0, deleted: 1 };
+  };
+  const results = executeBatch(database, operations, execute, () => undefined);
+  database.exec("COMMIT");
+  expect(executed).toBeLessThanOrEqual(3 * operations.length);
+  expect(results.map(({ failure }) => failure !== undefined)).toEqual(operations.map((_, n) => n % 2 === 1));
+  expect(database.prepare("SELECT count(*) AS n, sum(n % 2) AS odd FROM t").get()).toEqual({ n: 20, odd: 0 });
+  database.close();
 });
 
 test("[issue 15, 11] a write that takes too long fails alone: a slow disk is not an absent store", async () => {

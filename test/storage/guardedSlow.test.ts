@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "../../src/domain/clock.ts";
+import { createCountersRepository } from "../../src/storage/counters.ts";
+import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
+import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { guardStore } from "../../src/storage/guarded.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { eventually } from "../support/eventually.ts";
+import { sampleKey } from "./contract/samples.ts";
+
+let directory: string;
+let inner: Store;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "latchkey-slow-"));
+  inner = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
+  await inner.prepare();
+});
+afterEach(async () => {
+  await inner.close();
+  await rm(directory, { recursive: true });
+});
+
+const never = new Promise<never>(() => undefined);
+const times = { clock: systemClock, operationTimeout: 20, pingInterval: 5, pingTimeout: 20 };
+const unavailable = { name: "StoreUnavailableError" };
+
+const withInserts = (insertOne: () => Promise<never>, others: Partial<Store>): Store => ({
+  ...inner,
+  collection: (name) => ({ ...inner.collection(name), insertOne }),
+  ...others,
+});
+
+test("[issue 15, 11] a disk that is slower than a ping may be, and finishes something meanwhile, is not away", async () => {
+  const progress = Promise.withResolvers<void>();
+  const guarded = guardStore(
+    withInserts(() => never, { ping: () => never, progress: () => progress.promise }),
+    times,
+  );
+  const written = guarded.collection("keys").insertOne(sampleKey());
+  progress.resolve();
+  await expect(written).rejects.toMatchObject(unavailable);
+  expect(guarded.state()).toBe("up");
+});
+
+test("[issue 15, 11] a disk that finishes nothing is away", async () => {
+  const guarded = guardStore(
+    withInserts(() => never, { ping: () => never, progress: () => never }),
+    times,
+  );
+  await expect(guarded.collection("keys").insertOne(sampleKey())).rejects.toMatchObject(unavailable);
+  expect(guarded.state()).toBe("away");
+});
+
+test("[issue 15, 11] a store in this process is back when it answers, however late, and is asked once until then", async () => {
+  const answers: PromiseWithResolvers<void>[] = [];
+  const ping = () => {
+    const answer = Promise.withResolvers<void>();
+    answers.push(answer);
+    return answer.promise;
+  };
+  const guarded = guardStore(
+    withInserts(() => Promise.reject(new StoreUnavailableError("broken")), { ping }),
+    times,
+  );
+  await expect(guarded.collection("keys").insertOne(sampleKey())).rejects.toMatchObject(unavailable);
+  expect(guarded.state()).toBe("away");
+  await sleep(5 * (times.pingTimeout + times.pingInterval));
+  expect(answers).toHaveLength(1);
+  answers[0]?.resolve();
+  await eventually(() => expect(guarded.state()).toBe("up"));
+});
+
+test("[issue 15, 11] each commit and each record of the journal is progress", async () => {
+  expect(inner.progress).toBeDefined();
+  const commit = inner.progress?.();
+  await inner.collection("keys").insertOne(sampleKey());
+  await commit;
+  const record = inner.progress?.();
+  await createCountersRepository(inner).open("a", 5, 9, 1, new Date(8_000_000_000_000));
+  await record;
+});

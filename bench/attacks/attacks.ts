@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { createRootKeySecret } from "../../src/domain/rootKeySecret.ts";
 import { type Attack, type Attacker, onLines } from "./attack.ts";
 import { holdStreams } from "./http2Streams.ts";
+import { pour } from "./pour.ts";
 import { literal, openRawHttp2, reference } from "./rawHttp2.ts";
 import { sendBodies } from "./sendBodies.ts";
 
@@ -164,6 +165,21 @@ export const attacks: readonly Attack[] = [
       });
       for (let i = 0; i < open.size; i++) attacker.count("connection stays");
     },
+  },
+  {
+    name: "pipelining",
+    description: "10 connections of HTTP/1.1 that send a thousand requests at a time, without credentials",
+    run: (attacker) => pour(attacker, { connections: 10, head: "", more: "GET /v2/liveness HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1_000) }),
+  },
+  {
+    name: "shredded-bodies",
+    description: "5 bodies of HTTP/1.1 in chunks of one byte, from a root key without permissions",
+    run: (attacker) =>
+      pour(attacker, {
+        connections: 5,
+        head: `POST /v2/apis.createApi HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${attacker.target.useless}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+        more: "1\r\n \r\n".repeat(10_000),
+      }),
   },
   {
     name: "giant-headers",

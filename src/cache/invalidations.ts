@@ -3,8 +3,8 @@ import type { Clock } from "../domain/clock.ts";
 /** How long an invalidation is remembered, beside `longestLife`: longer than the longest load. */
 const MEMORY_MS = 60_000;
 /**
- * How long nothing is kept of what was heard to change: an announcement comes up to 2 s before its write, and a load may
- * rest on a read that was sent a second before it.
+ * How long what is read of what was heard to change is good for a second only: an announcement comes up to 2 s before its
+ * write, and a load may rest on a read that was sent a second before it.
  */
 const HOLD_MS = 5_000;
 
@@ -20,7 +20,7 @@ export interface Invalidations {
   readonly hear: (ids: readonly string[]) => void;
   /** True when one of `ids` changed after `sequence`, which must not be older than what is remembered. */
   readonly changedSince: (ids: readonly string[], sequence: number) => boolean;
-  /** True when what a load read that began at this monotonic time may be from before a change of one of `ids`: it is not to be kept. */
+  /** True when what a load read that began at this monotonic time may be from before a change of one of `ids`: it is not good for longer than a second. */
   readonly isHeld: (ids: readonly string[], began: number) => boolean;
 }
 

@@ -202,6 +202,36 @@ describe("invalidation", () => {
     loads.at(-1)?.resolve(loaded("made"));
   });
 
+  test("[design §9] what changed while the feed is silent is remembered until it was heard for another minute, not for as long as values may answer", () => {
+    const feed = { heardAt: clock.monotonic() };
+    const changes = createInvalidations(clock, feed);
+    changes.invalidate(["object"]);
+    clock.advance(24 * 3_600_000);
+    changes.invalidate(["other"]);
+    expect(changes.changedSince(["object"], 0)).toBe(true);
+    const heard = (): void => {
+      feed.heardAt = clock.monotonic();
+      changes.invalidate(["other"]);
+    };
+    heard();
+    clock.advance(59_999);
+    heard();
+    expect(changes.changedSince(["object"], 0)).toBe(true);
+    clock.advance(1);
+    heard();
+    expect(changes.changedSince(["object"], 0)).toBe(false);
+  });
+
+  test("[design §9] more changes than can be remembered make everything void", () => {
+    const sequence = invalidations.sequence();
+    const ids = new Array<string>(2_000_000).fill("key_1");
+    invalidations.invalidate(ids);
+    expect(invalidations.changedSince(["any"], sequence)).toBe(false);
+    invalidations.invalidate(ids);
+    expect(invalidations.changedSince(["any"], sequence)).toBe(true);
+    expect(invalidations.changedSince(["any"], invalidations.sequence())).toBe(false);
+  });
+
   test("[design §4] a change is remembered for longer than any value that it voids may live", async () => {
     const sequence = invalidations.sequence();
     invalidations.invalidate(["object"]);

@@ -3,7 +3,7 @@ import { type ChangesFeed, createChangesFeed } from "../../src/cache/changesFeed
 import { type Contact, createContact } from "../../src/cache/contact.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
-import { createId } from "../../src/domain/ids.ts";
+import { createId, timePart } from "../../src/domain/ids.ts";
 import { type ChangesRepository, createChangesRepository } from "../../src/storage/changes.ts";
 import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
 import { engines } from "../support/stores.ts";
@@ -115,6 +115,34 @@ describe.each(engines)("on $name", (engine) => {
     await changes.append(createId("ch", duringOutage), "node_other", ["key_1"], duringOutage);
     ahead += 25_000;
     await hears(node, "key_1");
+  });
+
+  test("[design §9] after a silence of more than 30 s everything is void, and what changed in its last 35 s is all that is asked for", async () => {
+    const asked: string[] = [];
+    const counted: ChangesRepository = {
+      ...changes,
+      listAfter: async (since) => {
+        asked.push(since);
+        return [];
+      },
+    };
+    const invalidations = createInvalidations(clock);
+    const feed = createChangesFeed({ clock, invalidations, changes: counted, durable: true });
+    feed.start();
+    const before = invalidations.sequence();
+    for (const [silence, isVoid] of [
+      [29_000, false],
+      [3_600_000, true],
+    ] as const) {
+      await expect.poll(() => asked.length).toBeGreaterThan(0);
+      asked.length = 0;
+      ahead += silence;
+      const since = `ch_${timePart(clock.now() - 35_000)}`;
+      await expect.poll(() => asked.length).toBeGreaterThan(1);
+      expect(asked.filter((each) => each < since)).toEqual([]);
+      expect(invalidations.changedSince(["any"], before)).toBe(isVoid);
+    }
+    await feed.stop();
   });
 
   test("[design §3] what could not be published is published when the store is back", async () => {

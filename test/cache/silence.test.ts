@@ -19,8 +19,8 @@ let caller: { readonly degrade: (what: Degraded) => void };
 
 const setUp = (staleFor: number): void => {
   clock = createTestClock();
-  invalidations = createInvalidations(clock, staleFor);
   contact = createContact(staleFor);
+  invalidations = createInvalidations(clock, contact);
   contact.heardAt = clock.monotonic();
   loads = [];
   // Calls of an earlier test may end in this one.

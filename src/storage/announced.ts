@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { Collection } from "./collection.ts";
+import type { Collection, Filter } from "./collection.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import type { Store } from "./store.ts";
@@ -98,6 +98,7 @@ export const announceWrites = (store: Store, { announce, forget, doubt }: Announ
       run(voidsOfWrite(name, { filter, update }), () => inner.findOneAndUpdate(filter, update, options)),
     deleteOne: (filter, options) => run(voidsOfWrite(name, { filter }), () => inner.deleteOne(filter, options)),
     deleteMany: (filter, options) => run(voidsOfWrite(name, { filter }), () => inner.deleteMany(filter, options)),
+    vouch: (document) => run(voidsOfWrite(name, { filter: document as Filter<Documents[N]> }), () => Promise.resolve()),
     bulkWrite: (operations, options) => run(voidsOfBulk(name, operations), () => inner.bulkWrite(operations, options)),
   });
 

@@ -3,6 +3,7 @@ import { type Announcer, announceWrites } from "../../src/storage/announced.ts";
 import type { Collection } from "../../src/storage/collection.ts";
 import type { CollectionName, KeyDocument } from "../../src/storage/documents.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
+import { createModify } from "../../src/storage/modify.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 import { sampleKey } from "./contract/samples.ts";
@@ -37,7 +38,7 @@ describe("[design §9] a store whose writes are announced", () => {
           get: (_, operation: string) => async () => {
             log.push(`${name}.${operation}`);
             write();
-            return { matchedCount: 1 };
+            return { _id: "key_1", matchedCount: 1 };
           },
         },
       ) as Collection<KeyDocument>;
@@ -140,6 +141,17 @@ describe("[design §9] a store whose writes are announced", () => {
     ]);
     await keys.deleteMany({ _id: { $in: ["key_4", "key_5"] } });
     expect(log.filter((entry) => entry.startsWith("+"))).toEqual(["+key_1", "+key_2,key_3", "+key_4,key_5"]);
+  });
+
+  test("announces what is acknowledged as it is: another node may have made it so, and died before anybody could know", async () => {
+    const modify = createModify(store.collection("keys"));
+    await modify("key_1", () => undefined);
+    expect(log).toEqual(["keys.findOne", "+key_1", "stored", "-key_1"]);
+    announce = () => {
+      throw new StoreUnavailableError("away");
+    };
+    clock.advance(1_000);
+    await expect(modify("key_1", () => undefined)).rejects.toThrow("could not be announced");
   });
 
   test("refuses a change that does not name what it changes, and passes on what nobody remembers", async () => {

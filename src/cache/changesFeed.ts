@@ -83,7 +83,6 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
 
   return {
     announce: (ids) => {
-      invalidations.invalidate(ids);
       if (durable) return outgoing.publish(ids);
       outgoing.publishSoon(ids);
       return Promise.resolve();

@@ -199,7 +199,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
         clock,
         leaseClock: commonClock,
         reservations: createReservationsRepository(store),
-        announce: feed.announce,
+        announcer: feed,
       }),
       slices,
     ),

@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
 
 const PUBLISH_AFTER_MS = 25;
+/** What has waited for one announcement waits so long for company before the next: every node reads every one of them. */
+const LINGER_MS = 5;
 const TRY_AGAIN_AFTER_MS = 500;
 const IDS_PER_DOCUMENT = 5_000;
 /** An announcement whose id is older than this when the store has it may be behind what others still look at. */
@@ -62,7 +65,10 @@ export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Out
   };
 
   const drain = async (): Promise<void> => {
-    while (waiting.length > 0 || isDue) await sendBatch();
+    while (waiting.length > 0 || isDue) {
+      await sendBatch();
+      if (waiting.length > 0) await sleep(LINGER_MS);
+    }
     // At once, not when whoever waits for this goes on: what comes in between would wait for nothing.
     sending = undefined;
   };

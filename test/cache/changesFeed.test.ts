@@ -204,6 +204,20 @@ describe.each(engines)("on $name", (engine) => {
     await Promise.all(others);
   });
 
+  test("[design §9] where many are announced, those that come right after an insert share the next one with those that waited for it", async () => {
+    const { appended, feed } = slowly();
+    const first = feed.announce(["key_1"]);
+    const others = [feed.announce(["key_2"])];
+    appended[0]?.end.resolve();
+    await first;
+    await new Promise(setImmediate);
+    others.push(feed.announce(["key_3"]));
+    await expect.poll(() => appended.length).toBe(2);
+    expect(appended[1]?.ids).toEqual(["key_2", "key_3"]);
+    appended[1]?.end.resolve();
+    await Promise.all(others);
+  });
+
   test("[design §9] an announcement that the store does not take is refused, and is no hindrance for the next", async () => {
     const { appended, feed } = slowly();
     const refused = feed.announce(["key_1"]);

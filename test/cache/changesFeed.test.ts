@@ -241,6 +241,26 @@ describe.each(engines)("on $name", (engine) => {
     expect(appended[1]?.id).not.toBe(appended[0]?.id);
   });
 
+  test("[design §9] an announcement that the store takes too slowly is given up after 3 s", async () => {
+    const { appended, feed } = slowly();
+    const announced = feed.announce(["key_1"]);
+    ahead += 2_001;
+    appended[0]?.end.resolve();
+    await expect.poll(() => appended.length).toBe(2);
+    ahead += 2_001;
+    appended[1]?.end.resolve();
+    await expect(announced).rejects.toThrow("too slowly");
+    expect(appended.length).toBe(2);
+  });
+
+  test("a node stops though the store never takes what it still has to say", async () => {
+    const { appended, feed } = slowly();
+    void feed.announce(["key_1"]);
+    feed.doubt(["key_2"]);
+    await feed.stop();
+    expect(appended.map(({ ids }) => ids)).toEqual([["key_1"]]);
+  });
+
   test("[design §9] contact with the feed is as old as the question that was answered last", async () => {
     const before = clock.monotonic();
     const { contact, errors } = startNode();

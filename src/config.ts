@@ -151,7 +151,7 @@ const variables = {
     name: "VERIFY_STORE_DOWN",
     byDefault: "stale:30",
     description:
-      "Keys and root keys that a node remembers while it has no contact with the store: `stale:<seconds>` answers them for so long, with `meta.degraded`, `deny` answers 503.",
+      "What a node remembers of keys, root keys and namespaces while it has no contact with the store: `stale:<seconds>` answers it for so long, with `meta.degraded`, `deny` answers 503, rate limits included, whatever `RATELIMIT_STORE_DOWN` says.",
     parse: staleness,
   },
   encryptionKeys: {

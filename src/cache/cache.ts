@@ -1,6 +1,8 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
+import { StoreOverloadedError } from "../storage/errors.ts";
 import { type Contact, SILENT_AFTER_MS } from "./contact.ts";
+import type { Cached, Entry, Loaded, Running } from "./entry.ts";
 import type { Invalidations } from "./invalidations.ts";
 import { memorySize } from "./memorySize.ts";
 
@@ -24,40 +26,6 @@ const SPARED_AT_ONCE = 200;
 /** What is too much then waits for the next insertions, up to this share. */
 const OVERDRAFT = 0.01;
 
-export interface Loaded<V> {
-  readonly value: V;
-  /** What makes the value void when it changes: ids of documents, and the hash of the secret that was looked up. */
-  readonly dependsOn: readonly string[];
-  /** Monotonic time at which the oldest read behind the value was sent. */
-  readonly sentAt: number;
-  /** Shorter than `MAX_AGE_MS` for answers such as "unknown". */
-  readonly maxAge?: number;
-}
-
-interface Entry<V> {
-  readonly value: V;
-  readonly dependsOn: readonly string[];
-  readonly readAt: number;
-  readonly expiresAt: number;
-  /** Loaded again in the background when it is used and old, and good for longer when the store is away. */
-  readonly refreshes: boolean;
-  /** Valid with regard to every change up to this sequence. */
-  checked: number;
-  /** Asked for since it was last spared. */
-  used: boolean;
-  /** Bytes that it takes, with its key. */
-  readonly bytes: number;
-}
-
-/** A load that is under way. */
-interface Running<V> {
-  readonly sequence: number;
-  readonly began: number;
-  readonly result: Promise<Entry<V>>;
-  /** What it found, undefined when that failed or takes too long; made when somebody asks. */
-  soon: Promise<Entry<V> | undefined> | undefined;
-}
-
 export interface Cache<V> {
   /**
    * The cached value and how old its oldest read is, or what the store answers now. While the feed is silent the store is
@@ -71,14 +39,6 @@ export interface Cache<V> {
   readonly size: () => number;
   /** Bytes of all entries together, by the estimate that bounds them. */
   readonly bytes: () => number;
-}
-
-/** A value with what a larger value built from it has to inherit. */
-export interface Cached<V> {
-  readonly value: V;
-  readonly dependsOn: readonly string[];
-  /** Monotonic time at which the oldest read behind it was sent. */
-  readonly readAt: number;
 }
 
 export interface CacheOptions<V> {
@@ -98,7 +58,7 @@ export interface CacheOptions<V> {
 
 /**
  * A read-through cache. A load that began before an invalidation of what it read is answered to those who asked
- * before it, and not kept. Concurrent loads of one key are shared as long as nothing changed since they began.
+ * before it, and not kept; who asked after it waits for the next. What is held (`Invalidations.isHeld`) is kept for a second.
  */
 export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
   const { clock, invalidations, contact, isPart = false, maxBytes, load, sizeOf = memorySize, onAccess } = options;
@@ -147,26 +107,36 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
   const fetch = async (key: string, sequence: number, began: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
     // Without the signal of that call: others may wait for the same.
     const loaded = await load(key, { caller: behalf?.caller });
-    const maxAge = loaded.maxAge ?? MAX_AGE_MS;
+    const { maxAge = MAX_AGE_MS, sureUntil: partsAreSure = Number.POSITIVE_INFINITY } = loaded;
+    const isHeld = invalidations.isHeld(loaded.dependsOn, began);
+    const sureUntil = isHeld ? Math.min(partsAreSure, began + SILENT_AFTER_MS) : partsAreSure;
+    const lasts = maxAge === MAX_AGE_MS;
     const entry: Entry<V> = {
       value: loaded.value,
       dependsOn: loaded.dependsOn,
       readAt: loaded.sentAt,
-      expiresAt: loaded.sentAt + maxAge,
-      refreshes: maxAge === MAX_AGE_MS,
+      sureUntil,
+      expiresAt: Math.min(loaded.sentAt + maxAge, sureUntil),
+      lasts,
+      refreshes: lasts && sureUntil === Number.POSITIVE_INFINITY,
       checked: sequence,
       used: false,
       bytes: OWN_BYTES + memorySize(key) + SLOT_BYTES * loaded.dependsOn.length + sizeOf(loaded.value),
     };
-    const isGood = isValid(entry) && !invalidations.isHeld(entry.dependsOn, began);
-    if (isGood && clock.monotonic() < entry.expiresAt) keep(key, entry);
+    if (isValid(entry) && clock.monotonic() < loaded.sentAt + maxAge) keep(key, entry);
     return entry;
   };
 
-  /** The load that whoever asks now may share. */
+  /** The load that whoever asks now may share, if that turns out to have seen what changed before. */
   const joinable = (key: string, now: number): Running<V> | undefined => {
     const running = loading.get(key);
-    return running?.sequence === invalidations.sequence() && now - running.began < SHARED_FOR_MS ? running : undefined;
+    return running !== undefined && now - running.began < SHARED_FOR_MS ? running : undefined;
+  };
+
+  /** The same, where nothing at all changed since it began. */
+  const joinableUnchanged = (key: string, now: number): Running<V> | undefined => {
+    const running = joinable(key, now);
+    return running?.sequence === invalidations.sequence() ? running : undefined;
   };
 
   const start = (key: string, now: number, behalf: Behalf | undefined): Running<V> => {
@@ -204,37 +174,67 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
     return running.soon;
   };
 
+  const isHeard = (now: number): boolean => now - contact.heardAt < SILENT_AFTER_MS;
+
   /** Whoever asked at this time must not rely on an entry that was neither read nor confirmed in the second before. */
-  const tell = (entry: Entry<V>, asked: number, behalf: Behalf | undefined): Entry<V> => {
-    const isConfirmed = asked - contact.heardAt < SILENT_AFTER_MS && isValid(entry);
+  const tell = (entry: Entry<V>, asked: number, wasHeard: boolean, behalf: Behalf | undefined): Entry<V> => {
+    const isConfirmed = asked < entry.sureUntil && (wasHeard || (isHeard(asked) && isValid(entry)));
     if (asked - entry.readAt >= SILENT_AFTER_MS && !isConfirmed) behalf?.degrade?.("verification");
     return entry;
   };
 
   /** An entry that was good when the feed was heard last may answer in the store's place for a time. */
   const mayAnswer = (entry: Entry<V>, now: number): boolean =>
-    entry.refreshes && contact.heardAt < entry.expiresAt && now < contact.heardAt + contact.staleFor && isValid(entry);
+    entry.lasts && contact.heardAt < entry.readAt + MAX_AGE_MS && now < contact.heardAt + contact.staleFor && isValid(entry);
 
-  const loadNow = (key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
-    const { result } = joinable(key, now) ?? start(key, now, behalf);
-    return now - contact.heardAt < SILENT_AFTER_MS ? result : result.then((entry) => tell(entry, now, behalf));
+  /** Of a load that began before this call; when something changed in between, of one that did not. */
+  const share = (running: Running<V>, key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
+    const sequence = invalidations.sequence();
+    return running.result.then((entry) => {
+      const isNews = running.sequence !== sequence && invalidations.changedSince(entry.dependsOn, running.sequence);
+      if (!isNews && now < entry.sureUntil) return entry;
+      const next = loading.get(key);
+      const isLater = next !== undefined && next.began >= now && next.sequence >= sequence;
+      return (isLater ? next : start(key, clock.monotonic(), behalf)).result;
+    });
   };
 
-  /** What the store answers, or else what is remembered. */
-  const readThrough = (key: string, entry: Entry<V>, now: number, behalf: Behalf | undefined): Entry<V> | Promise<Entry<V>> => {
-    const running = joinable(key, now) ?? startBounded(key, now, behalf);
-    if (running === undefined) return tell(entry, now, behalf);
-    return soonOf(running).then((found) => {
-      if (found === undefined && !mayAnswer(entry, clock.monotonic())) return running.result.then((late) => tell(late, now, behalf));
-      return tell(found ?? entry, now, behalf);
+  const loadNow = (key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
+    const wasHeard = isHeard(now);
+    const running = joinable(key, now);
+    const result = running === undefined ? start(key, now, behalf).result : share(running, key, now, behalf);
+    return result.then((entry) => tell(entry, now, wasHeard, behalf));
+  };
+
+  /** What the store answers, or, where it fails, what is remembered. */
+  const loadOr = (entry: Entry<V>, key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> =>
+    loadNow(key, now, behalf).catch((error: unknown) => {
+      if (!mayAnswer(entry, clock.monotonic())) throw error;
+      return tell(entry, now, true, behalf);
     });
+
+  /** The same while the feed is silent: the store is not asked too much, and not waited for too long. */
+  const readThrough = (entry: Entry<V>, key: string, now: number, behalf: Behalf | undefined): Entry<V> | Promise<Entry<V>> => {
+    const running = joinableUnchanged(key, now) ?? startBounded(key, now, behalf);
+    if (running === undefined) return tell(entry, now, false, behalf);
+    return soonOf(running).then((found) => {
+      if (found === undefined && !mayAnswer(entry, clock.monotonic())) return running.result.then((late) => tell(late, now, false, behalf));
+      return tell(found ?? entry, now, false, behalf);
+    });
+  };
+
+  /** While the feed is silent, of what is remembered and may not answer: where there is no room to ask, nothing does. */
+  const loadBounded = (key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
+    const running = joinableUnchanged(key, now) ?? startBounded(key, now, behalf);
+    if (running === undefined) return Promise.reject(new StoreOverloadedError("too much is asked of a store that is slow, or away"));
+    return running.result.then((entry) => tell(entry, now, false, behalf));
   };
 
   const get = (key: string, behalf?: Behalf): Entry<V> | Promise<Entry<V>> => {
     const entry = entries.get(key);
     const now = clock.monotonic();
     if (entry !== undefined) {
-      const isKnown = now - contact.heardAt < SILENT_AFTER_MS || now - entry.readAt < SILENT_AFTER_MS;
+      const isKnown = isHeard(now) || now - entry.readAt < SILENT_AFTER_MS;
       if (isKnown && now < entry.expiresAt && isValid(entry)) {
         onAccess?.(true);
         entry.used = true;
@@ -247,8 +247,9 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
       onAccess?.(false);
       if (mayAnswer(entry, now)) {
         entry.used = true;
-        return readThrough(key, entry, now, behalf);
+        return isHeard(now) ? loadOr(entry, key, now, behalf) : readThrough(entry, key, now, behalf);
       }
+      if (!isHeard(now) && entry.lasts && isValid(entry)) return loadBounded(key, now, behalf);
       if (now >= entry.expiresAt || !isValid(entry)) drop(key);
     } else onAccess?.(false);
     return loadNow(key, now, behalf);
@@ -256,7 +257,7 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
 
   const has = (key: string): boolean => {
     const entry = entries.get(key);
-    return entry !== undefined && (entry.refreshes || clock.monotonic() < entry.expiresAt);
+    return entry !== undefined && (entry.lasts || clock.monotonic() < entry.expiresAt);
   };
 
   const isLoading = (key: string): boolean => joinable(key, clock.monotonic()) !== undefined;

@@ -11,7 +11,9 @@ const POLL_EVERY_MS = 250;
 const LEAST_REST_MS = 25;
 /** Each poll re-reads this much: announcements arrive up to 2 s after the time in their ids, and nodes' times differ a little. */
 const OVERLAP_MS = 5_000;
-const REMEMBER_MS = 6 * OVERLAP_MS;
+/** What is older than this when the feed is heard again is not listed: everything remembered is void instead. */
+const CATCH_UP_MS = 30_000;
+const REMEMBER_MS = CATCH_UP_MS + OVERLAP_MS;
 
 export interface ChangesFeed extends Announcer {
   readonly start: () => void;
@@ -50,12 +52,13 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
 
   const poll = async (): Promise<void> => {
     const [now, askedAt] = [clock.now(), clock.monotonic()];
-    const since = `ch_${timePart(Math.min(now, heardAt) - OVERLAP_MS)}`;
+    const since = `ch_${timePart(Math.max(Math.min(now, heardAt), now - CATCH_UP_MS) - OVERLAP_MS)}`;
     try {
       for (const change of await changes.listAfter(since, (id) => seen.has(id))) {
         seen.set(change._id, now);
         if (change.node !== node) invalidations.hear(change.ids);
       }
+      if (now - heardAt > CATCH_UP_MS) invalidations.forgetAll();
       heardAt = now;
       if (contact) contact.heardAt = askedAt;
     } catch (error) {
@@ -80,7 +83,6 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
 
   return {
     announce: (ids) => {
-      invalidations.invalidate(ids);
       if (durable) return outgoing.publish(ids);
       outgoing.publishSoon(ids);
       return Promise.resolve();

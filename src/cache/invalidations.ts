@@ -1,10 +1,16 @@
 import type { Clock } from "../domain/clock.ts";
+import type { Contact } from "./contact.ts";
 
-/** How long an invalidation is remembered, beside `longestLife`: longer than the longest load. */
-const MEMORY_MS = 60_000;
 /**
- * How long nothing is kept of what was heard to change: an announcement comes up to 2 s before its write, and a load may
- * rest on a read that was sent a second before it.
+ * How long an invalidation is remembered: longer than the longest load, and than a value that was read when the feed was
+ * heard may answer once it is heard again.
+ */
+const MEMORY_MS = 60_000;
+/** Ids of one generation; whoever changes more in that time makes everything void. A map holds 16 million, and takes a gigabyte for it. */
+const MOST_IDS = 2_000_000;
+/**
+ * How long what is read of what was heard to change is good for a second only: an announcement comes up to 2 s before its
+ * write, and a load may rest on a read that was sent a second before it.
  */
 const HOLD_MS = 5_000;
 
@@ -18,23 +24,30 @@ export interface Invalidations {
   readonly invalidate: (ids: readonly string[]) => void;
   /** What has changed elsewhere, or will within seconds: void now, and `isHeld` for a while. */
   readonly hear: (ids: readonly string[]) => void;
+  /** Makes everything void: what changed cannot be told any more. */
+  readonly forgetAll: () => void;
   /** True when one of `ids` changed after `sequence`, which must not be older than what is remembered. */
   readonly changedSince: (ids: readonly string[], sequence: number) => boolean;
-  /** True when what a load read that began at this monotonic time may be from before a change of one of `ids`: it is not to be kept. */
+  /** True when what a load read that began at this monotonic time may be from before a change of one of `ids`: it is not good for longer than a second. */
   readonly isHeld: (ids: readonly string[], began: number) => boolean;
 }
 
 /** Times, or numbers, by id. Two generations instead of a time per id: both are forgotten as a whole. */
-const createMemory = (clock: Clock, milliseconds: number) => {
+const createMemory = (time: () => number) => {
   let young = new Map<string, number>();
   let old = new Map<string, number>();
-  let rotatedAt = clock.monotonic();
+  let rotatedAt = time();
   return {
     isEmpty: (): boolean => young.size + old.size === 0,
+    isFull: (more: number): boolean => young.size + more > MOST_IDS,
+    clear: (): void => {
+      young = new Map();
+      old = new Map();
+    },
     get: (id: string): number | undefined => young.get(id) ?? old.get(id),
     set: (ids: readonly string[], value: number): void => {
-      const now = clock.monotonic();
-      if (now - rotatedAt >= milliseconds) {
+      const now = time();
+      if (now - rotatedAt >= MEMORY_MS) {
         old = young;
         young = new Map();
         rotatedAt = now;
@@ -44,13 +57,23 @@ const createMemory = (clock: Clock, milliseconds: number) => {
   };
 };
 
-/** @param longestLife the longest that anything is remembered that nobody loads again, in milliseconds. */
-export const createInvalidations = (clock: Clock, longestLife = 0): Invalidations => {
+/**
+ * @param contact where values may answer without contact with the feed: however long that is missing, they may answer only
+ * if they were read within 30 s of when it was heard last, so changes are remembered until it has been heard for long enough.
+ */
+export const createInvalidations = (clock: Clock, contact?: Pick<Contact, "heardAt">): Invalidations => {
   let sequence = 0;
-  const changed = createMemory(clock, MEMORY_MS + longestLife);
-  const heard = createMemory(clock, MEMORY_MS);
+  /** What was read before this one is void, whatever it depends on. */
+  let floor = 0;
+  const changed = createMemory(contact ? () => contact.heardAt : clock.monotonic);
+  const heard = createMemory(clock.monotonic);
 
+  const forgetAll = (): void => {
+    floor = ++sequence;
+    changed.clear();
+  };
   const invalidate = (ids: readonly string[]): void => {
+    if (changed.isFull(ids.length)) forgetAll();
     sequence++;
     changed.set(ids, sequence);
   };
@@ -62,7 +85,9 @@ export const createInvalidations = (clock: Clock, longestLife = 0): Invalidation
       invalidate(ids);
       heard.set(ids, clock.monotonic());
     },
+    forgetAll,
     changedSince: (ids, since) => {
+      if (since < floor) return true;
       for (const id of ids) {
         if ((changed.get(id) ?? 0) > since) return true;
       }

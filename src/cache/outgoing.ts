@@ -1,14 +1,20 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import { StoreUnavailableError } from "../storage/errors.ts";
 
 const PUBLISH_AFTER_MS = 25;
+/** What has waited for one announcement waits so long for company before the next: every node reads every one of them. */
+const LINGER_MS = 5;
 const TRY_AGAIN_AFTER_MS = 500;
 const IDS_PER_DOCUMENT = 5_000;
 /** An announcement whose id is older than this when the store has it may be behind what others still look at. */
 const STORED_WITHIN_MS = 2_000;
-const ATTEMPTS = 3;
+/** A write waits for its announcement: after so long no further attempt is begun. */
+const ATTEMPTS_BEGIN_WITHIN_MS = 3_000;
+/** What the store has not taken by then, a stop leaves: it was announced before, or is nothing but doubt. */
+const STOP_WITHIN_MS = 2_000;
 
 /** What this node has to tell the others, on its way to the store: what is told while an insert runs shares the next one. */
 export interface Outgoing {
@@ -16,7 +22,7 @@ export interface Outgoing {
   readonly publish: (ids: readonly string[]) => Promise<void>;
   /** Tries until the store has it. */
   readonly publishSoon: (ids: readonly string[]) => void;
-  /** Waits for all that is on its way, and tries once more what is left. */
+  /** Waits for all that is on its way, and tries once more what is left; for two seconds in all. */
   readonly stop: () => Promise<void>;
 }
 
@@ -38,8 +44,8 @@ export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Out
   let stopped = false;
 
   const store = async (some: readonly string[]): Promise<void> => {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const began = clock.monotonic();
+    const first = clock.monotonic();
+    for (let began = first; began - first <= ATTEMPTS_BEGIN_WITHIN_MS; began = clock.monotonic()) {
       await append(createId("ch", clock.now()), some);
       if (clock.monotonic() - began <= STORED_WITHIN_MS) return;
     }
@@ -62,7 +68,10 @@ export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Out
   };
 
   const drain = async (): Promise<void> => {
-    while (waiting.length > 0 || isDue) await sendBatch();
+    while (waiting.length > 0 || isDue) {
+      await sendBatch();
+      if (waiting.length > 0) await sleep(LINGER_MS);
+    }
     // At once, not when whoever waits for this goes on: what comes in between would wait for nothing.
     sending = undefined;
   };
@@ -80,6 +89,14 @@ export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Out
     timer.unref();
   };
 
+  const finish = async (): Promise<void> => {
+    await sending;
+    if (soon.size === 0) return;
+    isDue = true;
+    send();
+    await sending;
+  };
+
   return {
     publish: (more) => {
       const member = Promise.withResolvers<void>();
@@ -95,11 +112,9 @@ export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Out
     stop: async () => {
       stopped = true;
       clearTimeout(timer);
-      await sending;
-      if (soon.size === 0) return;
-      isDue = true;
-      send();
-      await sending;
+      const deadline = new AbortController();
+      await Promise.race([finish(), sleep(STOP_WITHIN_MS, undefined, { signal: deadline.signal }).catch(() => undefined)]);
+      deadline.abort();
     },
   };
 };

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Announcer } from "../storage/announced.ts";
 import type { AuditedCollection } from "../storage/auditLog.ts";
 import type { IdempotencyDocument } from "../storage/documents.ts";
 import type { ReservationsRepository } from "../storage/reservations.ts";
@@ -62,15 +63,15 @@ export interface ReservationsOptions {
   /** Of leases: the same for all nodes, and never one that somebody turns. */
   readonly leaseClock: Clock;
   readonly reservations: ReservationsRepository;
-  /** See `Announcer.announce`: told of changes that another run made and may have died before it could announce them again. */
-  readonly announce: (ids: readonly string[]) => Promise<void>;
+  /** Told of changes that another run made and may have died before it could announce them again. */
+  readonly announcer: Pick<Announcer, "announce" | "forget">;
 }
 
 /**
  * Which run of a call with an Idempotency-Key works, over any number of nodes (DESIGN §4). The lease saves work; a run
  * that lost it without noticing does no harm, because all runs of a call write the same, under the same ids.
  */
-export const createReservations = ({ clock, leaseClock, reservations, announce }: ReservationsOptions): Reservations => {
+export const createReservations = ({ clock, leaseClock, reservations, announcer }: ReservationsOptions): Reservations => {
   const leaseEnd = (): number => leaseClock.now() + LEASE_MS;
 
   const hold = (id: string, holder: string, behalf: Behalf): Hold => {
@@ -120,8 +121,11 @@ export const createReservations = ({ clock, leaseClock, reservations, announce }
     },
     wasWritten: async ({ collection, id, tag }, eventId, behalf) => {
       const written = await reservations.hasEvent(collection, id, eventId, behalf);
-      if (written) await announce(tag === undefined ? [id] : [id, tag]);
-      return written;
+      if (!written) return false;
+      const ids = tag === undefined ? [id] : [id, tag];
+      announcer.forget(ids);
+      await announcer.announce(ids);
+      return true;
     },
     isLogged: reservations.isLogged,
   };

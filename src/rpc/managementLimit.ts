@@ -8,7 +8,7 @@ const COUNTER_KEY = "management";
 
 /**
  * Counts an authenticated call of the workspace; 429 `workspace_rate_limited` beyond the limit (protocol §8). When the
- * store that counts is away, calls go through.
+ * store that counts is away, calls go through, and their answers say so.
  */
 export type ManagementLimit = (call: IncomingCall) => Promise<void>;
 
@@ -18,6 +18,7 @@ export const createManagementLimit = (limiter: Limiter, perMinute: number): Mana
     const { results, storeAway } = await limiter.check(
       [{ key: COUNTER_KEY, limit: perMinute, duration: MINUTE_MS, cost: 1 }],
       call.receivedAt,
+      call,
     );
     const { passed, remaining, reset } = results[0] as CheckResult;
     const seconds = String(Math.max(1, Math.ceil((reset - call.receivedAt) / 1_000)));

@@ -76,7 +76,7 @@ export interface Core {
 export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const { config, clock, testClock, store: plainStore, metrics, events, capacity, clientAddress, slices } = options;
   const contact = createContact(config.verifyStoreDown);
-  const invalidations = createInvalidations(clock, config.verifyStoreDown);
+  const invalidations = createInvalidations(clock, contact);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
   const commonClock = testClock ? systemClock : clock;
   const feed = createChangesFeed({
@@ -199,7 +199,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
         clock,
         leaseClock: commonClock,
         reservations: createReservationsRepository(store),
-        announce: feed.announce,
+        announcer: feed,
       }),
       slices,
     ),

@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
-import type { Collection } from "./collection.ts";
+import type { Collection, Filter, OperationOptions } from "./collection.ts";
 import type { CollectionName, Documents } from "./documents.ts";
-import { StoreUnavailableError } from "./errors.ts";
+import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "./errors.ts";
 import type { Store } from "./store.ts";
 import { isRemembered, type Voids, voidsOfBulk, voidsOfWrite } from "./voids.ts";
 
@@ -15,7 +15,7 @@ const SERVES_FOR_MS = 1_000;
 
 /** Tells nodes what they must not remember any more. */
 export interface Announcer {
-  /** Void on this node when it returns; the others hear within a second of when it resolves, whatever becomes of this node. */
+  /** The other nodes hear within a second of when it resolves, whatever becomes of this node, which forgets nothing by it. */
   readonly announce: (ids: readonly string[]) => Promise<void>;
   /** Void on this node when it returns, and only here. */
   readonly forget: (ids: readonly string[]) => void;
@@ -27,6 +27,13 @@ const notAnnounced = (error: unknown, outcomeUnknown: boolean): unknown =>
   error instanceof StoreUnavailableError
     ? new StoreUnavailableError("the change could not be announced to other nodes", { cause: error, outcomeUnknown })
     : error;
+
+/** An operation that was not sent: what is remembered of it is as true as before, and may be all there is while the store is away. */
+const wroteNothing = (error: unknown, signal: AbortSignal | undefined): boolean =>
+  (error instanceof StoreUnavailableError && !error.outcomeUnknown) ||
+  error instanceof StoreOverloadedError ||
+  // Only a write that has not begun ends so.
+  (signal?.aborted === true && error === signal.reason);
 
 /**
  * The same store, where no write is acknowledged that a node could miss (DESIGN §9): what it voids is announced, durably,
@@ -53,7 +60,7 @@ export const announceWrites = (store: Store, { announce, forget, doubt }: Announ
     return now;
   };
 
-  const announced = async <T>({ everywhere, here }: Voids, write: () => Promise<T>): Promise<T> => {
+  const announced = async <T>({ everywhere, here }: Voids, write: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
     let began: number;
     try {
       began = await announceOnce(everywhere);
@@ -66,8 +73,10 @@ export const announceWrites = (store: Store, { announce, forget, doubt }: Announ
     try {
       result = await write();
     } catch (error) {
-      // It may have happened, in part, or be about to.
-      doubt(all);
+      const isLate = clock.monotonic() - began > WRITTEN_WITHIN_MS;
+      // Of several, those before the one that was refused are written.
+      if (error instanceof DuplicateKeyError && !isLate) forget(all);
+      else if (!wroteNothing(error, signal)) doubt(all);
       throw error;
     }
     forget(all);
@@ -81,9 +90,9 @@ export const announceWrites = (store: Store, { announce, forget, doubt }: Announ
     return result;
   };
 
-  const run = <T>(voids: Voids, write: () => Promise<T>): Promise<T> => {
+  const run = <T>(voids: Voids, write: () => Promise<T>, options?: OperationOptions): Promise<T> => {
     const { everywhere, here } = voids;
-    if (everywhere.length > 0) return announced(voids, write);
+    if (everywhere.length > 0) return announced(voids, write, options?.signal);
     return here.length === 0 ? write() : write().finally(() => forget(here));
   };
 
@@ -91,14 +100,16 @@ export const announceWrites = (store: Store, { announce, forget, doubt }: Announ
     findOne: (filter, options) => inner.findOne(filter, options),
     find: (filter, options) => inner.find(filter, options),
     findFields: (fields, filter, options) => inner.findFields(fields, filter, options),
-    insertOne: (document, options) => run(voidsOfWrite(name, { insert: [document] }), () => inner.insertOne(document, options)),
-    insertMany: (documents, options) => run(voidsOfWrite(name, { insert: documents }), () => inner.insertMany(documents, options)),
-    updateOne: (filter, update, options) => run(voidsOfWrite(name, { filter, update }), () => inner.updateOne(filter, update, options)),
+    insertOne: (document, options) => run(voidsOfWrite(name, { insert: [document] }), () => inner.insertOne(document, options), options),
+    insertMany: (documents, options) => run(voidsOfWrite(name, { insert: documents }), () => inner.insertMany(documents, options), options),
+    updateOne: (filter, update, options) =>
+      run(voidsOfWrite(name, { filter, update }), () => inner.updateOne(filter, update, options), options),
     findOneAndUpdate: (filter, update, options) =>
-      run(voidsOfWrite(name, { filter, update }), () => inner.findOneAndUpdate(filter, update, options)),
-    deleteOne: (filter, options) => run(voidsOfWrite(name, { filter }), () => inner.deleteOne(filter, options)),
-    deleteMany: (filter, options) => run(voidsOfWrite(name, { filter }), () => inner.deleteMany(filter, options)),
-    bulkWrite: (operations, options) => run(voidsOfBulk(name, operations), () => inner.bulkWrite(operations, options)),
+      run(voidsOfWrite(name, { filter, update }), () => inner.findOneAndUpdate(filter, update, options), options),
+    deleteOne: (filter, options) => run(voidsOfWrite(name, { filter }), () => inner.deleteOne(filter, options), options),
+    deleteMany: (filter, options) => run(voidsOfWrite(name, { filter }), () => inner.deleteMany(filter, options), options),
+    vouch: (document) => run(voidsOfWrite(name, { filter: document as Filter<Documents[N]> }), () => Promise.resolve()),
+    bulkWrite: (operations, options) => run(voidsOfBulk(name, operations), () => inner.bulkWrite(operations, options), options),
   });
 
   return {

@@ -2,7 +2,8 @@ import { chunks } from "../domain/chunks.ts";
 import { type ChangeDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 import type { Store } from "./store.ts";
 
-const KEEP_MS = 10 * 60_000;
+/** Nobody reads what is older than some 35 s; nodes' polls may be slow. */
+const KEEP_MS = 2 * 60_000;
 const PAGE = 1_000;
 /** Entries that are read at once: one may hold thousands of ids. */
 const READ_AT_ONCE = 100;
@@ -13,7 +14,7 @@ export interface ChangesRepository {
   readonly listAfter: (since: string, isKnown?: (id: string) => boolean) => Promise<ChangeDocument[]>;
 }
 
-/** The feed of changed ids (DESIGN §3). Entries are kept for ten minutes. */
+/** The feed of changed ids (DESIGN §3). Entries are kept for two minutes. */
 export const createChangesRepository = (store: Store): ChangesRepository => {
   const changes = store.collection("changes");
 

@@ -112,6 +112,11 @@ export interface Collection<D extends Identified> {
   deleteOne(filter: Filter<D>, options?: OperationOptions): Promise<DeleteResult>;
   deleteMany(filter: Filter<D>, options?: OperationOptions): Promise<DeleteResult>;
   bulkWrite(operations: readonly BulkOperation<D>[], options?: OperationOptions): Promise<unknown>;
+  /**
+   * Where writes are announced (`announceWrites`): announces what changing this document would void, and writes nothing. For
+   * whoever acknowledges a document as it is: what made it so may be unknown to other nodes, if its writer died.
+   */
+  vouch?(document: D): Promise<void>;
 }
 
 /** Matches `text` literally, anywhere in a field that was stored lower-cased. */

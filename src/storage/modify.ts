@@ -100,7 +100,10 @@ export const createModify = <D extends Revised>(collection: Collection<D>, moveE
         }
         if (options?.ensureUnwritten) await options.ensureUnwritten(document.outbox ?? []);
         const change = await decide(document);
-        if (change === undefined) return document;
+        if (change === undefined) {
+          await collection.vouch?.(document);
+          return document;
+        }
         const { update, events, guard } = change;
         const counted = withEvents<D>({ ...update, $inc: { ...update.$inc, revision: 1 } } as unknown as Update<D>, events);
         const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };

@@ -1,6 +1,7 @@
 import { batched } from "../cache/batched.ts";
-import { type Cache, type Cached, createCache } from "../cache/cache.ts";
+import { type Cache, createCache } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
+import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";

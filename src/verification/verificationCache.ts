@@ -1,5 +1,6 @@
-import { type Cached, createCache } from "../cache/cache.ts";
+import { createCache } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
+import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { memorySize } from "../cache/memorySize.ts";
 import type { Behalf } from "../domain/behalf.ts";
@@ -83,9 +84,10 @@ export const createVerificationCache = ({
       const parts = [api, ...(identity ? [identity] : []), ...roles, ...permissions];
       // Not one call of Math.min: a key may have more parts than a call may have arguments.
       const oldest = parts.reduce((earliest, part) => Math.min(earliest, part.readAt), sentAt);
+      const sureUntil = parts.reduce((earliest, part) => Math.min(earliest, part.sureUntil), Number.POSITIVE_INFINITY);
       // Exactly as long as needed: one is kept for every cached key.
       const dependsOn = [hash, key._id, ...parts.flatMap((part) => part.dependsOn)].slice();
-      if (api.value === null) return { value: null, dependsOn, sentAt: oldest };
+      if (api.value === null) return { value: null, dependsOn, sentAt: oldest, sureUntil };
       const entry = buildVerificationEntry(
         {
           api: api.value,
@@ -96,7 +98,7 @@ export const createVerificationCache = ({
         },
         grants.of,
       );
-      return { value: entry, dependsOn, sentAt: oldest };
+      return { value: entry, dependsOn, sentAt: oldest, sureUntil };
     },
   });
 };

@@ -116,13 +116,19 @@ describe.each(engines)("[protocol §8] the management rate limit on $name", (eng
     expect((await createApi(api, api.rootKey)).status).toBe(200);
   });
 
-  test.each(["allow", "deny"])("while the store is away calls are let through, also with RATELIMIT_STORE_DOWN=%s", async (policy) => {
-    const store = faultyStore(await engine.open());
-    const api = await start("2", { store, env: { RATELIMIT_STORE_DOWN: policy } });
-    const invalid = () => request(api.url, "apis.createApi", { rootKey: api.rootKey, body: {} });
-    expect((await invalid()).status).toBe(400);
-    store.behave("fails");
-    for (let i = 0; i < 6; i++) expect((await invalid()).status).toBe(400);
-    store.behave("well");
-  });
+  test.each(["allow", "deny"])(
+    "while the store is away calls are let through and say so, also with RATELIMIT_STORE_DOWN=%s",
+    async (policy) => {
+      const store = faultyStore(await engine.open());
+      const api = await start("2", { store, env: { RATELIMIT_STORE_DOWN: policy } });
+      const invalid = () => request(api.url, "apis.createApi", { rootKey: api.rootKey, body: {} });
+      expect((await invalid()).status).toBe(400);
+      store.behave("fails");
+      const answers: HttpAnswer[] = [];
+      for (let i = 0; i < 6; i++) answers.push(await invalid());
+      expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400]);
+      expect(answers.at(-1)?.body).toMatchObject({ meta: { degraded: expect.arrayContaining(["ratelimits"]) } });
+      store.behave("well");
+    },
+  );
 });

@@ -123,9 +123,10 @@ describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
     const clock = systemClock;
     const rootKeys = createRootKeysRepository(store);
     const reads = createFairShares({ capacity: 4 });
+    const invalidations = createInvalidations(clock);
     const { authenticate } = createAuthenticator<Behalf & { readonly address: string }>({
       clock,
-      invalidations: createInvalidations(clock),
+      invalidations,
       contact: inContact(),
       rootKeys,
       maxBytes: 1_000_000,
@@ -141,7 +142,7 @@ describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
     };
     const guess = (address: string): Promise<string> => ask(createRootKeySecret().key.reveal(), address);
     const make = () => createRootKey(rootKeys, {}, systemSource(clock));
-    return { reads, ask, guess, make };
+    return { reads, ask, guess, make, invalidations };
   };
 
   test("keeps the place of the read for a guessed root key for a while, that for a found one not", async () => {
@@ -158,6 +159,21 @@ describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
       ...Array.from({ length: 5 }, () => "service_unavailable"),
     ]);
     expect(await guess("192.0.2.2")).toBe("authentication_key_not_found");
+  });
+
+  test("asks nobody for room who comes with a root key that was known, also when another node is changing it, and much else", async () => {
+    const { ask, make, invalidations } = await open({ unknownRest: 0, refusalRest: 0 });
+    const { key, rootKeyId } = await make();
+    const all = new Set([await ask(key.reveal(), "192.0.2.1")]);
+    for (let round = 0; round < 3; round++) {
+      invalidations.hear([rootKeyId]);
+      const calls = Array.from({ length: 40 }, (_, i) => {
+        invalidations.hear([`key_${round}_${i}`]);
+        return ask(key.reveal(), "192.0.2.1");
+      });
+      for (const answer of await Promise.all(calls)) all.add(answer);
+    }
+    expect([...all]).toEqual([rootKeyId]);
   });
 
   test("lets those wait for whom there is no room, so that they ask again later; nobody else waits for that", async () => {

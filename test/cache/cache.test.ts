@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Cache, createCache, type Loaded } from "../../src/cache/cache.ts";
+import { type Cache, createCache } from "../../src/cache/cache.ts";
 import type { Contact } from "../../src/cache/contact.ts";
+import type { Loaded } from "../../src/cache/entry.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { inContact } from "../support/contact.ts";
@@ -178,16 +179,17 @@ describe("invalidation", () => {
     expect(cache.size()).toBe(0);
   });
 
-  test("[design §3] who asks after a change does not share a load that began before it", async () => {
+  test("[design §3] who asks after a change gets nothing of a load that began before it", async () => {
     const cache = cacheOf();
     const before = cache.get("key");
     invalidations.invalidate(["object"]);
-    const after = cache.get("key");
-    expect(loads.length).toBe(2);
-    loads[1]?.resolve(loaded("new"));
-    expect((await after).value).toBe("new");
+    const after = [cache.get("key"), cache.get("key")];
     loads[0]?.resolve(loaded("old"));
     expect((await before).value).toBe("old");
+    await new Promise(setImmediate);
+    expect(loads.length).toBe(2);
+    loads[1]?.resolve(loaded("new"));
+    expect((await Promise.all(after)).map(({ value }) => value)).toEqual(["new", "new"]);
     expect(kept(cache)).toBe("new");
   });
 
@@ -198,6 +200,36 @@ describe("invalidation", () => {
     invalidations.invalidate(["hash:x"]);
     expect(kept(cache)).toBeUndefined();
     loads.at(-1)?.resolve(loaded("made"));
+  });
+
+  test("[design §9] what changed while the feed is silent is remembered until it was heard for another minute, not for as long as values may answer", () => {
+    const feed = { heardAt: clock.monotonic() };
+    const changes = createInvalidations(clock, feed);
+    changes.invalidate(["object"]);
+    clock.advance(24 * 3_600_000);
+    changes.invalidate(["other"]);
+    expect(changes.changedSince(["object"], 0)).toBe(true);
+    const heard = (): void => {
+      feed.heardAt = clock.monotonic();
+      changes.invalidate(["other"]);
+    };
+    heard();
+    clock.advance(59_999);
+    heard();
+    expect(changes.changedSince(["object"], 0)).toBe(true);
+    clock.advance(1);
+    heard();
+    expect(changes.changedSince(["object"], 0)).toBe(false);
+  });
+
+  test("[design §9] more changes than can be remembered make everything void", () => {
+    const sequence = invalidations.sequence();
+    const ids = new Array<string>(2_000_000).fill("key_1");
+    invalidations.invalidate(ids);
+    expect(invalidations.changedSince(["any"], sequence)).toBe(false);
+    invalidations.invalidate(ids);
+    expect(invalidations.changedSince(["any"], sequence)).toBe(true);
+    expect(invalidations.changedSince(["any"], invalidations.sequence())).toBe(false);
   });
 
   test("[design §4] a change is remembered for longer than any value that it voids may live", async () => {

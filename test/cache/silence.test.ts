@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Cache, createCache, type Loaded } from "../../src/cache/cache.ts";
+import { type Cache, createCache } from "../../src/cache/cache.ts";
 import { type Contact, createContact } from "../../src/cache/contact.ts";
+import type { Loaded } from "../../src/cache/entry.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import type { Degraded } from "../../src/domain/behalf.ts";
+import { StoreOverloadedError } from "../../src/storage/errors.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 
 const STALE_FOR = 30_000;
@@ -17,8 +19,8 @@ let caller: { readonly degrade: (what: Degraded) => void };
 
 const setUp = (staleFor: number): void => {
   clock = createTestClock();
-  invalidations = createInvalidations(clock, staleFor);
   contact = createContact(staleFor);
+  invalidations = createInvalidations(clock, contact);
   contact.heardAt = clock.monotonic();
   loads = [];
   // Calls of an earlier test may end in this one.
@@ -65,23 +67,29 @@ describe("[design §9] what is heard to change", () => {
     return asked;
   };
 
-  test("is read anew, and is not kept for 5 s: the write may come after its announcement", async () => {
+  test("is read anew, and is good for a second only in the next 5 s: the write may come after its announcement", async () => {
     const cache = await remembering("old");
     hear();
     expect(await changeOf(cache, "old")).toBe("old");
-    clock.advance(4_999);
+    clock.advance(999);
     contact.heardAt = clock.monotonic();
-    expect(await changeOf(cache, "new")).toBe("new");
-    expect(isWarm(cache)).toBe(false);
-    loads.at(-1)?.resolve(loaded("new"));
-    await cache.get("key");
+    expect(isWarm(cache)).toBe(true);
     clock.advance(1);
     contact.heardAt = clock.monotonic();
     expect(await changeOf(cache, "new")).toBe("new");
+    clock.advance(3_999);
+    contact.heardAt = clock.monotonic();
+    expect(await changeOf(cache, "new")).toBe("new");
+    clock.advance(1_000);
+    contact.heardAt = clock.monotonic();
+    expect(await changeOf(cache, "newest")).toBe("newest");
+    clock.advance(1_001);
+    contact.heardAt = clock.monotonic();
     expect(isWarm(cache)).toBe(true);
+    expect(told).toEqual([]);
   });
 
-  test("is not kept by a load that ends later, but began within the 5 s", async () => {
+  test("is good for a second after its load began, also by a load that ends after the 5 s", async () => {
     const cache = await remembering("old");
     hear();
     clock.advance(4_500);
@@ -91,6 +99,94 @@ describe("[design §9] what is heard to change", () => {
     loads.at(-1)?.resolve(loaded("perhaps old"));
     await asked;
     expect(isWarm(cache)).toBe(false);
+  });
+
+  test("is not loaded again beside its use while it is good for a second only", async () => {
+    const cache = await remembering("old");
+    hear();
+    await changeOf(cache, "old");
+    loads = [];
+    clock.advance(500);
+    expect(isWarm(cache)).toBe(true);
+    expect(loads.length).toBe(0);
+  });
+
+  test("is one read a second, however often it is asked for and whatever else changes", async () => {
+    const cache = await remembering("old");
+    hear();
+    loads = [];
+    const answers: Promise<string>[] = [];
+    for (let i = 0; i < 100; i++) {
+      invalidations.hear([`other_${i}`]);
+      answers.push(ask(cache));
+    }
+    expect(loads.length).toBe(1);
+    loads[0]?.resolve(loaded("new"));
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(["new"]));
+    for (let i = 0; i < 100; i++) {
+      invalidations.hear([`other_${i}`]);
+      clock.advance(9);
+      contact.heardAt = clock.monotonic();
+      expect(await ask(cache)).toBe("new");
+    }
+    expect(loads.length).toBe(1);
+  });
+
+  test("answers where the store goes away within the 5 s, for as long as all else, and says so even when the feed is heard again", async () => {
+    const cache = await remembering("old");
+    hear();
+    await changeOf(cache, "perhaps old");
+    clock.advance(3_000);
+    for (const at of [Number.NEGATIVE_INFINITY, 0]) {
+      contact.heardAt = Math.max(contact.heardAt, clock.monotonic() + at);
+      told.length = 0;
+      const asked = ask(cache);
+      loads.at(-1)?.reject(new Error("away"));
+      expect(await asked).toBe("perhaps old");
+      expect(told).toEqual(["verification"]);
+    }
+  });
+
+  test("makes what is built from it good for no longer, however good the rest is", async () => {
+    const sureUntil = clock.monotonic() + 400;
+    const cache = await remembering("built", { sureUntil });
+    clock.advance(399);
+    expect(isWarm(cache)).toBe(true);
+    clock.advance(1);
+    const asked = ask(cache);
+    loads.at(-1)?.resolve(loaded("new"));
+    expect(await asked).toBe("new");
+  });
+
+  test("is good for a second after it was read, however old all else is of which a value was built", async () => {
+    const cache = cacheOf();
+    clock.advance(20_000);
+    contact.heardAt = clock.monotonic();
+    hear();
+    const asked = ask(cache);
+    loads[0]?.resolve(loaded("built", { sentAt: clock.monotonic() - 20_000 }));
+    await asked;
+    clock.advance(999);
+    contact.heardAt = clock.monotonic();
+    expect(isWarm(cache)).toBe(true);
+    expect(told).toEqual([]);
+  });
+
+  test("is read again for who shared a load that rests on something no longer good for him", async () => {
+    const cache = cacheOf();
+    const first = ask(cache);
+    const sureUntil = clock.monotonic() + 100;
+    clock.advance(500);
+    contact.heardAt = clock.monotonic();
+    const others = [ask(cache), ask(cache)];
+    expect(loads.length).toBe(1);
+    loads[0]?.resolve(loaded("old", { sentAt: clock.monotonic() - 600, sureUntil }));
+    expect(await first).toBe("old");
+    await new Promise(setImmediate);
+    expect(loads.length).toBe(2);
+    loads[1]?.resolve(loaded("new"));
+    expect(await Promise.all(others)).toEqual(["new", "new"]);
+    expect(told).toEqual([]);
   });
 
   test("is kept at once on the node that wrote it", async () => {
@@ -231,6 +327,27 @@ describe("[design §9] while the feed is silent", () => {
     loads[0]?.resolve(loaded("mixed", { sentAt: clock.monotonic() - 1_000 }));
     expect(await asked).toBe("mixed");
     expect(told).toEqual(["verification"]);
+  });
+
+  test("where nothing may be answered without contact, a slow store is asked about fifty things at a time, too", async () => {
+    setUp(0);
+    const cache = cacheOf();
+    const keys = Array.from({ length: 80 }, (_, i) => `key_${i}`);
+    const filling = keys.map((key) => cache.get(key));
+    for (const load of loads.splice(0)) load.resolve(loaded("old"));
+    await Promise.all(filling);
+    // Also when they have run out: what is not asked now is not forgotten, and so not asked without bounds later.
+    for (const silence of [1_000, 30_000]) {
+      clock.advance(silence);
+      for (let round = 0; round < 2; round++) {
+        const answers = Promise.allSettled(keys.map((key) => ask(cache, key)));
+        expect(loads.length).toBe(50);
+        for (const load of loads.splice(0)) load.reject(new Error("away"));
+        const failures = (await answers).flatMap((answer) => (answer.status === "rejected" ? [answer.reason] : []));
+        expect(failures.length).toBe(80);
+        expect(failures.filter((failure) => failure instanceof StoreOverloadedError).length).toBe(30);
+      }
+    }
   });
 
   test("once the feed is heard again, what is remembered answers as before", async () => {

@@ -2,10 +2,14 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { type Announcer, announceWrites } from "../../src/storage/announced.ts";
 import type { Collection } from "../../src/storage/collection.ts";
 import type { CollectionName, KeyDocument } from "../../src/storage/documents.ts";
-import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
+import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "../../src/storage/errors.ts";
+import { createModify } from "../../src/storage/modify.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 import { sampleKey } from "./contract/samples.ts";
+
+/** Of every write below; it matters to none that is sent. */
+const gone = AbortSignal.abort(new Error("the client is gone"));
 
 describe("[design §9] a store whose writes are announced", () => {
   let clock: TestClock;
@@ -37,14 +41,14 @@ describe("[design §9] a store whose writes are announced", () => {
           get: (_, operation: string) => async () => {
             log.push(`${name}.${operation}`);
             write();
-            return { matchedCount: 1 };
+            return { _id: "key_1", matchedCount: 1 };
           },
         },
       ) as Collection<KeyDocument>;
     store = announceWrites({ clock, engine: "mongo", collection } as unknown as Store, announcer, clock);
   });
 
-  const disable = () => store.collection("keys").updateOne({ _id: "key_1" }, { $set: { enabled: false } });
+  const disable = () => store.collection("keys").updateOne({ _id: "key_1" }, { $set: { enabled: false } }, { signal: gone });
 
   test("stores the announcement, writes, and forgets what is void, in this order", async () => {
     await disable();
@@ -76,16 +80,32 @@ describe("[design §9] a store whose writes are announced", () => {
     expect(log.at(-1)).toBe("?key_1");
   });
 
-  test("doubts what a write may have changed that failed", async () => {
-    for (const error of [new StoreUnavailableError("cut", { outcomeUnknown: true }), new DuplicateKeyError("hash")]) {
-      log = [];
-      clock.advance(1_000);
-      write = () => {
-        throw error;
-      };
-      await expect(disable()).rejects.toBe(error);
-      expect(log).toEqual(["+key_1", "stored", "keys.updateOne", "?key_1"]);
-    }
+  test.each([
+    [
+      "doubts what a write may have changed whose outcome is unknown",
+      new StoreUnavailableError("cut", { outcomeUnknown: true }),
+      ["?key_1"],
+    ],
+    ["doubts what a write may have changed that failed for a reason of its own", new Error("what is this"), ["?key_1"]],
+    ["forgets what was refused in part, and need not doubt it", new DuplicateKeyError("hash"), ["-key_1"]],
+    ["forgets nothing of a write that was not sent because the store is away", new StoreUnavailableError("away"), []],
+    ["forgets nothing of a write for which there was no place", new StoreOverloadedError("too many"), []],
+    ["forgets nothing of a write that was given up before it was sent", gone.reason as Error, []],
+  ])("%s", async (_, error, then) => {
+    write = () => {
+      throw error;
+    };
+    await expect(disable()).rejects.toBe(error);
+    expect(log).toEqual(["+key_1", "stored", "keys.updateOne", ...then]);
+  });
+
+  test("doubts what was refused in part so late that its announcement may be past", async () => {
+    write = () => {
+      clock.advance(2_001);
+      throw new DuplicateKeyError("hash");
+    };
+    await expect(disable()).rejects.toThrow("hash");
+    expect(log.at(-1)).toBe("?key_1");
   });
 
   test("lets an announcement serve the writes of the next second, each of which counts from it", async () => {
@@ -140,6 +160,17 @@ describe("[design §9] a store whose writes are announced", () => {
     ]);
     await keys.deleteMany({ _id: { $in: ["key_4", "key_5"] } });
     expect(log.filter((entry) => entry.startsWith("+"))).toEqual(["+key_1", "+key_2,key_3", "+key_4,key_5"]);
+  });
+
+  test("announces what is acknowledged as it is: another node may have made it so, and died before anybody could know", async () => {
+    const modify = createModify(store.collection("keys"));
+    await modify("key_1", () => undefined);
+    expect(log).toEqual(["keys.findOne", "+key_1", "stored", "-key_1"]);
+    announce = () => {
+      throw new StoreUnavailableError("away");
+    };
+    clock.advance(1_000);
+    await expect(modify("key_1", () => undefined)).rejects.toThrow("could not be announced");
   });
 
   test("refuses a change that does not name what it changes, and passes on what nobody remembers", async () => {

@@ -27,6 +27,7 @@ describe.each(engines)("on $name", (engine) => {
     readonly cache: VerificationCache;
     /** What every change does on the node that makes it. */
     readonly announce: (ids: readonly string[]) => void;
+    readonly hear: (ids: readonly string[]) => void;
   }
   let clock: TestClock;
   let store: FaultyStore;
@@ -53,6 +54,7 @@ describe.each(engines)("on $name", (engine) => {
     return {
       keys,
       announce,
+      hear: invalidations.hear,
       cache: createVerificationCache({ clock, invalidations, contact, keys, objects, maxBytes: 1_000_000, maxGrantBytes: 1_000_000 }),
     };
   };
@@ -113,6 +115,23 @@ describe.each(engines)("on $name", (engine) => {
     const before = store.calls();
     await existing("b");
     expect(store.calls()).toBe(before + 1);
+  });
+
+  test("[design §9] a key is remembered no longer than a second after its role was read, of which a change was heard lately", async () => {
+    await node.keys.insert(newKey("a"));
+    await node.keys.insert(newKey("b"));
+    await existing("a");
+    const before = store.calls();
+    node.hear(["role_1"]);
+    await existing("a");
+    clock.advance(500);
+    await existing("b");
+    expect(store.calls()).toBe(before + 3);
+    clock.advance(499);
+    for (const hash of ["a", "b"]) expect(node.cache.get(hash, {})).not.toBeInstanceOf(Promise);
+    clock.advance(1);
+    await existing("b");
+    expect(store.calls()).toBe(before + 5);
   });
 
   describe("[verify §12] on the node that made the change, the next read sees", () => {

@@ -84,7 +84,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     invalidations,
     changes: createChangesRepository(plainStore),
     contact,
-    durable: plainStore.engine === "mongo",
+    durable: plainStore.isInProcess !== true,
     onError: (error) => events.backgroundTaskFailed("changes feed", error),
   });
   const store = announceWrites(plainStore, feed, commonClock);

@@ -209,6 +209,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   return {
     engine: store.engine,
+    ...(store.isInProcess && { isInProcess: true }),
     clock: store.clock,
     collection: <N extends CollectionName>(name: N) => guardCollection<Documents[N]>(name, store.collection(name)),
     ...(store.counters && {

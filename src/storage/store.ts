@@ -11,7 +11,7 @@ export interface Store {
   readonly clock: Clock;
   /** Operations that it takes at the same time; as many as come when left out. */
   readonly places?: number;
-  /** It is a part of this process, and tells by itself what it cannot do: it may be slow, but not out of reach. */
+  /** It is a part of this process: it tells by itself what it cannot do, may be slow but not out of reach, and no other node shares it. */
   readonly isInProcess?: boolean;
   /** Resolves with the next thing that it has finished on its disk: that one may be slow, but does not hang. Of those in this process. */
   progress?(): Promise<void>;

@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { createChangesFeed } from "../cache/changesFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import { type Config, withoutCredentials } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import { announceWrites } from "../storage/announced.ts";
 import { createChangesRepository } from "../storage/changes.ts";
+import { filesIn } from "../storage/embedded/storeFiles.ts";
 import { openStore } from "../storage/openStore.ts";
 import type { Store } from "../storage/store.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
@@ -15,12 +16,11 @@ import { readConfig } from "./readConfig.ts";
 export const describeStore = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): string =>
   mongodbUrl === undefined ? `embedded store in ${resolve(dataDir)}` : `MongoDB at ${withoutCredentials(mongodbUrl)}`;
 
-/** What a start makes, and so what says that there has been a store. */
-const storeFiles = ["latchkey.sqlite", "latchkey.marks", "counters-a.log", "counters-b.log", "root-key"];
-
 /** Whether the configured store is there, also by half, as far as can be seen without opening it: a database is made by whoever connects. */
-export const storeExists = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): boolean =>
-  mongodbUrl !== undefined || storeFiles.some((file) => existsSync(join(dataDir, file)));
+export const storeExists = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): boolean => {
+  const { database, marks, logs, rootKey } = filesIn(dataDir);
+  return mongodbUrl !== undefined || [database, marks, ...logs, rootKey].some((file) => existsSync(file));
+};
 
 /** Whether a command may be the one that makes the store. Most have nothing to do with an empty one. */
 export type OnMissing = "refuse" | "create";

@@ -8,13 +8,14 @@ import {
   ftruncateSync,
   openSync,
   readFileSync,
+  readSync,
   write,
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { StoreUnavailableError } from "../errors.ts";
-import { decodeRecords, encodeRecord, headOf, type LogRecord, readHead } from "./logRecords.ts";
+import { decodeRecords, encodeRecord, headOf, type LogRecord, MOST_HEAD_BYTES, readHead } from "./logRecords.ts";
 import { syncDirectory } from "./syncDirectory.ts";
 
 /** A file to which records are appended; each is on disk, not only with the operating system, before it counts. */
@@ -39,7 +40,8 @@ export const openAppendLog = (file: string, store: string): AppendLog => {
   const descriptor = openSync(file, O_RDWR | O_CREAT | (syncsItself ?? 0), 0o600);
   const head = encodeRecord(headOf(store));
   // One of an earlier version has no head before it is cleared.
-  let start = readHead(readFileSync(file))?.end ?? 0;
+  const beginning = Buffer.alloc(MOST_HEAD_BYTES);
+  let start = readHead(beginning.subarray(0, readSync(descriptor, beginning, 0, MOST_HEAD_BYTES, 0)))?.end ?? 0;
   const begin = (): void => {
     ftruncateSync(descriptor, start);
     if (start === 0) writeSync(descriptor, head, 0, head.length, 0);

@@ -7,7 +7,7 @@ import { readStored, toText } from "./documentText.ts";
 import { filterToSql } from "./filterToSql.ts";
 import type { WriteOperation, WriteResult } from "./messages.ts";
 import { createMissing } from "./schema.ts";
-import { duplicateIn, isDamage, isUnavailability } from "./sqliteErrors.ts";
+import { duplicateIn, isDamage, isUnavailability, messageOf } from "./sqliteErrors.ts";
 import { statementCache } from "./statements.ts";
 import { nameStore } from "./storeRow.ts";
 
@@ -134,7 +134,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       const index = error instanceof DuplicateKeyError ? error.index : duplicateIn(error);
       if (index !== undefined) return { ...nothing, failure: { duplicateIn: index } };
       if (error instanceof StoreDamagedError) return { ...nothing, failure: { damaged: error.message } };
-      return { ...nothing, failure: { refused: error instanceof Error ? error.message : String(error) } };
+      return { ...nothing, failure: { refused: messageOf(error) } };
     }
   };
   return execute;

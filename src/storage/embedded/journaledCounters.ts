@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { SharedCounter } from "../counters.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../documents.ts";
 import { StoreUnavailableError } from "../errors.ts";
@@ -8,6 +7,7 @@ import { toText } from "./documentText.ts";
 import { createJournal, type Journal } from "./journal.ts";
 import type { JournaledCounters, JournaledCountersOptions } from "./journaledCountersOptions.ts";
 import { textOfRecord } from "./logRecords.ts";
+import { filesIn } from "./storeFiles.ts";
 
 /** Where the disk cannot keep up, changes wait when there are so many times as many as are kept. */
 const FULL = 2;
@@ -264,7 +264,8 @@ export const createJournaledCounters = ({
     },
     recover: async (store) => {
       if (journal !== undefined) return;
-      logs ??= [openLog(join(directory, "counters-a.log"), store), openLog(join(directory, "counters-b.log"), store)];
+      const [a, b] = filesIn(directory).logs;
+      logs ??= [openLog(a, store), openLog(b, store)];
       const { inOrder, lastNumber } = replayEntries(logs, (key, state) => put(key, { ...state, inTable: true, record: 0 }), log);
       await moveOn(undefined, true);
       const [older, newer] = inOrder;

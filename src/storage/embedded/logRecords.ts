@@ -68,6 +68,9 @@ export const decodeRecords = function* (bytes: Buffer, from: number, { onDamage,
   }
 };
 
+/** More than any head has. */
+export const MOST_HEAD_BYTES = 256;
+
 /** Its number is before that of all others. Versions that know of no head refuse it by the version in it. */
 export const headOf = (store: string): LogRecord => ({ number: 0, text: `[${JOURNAL_VERSION},${JSON.stringify({ store })}]` });
 
@@ -87,4 +90,10 @@ export const textOfRecord = (entries: readonly string[], after?: number): string
 export const afterOf = ({ number, text }: LogRecord): number => {
   const told = /^\[\d+,\{"after":(\d+)\}/.exec(text.slice(0, 50))?.[1];
   return told === undefined ? number - 1 : Number(told);
+};
+
+/** The same record, which says to come after another one. */
+export const movedBehind = ({ number, text }: LogRecord, after: number | undefined): LogRecord => {
+  const entries = /^\[\d+(?:,\{[^}]*\})?,?(.*)\]$/s.exec(text)?.[1] ?? "";
+  return { number, text: textOfRecord(entries === "" ? [] : [entries], after) };
 };

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, rmSync, write, writeSync } from "node:fs";
+import { closeSync, existsSync, linkSync, openSync, readFileSync, renameSync, rmSync, write, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
-import { giveToOwnerOf } from "./ownership.ts";
 import type { StoreFiles } from "./storeFiles.ts";
 import { syncDirectory } from "./syncDirectory.ts";
+import { writeForOwner } from "./writeForOwner.ts";
 
 /**
  * How far the other files of the store have come, in a file of its own: what one of them lacks is noticed by it. It is
@@ -58,14 +58,7 @@ const makeMarks = ({ marks: file, database }: MarkFiles, marks: Marks, place: (d
   const draft = `${file}.${process.pid}-${randomBytes(6).toString("hex")}.new`;
   const slots = SLOTS.map((name, which) => fill(Buffer.alloc(SLOT.size), which, marks.store, marks[name]));
   try {
-    const descriptor = openSync(draft, "wx", 0o600);
-    try {
-      writeSync(descriptor, Buffer.concat(slots));
-      giveToOwnerOf(descriptor, database, dirname(file));
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    writeForOwner(draft, Buffer.concat(slots), database, dirname(file));
     place(draft);
   } finally {
     rmSync(draft, { force: true });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
@@ -13,14 +13,14 @@ import { findingsBeside, lockFinding } from "./findings.ts";
 import { damageIn } from "./integrity.ts";
 import { undoInterrupted } from "./interrupted.ts";
 import { gapBetween } from "./journalFindings.ts";
-import { afterOf, decodeRecords, encodeRecord, headOf, readHead, textOfRecord } from "./logRecords.ts";
+import { afterOf, decodeRecords, encodeRecord, headOf, movedBehind, readHead } from "./logRecords.ts";
 import { replaceMarks } from "./marks.ts";
-import { giveToOwnerOf } from "./ownership.ts";
 import { salvage } from "./salvage.ts";
 import { isServerLockTaken, refuseSecondServer, refuseWhileOpen, takeServerLock } from "./serverLock.ts";
-import { createPrivately, filesIn, type StoreFiles, sizeOf } from "./storeFiles.ts";
+import { createPrivately, filesIn, removeDatabase, type StoreFiles, sizeOf } from "./storeFiles.ts";
 import { nameStore } from "./storeRow.ts";
 import { syncDirectory } from "./syncDirectory.ts";
+import { writeForOwner } from "./writeForOwner.ts";
 
 /**
  * All that is wrong with the embedded store of a directory, found without changing anything; reads the whole database. Where
@@ -104,17 +104,12 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
     for (const record of isForeign ? [] : decodeRecords(bytes, head?.end ?? 0, {})) {
       if (record.number === 0) continue;
       const isNext = before === undefined || afterOf(record) <= before;
-      const rest = /^\[\d+(?:,\{[^}]*\})?,?(.*)\]$/s.exec(record.text)?.[1] ?? "";
-      parts.push(encodeRecord(isNext ? record : { number: record.number, text: textOfRecord(rest === "" ? [] : [rest], before) }));
+      parts.push(encodeRecord(isNext ? record : movedBehind(record, before)));
       before = record.number;
     }
     const draft = `${file}.new`;
     rmSync(draft, { force: true });
-    const descriptor = openSync(draft, "wx", 0o600);
-    for (const part of parts) writeSync(descriptor, part);
-    giveToOwnerOf(descriptor, file, files.database, directory);
-    fsyncSync(descriptor);
-    closeSync(descriptor);
+    writeForOwner(draft, Buffer.concat(parts), file, files.database, directory);
     const kept = keepCopy(file);
     renameSync(draft, file);
     const count = parts.length - 1;
@@ -124,7 +119,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
   /** A database that is missing while this one is there tells that this began and did not end. */
   const exchange = (): string => {
     const kept = setAside(...[files.database, files.wal, files.journal].filter((file) => (sizeOf(file) ?? 0) > 0));
-    for (const file of [files.database, files.wal, files.journal, files.shm]) rmSync(file, { force: true });
+    removeDatabase(files.database);
     renameSync(next, files.database);
     syncDirectory(directory);
     return kept;

@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, copyFileSync, openSync, writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Fields } from "../applyUpdate.ts";
 import type { CollectionName } from "../documents.ts";
@@ -7,7 +7,7 @@ import { lookInto } from "./evidence.ts";
 import { documentIn } from "./integrity.ts";
 import { collectionNames, createMissing } from "./schema.ts";
 import { isDamage, messageOf } from "./sqliteErrors.ts";
-import { createPrivately, sizeOf } from "./storeFiles.ts";
+import { createPrivately, removeDatabase, sizeOf } from "./storeFiles.ts";
 import { nameStore, readStoreRow, type StoreRow } from "./storeRow.ts";
 
 /** Rows of one collection. */
@@ -84,10 +84,6 @@ const copyWithNewHeader = (file: string, copy: string): void => {
   closeSync(descriptor);
 };
 
-const remove = (file: string): void => {
-  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${file}${suffix}`, { force: true });
-};
-
 /** Whatever fails in the new file is no fault of the old one. */
 const writing = <T>(target: string, write: () => T): T => {
   try {
@@ -103,11 +99,11 @@ const writing = <T>(target: string, write: () => T): T => {
  */
 export const salvage = (file: string, target: string, row: StoreRow): readonly Salvaged[] => {
   const copy = `${target}.copy`;
-  remove(copy);
+  removeDatabase(copy);
 
   /** Begins anew: rows of an attempt before would count as lost. */
   const attempt = (source: string): readonly Salvaged[] | undefined => {
-    remove(target);
+    removeDatabase(target);
     createPrivately(target, file);
     const into = new DatabaseSync(target);
     const name = (store: string, commits: number): void =>
@@ -148,9 +144,9 @@ export const salvage = (file: string, target: string, row: StoreRow): readonly S
     copyWithNewHeader(file, copy);
     return attempt(copy) ?? [];
   } catch (error) {
-    remove(target);
+    removeDatabase(target);
     throw error;
   } finally {
-    remove(copy);
+    removeDatabase(copy);
   }
 };

@@ -1,8 +1,8 @@
-import { linkSync, rmSync } from "node:fs";
+import { linkSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { damageError, lockFinding } from "./findings.ts";
 import { isDamage, isUnavailability } from "./sqliteErrors.ts";
-import { sizeOf } from "./storeFiles.ts";
+import { removeDatabase, sizeOf } from "./storeFiles.ts";
 
 /** Longer than somebody takes who only looks whether there is a server. */
 const PATIENCE_MS = 250;
@@ -50,10 +50,7 @@ export const refuseSecondServer = (file: string, directory: string): void => {
 export const refuseWhileOpen = (file: string): void => {
   // Locks are on what the name stands for. Under another one the file has no log, into which closing it would reach.
   const link = `${file}.look`;
-  const removeLink = (): void => {
-    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${link}${suffix}`, { force: true });
-  };
-  removeLink();
+  removeDatabase(link);
   try {
     linkSync(file, link);
   } catch {
@@ -69,7 +66,7 @@ export const refuseWhileOpen = (file: string): void => {
     if (!isDamage(error)) throw error;
   } finally {
     database.close();
-    removeLink();
+    removeDatabase(link);
   }
 };
 

@@ -1,4 +1,4 @@
-import { closeSync, openSync, statSync } from "node:fs";
+import { closeSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { giveToOwnerOf } from "./ownership.ts";
 
@@ -47,4 +47,9 @@ export const createPrivately = (file: string, like: string = dirname(file)): voi
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
+};
+
+/** Removes a database, if it is there, and what SQLite keeps beside it. */
+export const removeDatabase = (file: string): void => {
+  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${file}${suffix}`, { force: true });
 };

@@ -5,12 +5,12 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { gatherEvidence } from "../../../src/storage/embedded/evidence.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { examineStore, repairStore } from "../../../src/storage/embedded/repairStore.ts";
 import { filesIn, sizeOf } from "../../../src/storage/embedded/storeFiles.ts";
 import { nameStore } from "../../../src/storage/embedded/storeRow.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import { sampleKey } from "../contract/samples.ts";
+import { withServerStore } from "./withServerStore.ts";
 
 const STORE = "0123456789abcdef0123456789abcdef";
 const PAGE = 4096;
@@ -21,15 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-const opened = async <T>(use: (store: Store) => Promise<T>): Promise<T> => {
-  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
-  try {
-    await store.prepare();
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-};
+const opened = <T>(use: (store: Store) => Promise<T>): Promise<T> => withServerStore(directory, use);
 
 /** Makes of the database one that a crash interrupted in a change before it had a log: as a new one, or a copy by `VACUUM INTO`. */
 const interrupt = async (): Promise<void> => {

@@ -16,6 +16,7 @@ import type { Store } from "../../../src/storage/store.ts";
 import { runCommand } from "../../support/commandLine.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleKey } from "../contract/samples.ts";
+import { withServerStore } from "./withServerStore.ts";
 
 /** What the table must look like; `LATCHKEY_WRITE_TABLE=1` writes it anew. */
 const tableFile = join(import.meta.dirname, "damageTable.txt");
@@ -33,19 +34,9 @@ type Ending = "after a crash" | "after a stop" | "after a crash while it was tid
 /** `other` is of another store. */
 const image = (day: "today" | "yesterday" | "other", ending: Ending): string => join(parent, `${day} ${ending}`);
 
-const opened = async <T>(directory: string, use: (store: Store) => Promise<T>): Promise<T> => {
-  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
-  try {
-    await store.prepare();
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-};
-
 /** A day's work, and images of what a crash at its end leaves, and of what a stop does. */
 const work = async (directory: string, day: string, image: string): Promise<void> => {
-  await opened(directory, async (store) => {
+  await withServerStore(directory, async (store) => {
     await createFirstRootKey(store, directory);
     const keys = Array.from({ length: KEYS }, (_, i) =>
       sampleKey({ _id: `key_${day}_${i}`, hash: `${day}_${i}`, meta: `"${"x".repeat(900)}"` }),
@@ -84,7 +75,7 @@ beforeAll(async () => {
   const directory = join(parent, "live");
   // A first start, whose end folds all into the database.
   const elsewhere = join(parent, "elsewhere");
-  for (const each of [directory, elsewhere]) await opened(each, (store) => createFirstRootKey(store, each));
+  for (const each of [directory, elsewhere]) await withServerStore(each, (store) => createFirstRootKey(store, each));
   await work(directory, "first", "yesterday");
   await work(directory, "second", "today");
   await work(elsewhere, "other", "other");

@@ -12,7 +12,6 @@ import { createJournaledCounters } from "../../../src/storage/embedded/journaled
 import type { JournaledCounters, JournaledCountersOptions } from "../../../src/storage/embedded/journaledCountersOptions.ts";
 import { encodeRecord } from "../../../src/storage/embedded/logRecords.ts";
 import { type Marks, readMarks } from "../../../src/storage/embedded/marks.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { examineStore } from "../../../src/storage/embedded/repairStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import { StoreUnavailableError } from "../../../src/storage/errors.ts";
@@ -21,6 +20,7 @@ import { runCommand } from "../../support/commandLine.ts";
 import { eventually } from "../../support/eventually.ts";
 import { runLatchkey } from "../../support/process.ts";
 import { sampleKey } from "../contract/samples.ts";
+import { withServerStore } from "./withServerStore.ts";
 
 const LATER = new Date(8_000_000_000_000);
 const STORE = "0123456789abcdef0123456789abcdef";
@@ -31,15 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-const opened = async <T>(use: (store: Store) => Promise<T>): Promise<T> => {
-  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
-  try {
-    await store.prepare();
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-};
+const opened = <T>(use: (store: Store) => Promise<T>): Promise<T> => withServerStore(directory, use);
 
 test("[issue 15, 10] a directory of the version before starts without a word, and is guarded from then on", async () => {
   const key = sampleKey();

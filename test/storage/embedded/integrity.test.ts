@@ -3,21 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { systemClock } from "../../../src/domain/clock.ts";
 import { damageIn } from "../../../src/storage/embedded/integrity.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import { sampleKey } from "../contract/samples.ts";
+import { withServerStore } from "./withServerStore.ts";
 
 const KEYS = 1200;
 
 let directory: string;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "latchkey-integrity-"));
-  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
-  await store.prepare();
-  await store.collection("keys").insertMany(Array.from({ length: KEYS }, () => sampleKey()));
-  await store.close();
+  await withServerStore(directory, (store) => store.collection("keys").insertMany(Array.from({ length: KEYS }, () => sampleKey())));
 });
 afterEach(() => rm(directory, { recursive: true }));
 

@@ -7,12 +7,12 @@ import { systemClock } from "../../../src/domain/clock.ts";
 import { gatherEvidence } from "../../../src/storage/embedded/evidence.ts";
 import { encodeRecord, headOf, textOfRecord } from "../../../src/storage/embedded/logRecords.ts";
 import { readMarks, replaceMarks } from "../../../src/storage/embedded/marks.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { examineStore, repairStore } from "../../../src/storage/embedded/repairStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import { nameStore } from "../../../src/storage/embedded/storeRow.ts";
 import { readWal } from "../../../src/storage/embedded/walEvidence.ts";
 import { sampleKey } from "../contract/samples.ts";
+import { withServerStore } from "./withServerStore.ts";
 
 const STORE = "0123456789abcdef0123456789abcdef";
 
@@ -35,11 +35,10 @@ test("of a database that is older than its log the lost commits are counted by w
   const { database, wal, shm, marks } = files;
   const [old, log] = [join(directory, "old"), join(directory, "log")];
   const insertInto = async (count: number, then: () => Promise<void>): Promise<void> => {
-    const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
-    await store.prepare();
-    for (let i = 0; i < count; i++) await store.collection("keys").insertOne(sampleKey());
-    await then();
-    await store.close();
+    await withServerStore(directory, async (store) => {
+      for (let i = 0; i < count; i++) await store.collection("keys").insertOne(sampleKey());
+      await then();
+    });
   };
   await insertInto(1, async () => undefined);
   await copyFile(database, old);

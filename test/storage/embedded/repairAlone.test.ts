@@ -11,6 +11,7 @@ import { isServerLockTaken } from "../../../src/storage/embedded/serverLock.ts";
 import { filesIn, sizeOf } from "../../../src/storage/embedded/storeFiles.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import { sampleKey } from "../contract/samples.ts";
+import { withServerStore } from "./withServerStore.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -18,15 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-const opened = async <T>(use: (store: Store) => Promise<T>): Promise<T> => {
-  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
-  try {
-    await store.prepare();
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-};
+const opened = <T>(use: (store: Store) => Promise<T>): Promise<T> => withServerStore(directory, use);
 const keysLeft = () => opened(async (store) => (await store.collection("keys").find({}).toArray()).length);
 
 test("repair and a second server keep off a service whose lock file came to hold something", async () => {

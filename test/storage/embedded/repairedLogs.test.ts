@@ -5,21 +5,14 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { encodeRecord, headOf, textOfRecord } from "../../../src/storage/embedded/logRecords.ts";
 import { createMarks, type Marks, readMarks } from "../../../src/storage/embedded/marks.ts";
-import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { examineStore, repairStore } from "../../../src/storage/embedded/repairStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
+import { withServerStore } from "./withServerStore.ts";
 
 let directory: string;
 let marks: Marks;
 
-const start = async (): Promise<void> => {
-  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
-  try {
-    await store.prepare();
-  } finally {
-    await store.close();
-  }
-};
+const start = (): Promise<void> => withServerStore(directory, async () => undefined);
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "latchkey-logs-"));

@@ -1,0 +1,14 @@
+import { systemClock } from "../../../src/domain/clock.ts";
+import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
+import type { Store } from "../../../src/storage/store.ts";
+
+/** Opens the store of a directory as a service does, for the time of `use`. */
+export const withServerStore = async <T>(directory: string, use: (store: Store) => Promise<T>): Promise<T> => {
+  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
+  try {
+    await store.prepare();
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+};

@@ -7,12 +7,13 @@ import { createInvalidations, type Invalidations } from "../../src/cache/invalid
 import { systemClock } from "../../src/domain/clock.ts";
 import { inContact } from "../support/contact.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
+import { begin, type Load, loadedAt } from "./loads.ts";
 
 let clock: TestClock;
 let invalidations: Invalidations;
 let contact: Contact;
 /** Loads that are running, in the order in which they were started. */
-let loads: PromiseWithResolvers<Loaded<string>>[];
+let loads: Load[];
 
 beforeEach(() => {
   clock = createTestClock();
@@ -27,18 +28,9 @@ const cacheOf = (maxBytes = 1_000_000): Cache<string> =>
     invalidations,
     contact,
     maxBytes,
-    load: () => {
-      const load = Promise.withResolvers<Loaded<string>>();
-      loads.push(load);
-      return load.promise;
-    },
+    load: () => begin(loads),
   });
-const loaded = (value: string, rest: Partial<Loaded<string>> = {}): Loaded<string> => ({
-  value,
-  dependsOn: ["object"],
-  sentAt: clock.monotonic(),
-  ...rest,
-});
+const loaded = (value: string, rest?: Partial<Loaded<string>>): Loaded<string> => loadedAt(clock, value, rest);
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** What the cache answers at once, or undefined when it has to ask. */
 const kept = (cache: Cache<string>, key = "key"): string | undefined => {

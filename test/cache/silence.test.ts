@@ -6,6 +6,7 @@ import { createInvalidations, type Invalidations } from "../../src/cache/invalid
 import type { Degraded } from "../../src/domain/behalf.ts";
 import { StoreOverloadedError } from "../../src/storage/errors.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
+import { begin, type Load, loadedAt } from "./loads.ts";
 
 const STALE_FOR = 30_000;
 
@@ -13,7 +14,7 @@ let clock: TestClock;
 let invalidations: Invalidations;
 let contact: Contact;
 /** Loads that are running, in the order in which they were started. */
-let loads: PromiseWithResolvers<Loaded<string>>[];
+let loads: Load[];
 let told: Degraded[];
 let caller: { readonly degrade: (what: Degraded) => void };
 
@@ -36,18 +37,9 @@ const cacheOf = (): Cache<string> =>
     invalidations,
     contact,
     maxBytes: 1_000_000,
-    load: () => {
-      const load = Promise.withResolvers<Loaded<string>>();
-      loads.push(load);
-      return load.promise;
-    },
+    load: () => begin(loads),
   });
-const loaded = (value: string, rest: Partial<Loaded<string>> = {}): Loaded<string> => ({
-  value,
-  dependsOn: ["object"],
-  sentAt: clock.monotonic(),
-  ...rest,
-});
+const loaded = (value: string, rest?: Partial<Loaded<string>>): Loaded<string> => loadedAt(clock, value, rest);
 const remembering = async (value: string, rest: Partial<Loaded<string>> = {}): Promise<Cache<string>> => {
   const cache = cacheOf();
   const asked = cache.get("key");

@@ -1,6 +1,6 @@
 import { afterAll, describe, test } from "vitest";
 import { expectError } from "../support/api.ts";
-import { runCommand } from "../support/commandLine.ts";
+import { runLatchkeyHere } from "../support/commandLine.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
 import { startService } from "../support/process.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
@@ -13,7 +13,7 @@ describe.concurrent.each(places)("[protocol §7] the command line beside a runni
   test("a root key is made, changed, revoked and restored, and the server notices", async ({ expect }) => {
     await using service = await startService({ env });
     const command = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await runCommand(["root-key", ...args], { ...env, DATA_DIR: service.dataDir });
+      const { code, stdout, stderr } = await runLatchkeyHere(["root-key", ...args], { ...env, DATA_DIR: service.dataDir });
       expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
       return stdout.trim();
     };

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
 import { dataOf } from "../support/api.ts";
-import { runCommand, serveHere } from "../support/commandLine.ts";
+import { runLatchkeyHere, serveHere } from "../support/commandLine.ts";
 import { v2Edge } from "../support/edges.ts";
 import { request } from "../support/envelope.ts";
 import { withStoreOf } from "../support/placed.ts";
@@ -34,7 +34,7 @@ const expectAudited = (dataDir: string): Promise<void> =>
 test("[issue 5] serve --test-clock is refused with 2 unless the embedded store is used, and opens nothing", async () => {
   const dataDir = await temporaryDirectory();
   const env = { DATA_DIR: dataDir, MONGODB_URL: "mongodb://127.0.0.1:1/never", PORT: "0", ADMIN_PORT: "0" };
-  const { code, stdout, stderr } = await runCommand(["serve", ...args], env);
+  const { code, stdout, stderr } = await runLatchkeyHere(["serve", ...args], env);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain("--test-clock is only for the embedded store");
   expect(await readdir(dataDir)).toEqual([]);
@@ -56,11 +56,11 @@ test("[issue 5] what the command line changes is heard of, whatever the clock sa
   const env = { DATA_DIR: service.dataDir };
   for (const time of [FUTURE, PAST, 0]) {
     await setTime(service, time);
-    const { stdout, stderr } = await runCommand(["root-key", "create", "--name", "beside"], env);
+    const { stdout, stderr } = await runLatchkeyHere(["root-key", "create", "--name", "beside"], env);
     const rootKey = stdout.trim();
     const status = async (): Promise<number> => (await v2Edge(service.url).call("apis.createApi", { name: "heard" }, rootKey)).status;
     expect(await status()).toBe(200);
-    expect((await runCommand(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
+    expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
     await expect.poll(status, { timeout: 30_000, interval: 100 }).toBe(401);
   }
 });

@@ -4,8 +4,9 @@ import { openStore } from "../../src/storage/openStore.ts";
 import { dataOf, testConfig } from "../support/api.ts";
 import { runCommand } from "../support/commandLine.ts";
 import { v2Edge } from "../support/edges.ts";
+import { createRootKeyOn, startServiceOn } from "../support/placed.ts";
 import { places } from "../support/places.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
+import type { ServiceProcess } from "../support/process.ts";
 import { eventsIn } from "../support/written.ts";
 
 test.each([
@@ -34,8 +35,8 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
 
   beforeAll(async () => {
     env = await open();
-    service = await startService({ env, ...(env.DATA_DIR === undefined ? {} : { dataDir: env.DATA_DIR }) });
-    rootKey = (await runCommand(["root-key", "create", "--name", "test"], env)).stdout.trim();
+    service = await startServiceOn(env);
+    rootKey = await createRootKeyOn(env);
   });
   afterAll(async () => {
     await service[Symbol.asyncDispose]();
@@ -46,7 +47,7 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     const { apiId } = await call("apis.createApi", { name: "restricted" });
     const { key } = await call("keys.createKey", { apiId });
     expect(await codeOf(key)).toBe("VALID");
-    expect(await allow(apiId, " 192.0.2.1 ,2001:db8::/32")).toMatchObject({
+    expect(await allow(apiId, " 192.0.2.1 ,2001:db8::/32")).toEqual({
       code: 0,
       printed: [],
       complained: [`${apiId}: 192.0.2.1/32, 2001:db8::/32`],
@@ -56,7 +57,7 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("VALID");
     expect(await allow(apiId, "192.0.2.1")).toMatchObject({ code: 0 });
     await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("FORBIDDEN");
-    expect(await allow(apiId, "")).toMatchObject({ code: 0, printed: [], complained: [`${apiId} may be verified from anywhere.`] });
+    expect(await allow(apiId, "")).toEqual({ code: 0, printed: [], complained: [`${apiId} may be verified from anywhere.`] });
     await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("VALID");
   });
 

@@ -3,8 +3,8 @@ import { dataOf } from "../support/api.ts";
 import { runCommand } from "../support/commandLine.ts";
 import { v2Edge } from "../support/edges.ts";
 import { plainKey, prefixedKey, SEAM } from "../support/migrations.ts";
+import { createRootKeyOn, startServiceOn } from "../support/placed.ts";
 import { places } from "../support/places.ts";
-import { startService } from "../support/process.ts";
 
 test.each([
   [["migration"], 'no command "migration"'],
@@ -38,7 +38,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
 
   test("list shows nothing but its header before there is one", async () => {
     expect((await runCommand(["root-key", "create", "--name", "first"], env)).code).toBe(0);
-    expect(await runCommand(["migration", "list"], env)).toMatchObject({
+    expect(await runCommand(["migration", "list"], env)).toEqual({
       code: 0,
       printed: [expect.stringMatching(/^ID +ALGORITHM +CREATED$/)],
       complained: [],
@@ -59,8 +59,8 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
   });
 
   test("a running service takes a migration that the command line makes beside it", async () => {
-    await using service = await startService({ env, ...(env.DATA_DIR === undefined ? {} : { dataDir: env.DATA_DIR }) });
-    const rootKey = (await runCommand(["root-key", "create", "--name", "test"], env)).stdout.trim();
+    await using service = await startServiceOn(env);
+    const rootKey = await createRootKeyOn(env);
     const call = async (procedure: string, body: object): Promise<Record<string, unknown>> =>
       dataOf(await v2Edge(service.url).call(procedure, body, rootKey));
     const { apiId } = await call("apis.createApi", { name: "imports" });

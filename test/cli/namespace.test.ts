@@ -4,8 +4,9 @@ import { openStore } from "../../src/storage/openStore.ts";
 import { dataOf, expectError, testConfig } from "../support/api.ts";
 import { runCommand } from "../support/commandLine.ts";
 import { type Edge, openEdges } from "../support/edges.ts";
+import { createRootKeyOn, startServiceOn } from "../support/placed.ts";
 import { places } from "../support/places.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
+import type { ServiceProcess } from "../support/process.ts";
 import { eventsIn } from "../support/written.ts";
 
 const MONTH = 2_592_000_000;
@@ -35,8 +36,8 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
 
   beforeAll(async () => {
     env = await open();
-    service = await startService({ env, ...(env.DATA_DIR === undefined ? {} : { dataDir: env.DATA_DIR }) });
-    rootKey = (await runCommand(["root-key", "create", "--name", "test"], env)).stdout.trim();
+    service = await startServiceOn(env);
+    rootKey = await createRootKeyOn(env);
     edges = openEdges(service.url).filter(({ name }) => name === "v2" || name === "grpc");
   });
   afterAll(async () => {

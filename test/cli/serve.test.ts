@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { runCommand, serveHere } from "../support/commandLine.ts";
+import { runLatchkeyHere, serveHere } from "../support/commandLine.ts";
 import { type RunningService, runLatchkey, type ServiceProcess, spawnLatchkey, startService } from "../support/process.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
@@ -43,10 +43,10 @@ describe("a service that runs, whose log is at its most talkative", () => {
 
   test("[protocol §7] a running service hears of root keys that the command line makes and revokes", async () => {
     const env = { DATA_DIR: service.dataDir };
-    const { stdout, stderr } = await runCommand(["root-key", "create", "--name", "beside"], env);
+    const { stdout, stderr } = await runLatchkeyHere(["root-key", "create", "--name", "beside"], env);
     const rootKey = stdout.trim().split("\n").at(-1) ?? "";
     expect((await createApi(service, rootKey)).status).toBe(200);
-    expect((await runCommand(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
+    expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
     await expect.poll(async () => (await createApi(service, rootKey)).status, { timeout: 30_000, interval: 100 }).toBe(401);
   });
 
@@ -73,7 +73,7 @@ describe("a service that runs, whose log is at its most talkative", () => {
   });
 
   test("[design §3] a second service on the same directory ends with 1 and says why", async () => {
-    const { code, stderr } = await runCommand(["serve"], { DATA_DIR: service.dataDir, PORT: "0", ADMIN_PORT: "0" });
+    const { code, stderr } = await runLatchkeyHere(["serve"], { DATA_DIR: service.dataDir, PORT: "0", ADMIN_PORT: "0" });
     expect(code).toBe(1);
     expect(stderr).toContain(`another server uses the data directory ${service.dataDir}`);
   });
@@ -96,8 +96,8 @@ test("later starts make no root key, also when the first one and its file are go
   await using second = await serveHere(dataDir);
   expect(second.output.stdout).not.toContain("curl");
   expect((await createApi(second, rootKey)).status).toBe(200);
-  const { stdout } = await runCommand(["root-key", "list"], { DATA_DIR: dataDir });
-  expect((await runCommand(["root-key", "revoke", /rk_\w+/.exec(stdout)?.[0] ?? ""], { DATA_DIR: dataDir })).code).toBe(0);
+  const { stdout } = await runLatchkeyHere(["root-key", "list"], { DATA_DIR: dataDir });
+  expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stdout)?.[0] ?? ""], { DATA_DIR: dataDir })).code).toBe(0);
   expect(await second.stop()).toBe(0);
   await rm(join(dataDir, "root-key"));
 
@@ -114,7 +114,7 @@ test("the curl line is printed again until its root key was used, also after a f
     taken.close();
   });
   const port = String((taken.address() as AddressInfo).port);
-  expect((await runCommand(["serve"], { DATA_DIR: dataDir, PORT: port, ADMIN_PORT: "0" })).code).toBe(1);
+  expect((await runLatchkeyHere(["serve"], { DATA_DIR: dataDir, PORT: port, ADMIN_PORT: "0" })).code).toBe(1);
 
   await using second = await serveHere(dataDir);
   const curl = second.output.stdout.split("\n").find((line) => line.startsWith("curl ")) ?? "";
@@ -130,10 +130,10 @@ test("a first root key that cannot be written to its file is not made; the error
   const dataDir = await temporaryDirectory();
   const file = join(dataDir, "root-key");
   await mkdir(join(file, "in the way"), { recursive: true });
-  const { code, stderr } = await runCommand(["serve"], { DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0" });
+  const { code, stderr } = await runLatchkeyHere(["serve"], { DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0" });
   expect(code).toBe(1);
   expect(stderr).toContain(`the first root key cannot be written to ${file}, so none was made`);
-  expect((await runCommand(["root-key", "list"], { DATA_DIR: dataDir })).stdout).not.toContain("rk_");
+  expect((await runLatchkeyHere(["root-key", "list"], { DATA_DIR: dataDir })).stdout).not.toContain("rk_");
   await rm(file, { recursive: true });
 
   await using service = await serveHere(dataDir);
@@ -204,7 +204,7 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
   onTestFinished(() => {
     taken.close();
   });
-  const { code, stderr } = await runCommand(["serve"], {
+  const { code, stderr } = await runLatchkeyHere(["serve"], {
     DATA_DIR: await temporaryDirectory(),
     PORT: "0",
     ADMIN_PORT: "0",
@@ -224,7 +224,7 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
 test("a DATA_DIR that is a file ends the start with one line that names it", async () => {
   const file = join(await temporaryDirectory(), "file");
   await writeFile(file, "");
-  const { code, stderr } = await runCommand(["serve"], { DATA_DIR: file, PORT: "0", ADMIN_PORT: "0" });
+  const { code, stderr } = await runLatchkeyHere(["serve"], { DATA_DIR: file, PORT: "0", ADMIN_PORT: "0" });
   expect(code).toBe(1);
   expect(stderr.trim().split("\n")).toEqual([expect.stringContaining(`DATA_DIR: ${file} is not a directory`)]);
 });

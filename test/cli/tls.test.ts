@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type CertificateFiles, createCertificate } from "../support/certificate.ts";
-import { runCommand } from "../support/commandLine.ts";
+import { runLatchkeyHere } from "../support/commandLine.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 
 let directory: string;
@@ -87,8 +87,8 @@ test("a renewed certificate that cannot be used is told in the log, and the old 
 test("a certificate that cannot be used ends the start with 1, and doctor says why", async () => {
   await writeFile(files.key, "not a key");
   const env = { DATA_DIR: directory, TLS_CERT: files.cert, TLS_KEY: files.key, PORT: "0", ADMIN_PORT: "0" };
-  expect((await runCommand(["serve"], env)).code).toBe(1);
-  const { code, stdout } = await runCommand(["doctor"], env);
+  expect((await runLatchkeyHere(["serve"], env)).code).toBe(1);
+  const { code, stdout } = await runLatchkeyHere(["doctor"], env);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^FAIL {2}TLS: /m);
 });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { dataOf } from "../support/api.ts";
-import { runCommand } from "../support/commandLine.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
+import { createRootKeyOn } from "../support/placed.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { sized } from "../support/sized.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
@@ -66,8 +66,7 @@ describe.skipIf(server === undefined)("two processes on one MongoDB", { concurre
   test("[protocol §2] twenty creates at once, and one more after one process is killed, make one key and give one answer", async () => {
     const env = { MONGODB_URL: freshMongoUrl(server ?? "") };
     try {
-      const { stdout } = await runCommand(["root-key", "create", "--name", "test"], env);
-      const rootKey = stdout.trim().split("\n").at(-1) ?? "";
+      const rootKey = await createRootKeyOn(env);
       await using survivor = await startService({ env });
       for (const delay of [...delays, 2_000]) {
         await using victim = await startService({ env });

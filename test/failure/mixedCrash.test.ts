@@ -4,7 +4,7 @@ import type { AuditedDocument } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { createObjects, registerMigration } from "../support/bodies.ts";
 import { changing, manyWritesOf } from "../support/changing.ts";
-import { runCommand } from "../support/commandLine.ts";
+import { runLatchkeyHere } from "../support/commandLine.ts";
 import { v2Edge } from "../support/edges.ts";
 import { createRootKeyOn, startServiceOn, withStoreOf } from "../support/placed.ts";
 import { places } from "../support/places.ts";
@@ -80,7 +80,7 @@ describe.each(places)("a service that is killed amid management calls of all kin
     await using service = await startServiceOn(env);
     expect(await service.stop()).toBe(0);
     await withStoreOf(env, expectTold);
-    const { code, stdout } = await runCommand(["audit", "verify"], env);
+    const { code, stdout } = await runLatchkeyHere(["audit", "verify"], env);
     expect(stdout).toMatch(/^\d\d\d+ entries, 0 pending/);
     expect(code).toBe(0);
   });

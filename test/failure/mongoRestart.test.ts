@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openMongoStore } from "../../src/storage/mongo.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { dataOf, expectError } from "../support/api.ts";
-import { runCommand } from "../support/commandLine.ts";
 import { type Edge, v2Edge } from "../support/edges.ts";
+import { createRootKeyOn } from "../support/placed.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 import { createWorkload, expectAudited, type MaybeCall } from "./workload.ts";
@@ -28,9 +28,7 @@ describe.skipIf(restartCommand === undefined)("a MongoDB server that is killed a
   let rootKey: string;
   beforeAll(async () => {
     url = freshMongoUrl(await restart());
-    const made = await runCommand(["root-key", "create", "--name", "test"], { MONGODB_URL: url });
-    expect(made.code, made.stderr).toBe(0);
-    rootKey = made.stdout.trim().split("\n").at(-1) ?? "";
+    rootKey = await createRootKeyOn({ MONGODB_URL: url });
     service = await startService({ env: { MONGODB_URL: url } });
     edge = v2Edge(service.url);
   }, 120_000);

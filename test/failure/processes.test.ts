@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { dataOf } from "../support/api.ts";
-import { runCommand } from "../support/commandLine.ts";
 import { type Edge, v2Edge } from "../support/edges.ts";
+import { createRootKeyOn } from "../support/placed.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
@@ -21,12 +21,11 @@ const startEmbedded = async (): Promise<Cluster> => {
 
 const startTwoOn = async (server: string): Promise<Cluster> => {
   const url = freshMongoUrl(server);
-  const made = await runCommand(["root-key", "create", "--name", "test"], { MONGODB_URL: url });
-  expect(made.code, made.stderr).toBe(0);
+  const rootKey = await createRootKeyOn({ MONGODB_URL: url });
   const processes = await Promise.all([1, 2].map(() => startService({ env: { MONGODB_URL: url } })));
   return {
     processes,
-    rootKey: made.stdout.trim().split("\n").at(-1) ?? "",
+    rootKey,
     close: async () => {
       await Promise.all(processes.map((service) => service[Symbol.asyncDispose]()));
       await dropMongoDatabase(url);

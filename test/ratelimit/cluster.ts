@@ -1,5 +1,5 @@
-import { runCommand } from "../support/commandLine.ts";
 import { type Edge, v2Edge } from "../support/edges.ts";
+import { createRootKeyOn } from "../support/placed.ts";
 import { type ServiceProcess, type StartOptions, startService } from "../support/process.ts";
 import { type NetworkProxy, openProxy } from "../support/proxy.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
@@ -21,8 +21,7 @@ export interface Cluster extends AsyncDisposable {
 /** Starts `count` service processes on a new database of a MongoDB server. */
 export const startCluster = async (server: string, count: number, env: StartOptions["env"] = {}): Promise<Cluster> => {
   const database = freshMongoUrl(server);
-  const made = await runCommand(["root-key", "create", "--name", "test"], { MONGODB_URL: database });
-  if (made.code !== 0) throw new Error(made.stderr);
+  const rootKey = await createRootKeyOn({ MONGODB_URL: database });
   const started: ClusterNode[] = [];
   const join: Cluster["join"] = async (own = env) => {
     const url = new URL(database);
@@ -38,7 +37,7 @@ export const startCluster = async (server: string, count: number, env: StartOpti
   const nodes = await Promise.all(Array.from({ length: count }, () => join()));
   return {
     nodes,
-    rootKey: made.stdout.trim().split("\n").at(-1) ?? "",
+    rootKey,
     join,
     [Symbol.asyncDispose]: async () => {
       await Promise.all(started.map(({ service }) => service[Symbol.asyncDispose]()));

@@ -24,9 +24,16 @@ const createContext = (env: Readonly<Record<string, string>>, untilStopped: Prom
   return { context, output };
 };
 
-const lines = (text: string): string[] => text.split("\n").slice(0, -1);
+/** Runs `latchkey <args>` to its end in this process, where it is never told to stop. */
+export const runLatchkeyHere = async (
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Output & { readonly code: ExitCode }> => {
+  const { context, output } = createContext(env, new Promise(() => undefined));
+  return { code: await runCommandLine(args, context), ...output };
+};
 
-export interface CommandResult extends Output {
+export interface CommandResult {
   readonly code: ExitCode;
   /** Lines on standard output. */
   readonly printed: readonly string[];
@@ -34,11 +41,12 @@ export interface CommandResult extends Output {
   readonly complained: readonly string[];
 }
 
-/** Runs a command in this process; it is never told to stop. */
+const lines = (text: string): string[] => text.split("\n").slice(0, -1);
+
+/** The same, line by line. */
 export const runCommand = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<CommandResult> => {
-  const { context, output } = createContext(env, new Promise(() => undefined));
-  const code = await runCommandLine(args, context);
-  return { code, ...output, printed: lines(output.stdout), complained: lines(output.stderr) };
+  const { code, stdout, stderr } = await runLatchkeyHere(args, env);
+  return { code, printed: lines(stdout), complained: lines(stderr) };
 };
 
 /**

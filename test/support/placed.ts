@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
 import type { Store } from "../../src/storage/store.ts";
-import { runCommand } from "./commandLine.ts";
+import { runLatchkeyHere } from "./commandLine.ts";
 import { type ServiceProcess, startService } from "./process.ts";
 
 type Settings = Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export const startServiceOn = (env: Settings): Promise<ServiceProcess> => {
 
 /** Makes a root key that may do everything, by the command line. */
 export const createRootKeyOn = async (env: Settings): Promise<string> => {
-  const { code, stdout, stderr } = await runCommand(["root-key", "create", "--name", "test"], env);
+  const { code, stdout, stderr } = await runLatchkeyHere(["root-key", "create", "--name", "test"], env);
   if (code !== 0) throw new Error(stderr);
   return stdout.trim();
 };

@@ -3,7 +3,7 @@ import { createApisRepository } from "../../src/storage/apis.ts";
 import { createRolesRepository } from "../../src/storage/roles.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
-import { runCommand } from "../support/commandLine.ts";
+import { runLatchkeyHere } from "../support/commandLine.ts";
 import { startServiceOn, withStoreOf } from "../support/placed.ts";
 import { places } from "../support/places.ts";
 
@@ -64,6 +64,6 @@ describe.each(places)("the sweep of a process on $name", ({ name, open, close })
     expect(await withStoreOf(env, async (store) => (await store.collection("keys").find({}).toArray()).length)).toBe(KEYS / 2);
     expect(service.output.stderr).toContain('"msg":"sweep ended"');
     expect(await (await fetch(`${service.adminUrl}/metrics`)).text()).toContain('latchkey_sweep_due{collection="roles"} 0');
-    expect((await runCommand(["audit", "verify"], env)).code).toBe(0);
+    expect((await runLatchkeyHere(["audit", "verify"], env)).code).toBe(0);
   });
 });

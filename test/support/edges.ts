@@ -1,3 +1,4 @@
+import { type IncomingHttpHeaders, request } from "node:http";
 import type { DescMethod, DescMethodUnary, DescService, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
@@ -83,16 +84,32 @@ const fail = (detail: MessageShape<typeof ErrorDetailSchema> | undefined, messag
   };
 };
 
+const headersOf = (headers: IncomingHttpHeaders): Headers =>
+  new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]));
+
+/** Tens of thousands of calls go over this edge: `fetch` needs three times the CPU time of `node:http`. */
 export const v2Edge = (url: string): Edge => ({
   name: "v2",
-  call: async (procedure, body, rootKey, { headers, onHeaders } = {}) => {
-    const response = await fetch(`${url}/v2/${procedure}`, {
+  call: (procedure, body, rootKey, { headers, onHeaders } = {}) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const sent = request(`${url}/v2/${procedure}`, {
       method: "POST",
       headers: { "content-type": "application/json", ...authorization(rootKey), ...headers },
-      body: JSON.stringify(body),
     });
-    onHeaders?.(response.headers);
-    return { status: response.status, body: (await response.json()) as Answer["body"] };
+    sent.on("error", reject).on("response", (response) => {
+      const parts: Buffer[] = [];
+      response.on("error", reject).on("data", (part: Buffer) => parts.push(part));
+      response.on("end", () => {
+        try {
+          onHeaders?.(headersOf(response.headers));
+          resolve({ status: response.statusCode ?? 0, body: JSON.parse(Buffer.concat(parts).toString()) as Answer["body"] });
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    sent.end(JSON.stringify(body));
+    return promise;
   },
   close: () => undefined,
 });

@@ -15,7 +15,7 @@ describe("the binary form of messages", () => {
     const encode = binaryEncoder(desc);
     fc.assert(
       fc.property(fieldwiseValidMessage(desc), (message) => {
-        expect(encode(message)).toEqual(toBinary(desc, create(desc, message)));
+        expect(Buffer.from(encode(message)).toString("hex")).toBe(Buffer.from(toBinary(desc, create(desc, message))).toString("hex"));
       }),
       { numRuns: 50 },
     );

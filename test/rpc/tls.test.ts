@@ -2,9 +2,12 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { Agent, request as httpsRequest } from "node:https";
+import { connect } from "node:net";
+import { Duplex } from "node:stream";
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import { readCertificate } from "../../src/rpc/tls.ts";
+import { eventually } from "../support/eventually.ts";
 import { createCertificateFiles } from "./support/createCertificate.ts";
 import { exchange } from "./support/rawConnection.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";
@@ -93,6 +96,40 @@ test("[design §1] cleartext, garbage and broken handshakes on a TLS port end th
   socket.write("NONSENSE\r\n\r\n");
   expect(String((await once(socket, "data"))[0])).toContain("400 Bad Request");
   socket.destroy();
+});
+
+test("[protocol §9] a call that comes while a large answer is on its way over TLS is answered, whatever pieces it comes in", async () => {
+  const apiId = "a".repeat(8_000_000);
+  await using edges = await startEdges({ certificate: await readCertificate(first), invoke: async () => ({ data: { apiId } }) });
+  const wire = connect({ port: edges.port, host: "127.0.0.1" });
+  // Not the socket itself, which TLS would write to without its buffer.
+  const pipe = new Duplex({
+    read: () => undefined,
+    write: (chunk, _, done) => {
+      wire.write(chunk);
+      done();
+    },
+  });
+  wire.on("data", (chunk: Buffer) => pipe.push(chunk));
+  const socket = await open(edges.port, { socket: pipe });
+  const body = JSON.stringify({ name: "large" });
+  const head = `POST /v2/apis.createApi HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+  wire.pause();
+  socket.write(head + body);
+  await eventually(() => expect(edges.invocations).toHaveLength(1));
+  // Two records in one packet: the second one is decrypted in the turn of the first.
+  wire.cork();
+  for (const record of [head, body]) await new Promise((resolve) => socket.write(record, resolve));
+  wire.uncork();
+  let received = "";
+  socket.setEncoding("latin1").on("data", (piece: string) => {
+    received += piece;
+  });
+  wire.resume();
+  await eventually(() => expect(received.length).toBeGreaterThan(2 * apiId.length));
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
+  socket.destroy();
+  wire.destroy();
 });
 
 test("[protocol §9] stopping ends TLS connections too", async () => {

@@ -60,6 +60,15 @@ const inTurns =
   };
 
 /**
+ * Keeps node from pausing its parser while an answer waits to be written, which `inTurns` makes needless: of a packet with
+ * two TLS records the second one reaches the paused parser, and is taken for garbage.
+ */
+const neverPause = (socket: Socket): void => {
+  const { _writableState: state } = socket as unknown as { readonly _writableState: { highWaterMark: number } };
+  state.highWaterMark = Number.MAX_SAFE_INTEGER;
+};
+
+/**
  * node's HTTP/1.1 server, speaking TLS when it has a certificate, with the step from an accepted connection to its
  * protocol taken out: `accepted` gets each connection (after its TLS handshake) and decides who serves it. Being the
  * server that listens, its timeouts and its closing of idle connections hold.
@@ -91,5 +100,11 @@ export const createHttp1Side = (
   if (serve === undefined || others.length > 0) throw new Error(`this version of Node has not one listener of "${established}"`);
   server.removeAllListeners(established);
   server.on(established, accepted);
-  return { server, serve: (socket) => serve.call(server, socket) };
+  return {
+    server,
+    serve: (socket) => {
+      if (certificate) neverPause(socket);
+      serve.call(server, socket);
+    },
+  };
 };

@@ -1,7 +1,7 @@
 import type { HandOut } from "./containment.ts";
 import { ServiceError } from "./errors.ts";
 
-/** What a root key can be permitted to do (protocol §8): actions by type. */
+/** What a root key can be permitted to do (protocol §8, management §1): actions by type. */
 const catalogue = {
   api: [
     "create_api",
@@ -47,6 +47,10 @@ const catalogue = {
   ],
   identity: ["create_identity", "read_identity", "update_identity", "delete_identity"],
   root_key: ["create_root_key", "read_root_key", "update_root_key", "delete_root_key"],
+  audit: ["read_audit_log"],
+  node: ["read_node"],
+  console: ["sign_in"],
+  migration: ["create_migration", "read_migration", "delete_migration"],
 } as const;
 
 type Catalogue = typeof catalogue;
@@ -63,9 +67,12 @@ export interface Permission {
 
 const actions: ReadonlySet<string> = new Set(Object.entries(catalogue).flatMap(([type, names]) => names.map((name) => `${type}.${name}`)));
 
-/** Actions for which only `*` has a meaning: nothing exists yet, or rbac, which knows no ids. */
-const wildcardOnly = (action: string): boolean =>
-  action.startsWith("rbac.") || (action.includes(".create_") && action !== "api.create_key");
+/** Types of what has no ids that a root key could be confined to. */
+const unconfined: ReadonlySet<string> = new Set(["rbac", "audit", "node", "console", "migration"]);
+
+/** Actions for which only `*` has a meaning: nothing exists yet, or the type knows no ids. */
+const wildcardOnly = (type: string, action: string): boolean =>
+  unconfined.has(type) || (action.includes(".create_") && action !== "api.create_key");
 
 /**
  * Reads a permission of a root key. `apis` is another spelling of the type `api`. Returns undefined for everything
@@ -78,7 +85,7 @@ export const parsePermission = (text: string): Permission | undefined => {
   if (parts.length !== 3 || type === undefined || id === undefined || name === undefined) return undefined;
   const action = `${type === "apis" ? "api" : type}.${name}`;
   if (!actions.has(action)) return undefined;
-  if (id !== "*" && (wildcardOnly(action) || !/^[A-Za-z0-9_-]{1,255}$/.test(id))) return undefined;
+  if (id !== "*" && (wildcardOnly(type, action) || !/^[A-Za-z0-9_-]{1,255}$/.test(id))) return undefined;
   return { action: action as Action, id };
 };
 

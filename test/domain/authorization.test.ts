@@ -54,6 +54,15 @@ describe("grammar", () => {
     expect(parsePermission(text)).toBeUndefined();
   });
 
+  test.each(["audit.*.read_audit_log", "node.*.read_node", "console.*.sign_in", "migration.*.delete_migration"])(
+    "[management §1] %s is a permission, and refused with an id",
+    (text) => {
+      const permission = parsePermission(text);
+      expect(permission && formatPermission(permission)).toBe(text);
+      expect(parsePermission(text.replace("*", "x1"))).toBeUndefined();
+    },
+  );
+
   test("[protocol §8] apis is another spelling of the type api", () => {
     const permission = parsePermission("apis.*.create_key");
     expect(permission && formatPermission(permission)).toBe("api.*.create_key");

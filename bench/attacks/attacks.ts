@@ -133,6 +133,25 @@ export const attacks: readonly Attack[] = [
       }),
   },
   {
+    name: "bursts",
+    description: "40 connections that open 100 streams of 28 fields each at the same time, three times a second",
+    run: (attacker) =>
+      onLines(40, attacker, async () => {
+        const connection = await openRawHttp2(attacker.target);
+        const fields = Buffer.concat([
+          plainFields("/v2/liveness"),
+          ...Array.from({ length: 24 }, (_, i) => literal(`x-${i}`, "a".repeat(20))),
+        ]);
+        while (!attacker.signal.aborted && !connection.socket.destroyed) {
+          await connection.write(Buffer.concat(Array.from({ length: 100 }, () => connection.request(fields))));
+          // All of them at the same instant.
+          await sleep(300 - (Date.now() % 300));
+        }
+        for (let i = 0; i < connection.answers(); i++) attacker.count("answer");
+        attacker.count("connection closed");
+      }),
+  },
+  {
     name: "rapid-reset",
     description: "40 connections that open and reset streams in the same bytes",
     run: (attacker) =>

@@ -9,6 +9,7 @@ import { type CallSignal, createCallSignal, type OtherEnd } from "./callSignal.t
 import { single } from "./fields.ts";
 import type { IncomingCall, Pipeline } from "./incomingCall.ts";
 import { callTimeout } from "./limits.ts";
+import type { Guarded } from "./listener/connectionGuard.ts";
 import { type BodyOwner, noRoom } from "./readBody.ts";
 
 /** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
@@ -58,6 +59,9 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
 
   protected abstract get otherEnd(): OtherEnd;
 
+  /** The HTTP/2 connection that it came on. */
+  protected abstract get session(): Guarded | undefined;
+
   get authorization(): string | undefined {
     return this.requestHeaders.authorization;
   }
@@ -83,6 +87,10 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   identify(pipeline: Pipeline, caller: Caller): void {
     this.#pipeline = pipeline;
     this.#caller = caller;
+    const { session } = this;
+    if (session?.onCaller === undefined) return;
+    session.onCaller();
+    session.onCaller = undefined;
   }
 
   get path(): CallerPath {

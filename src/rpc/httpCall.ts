@@ -3,7 +3,8 @@ import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../domain/clock.ts";
 import type { OtherEnd } from "./callSignal.ts";
 import { EdgeCall } from "./edgeCall.ts";
-import { isGone } from "./http2Stream.ts";
+import { http2Stream, isGone } from "./http2Stream.ts";
+import type { Guarded } from "./listener/connectionGuard.ts";
 
 /** A call that came as a request of node:http, or in the same shape over HTTP/2. */
 export class HttpCall extends EdgeCall {
@@ -22,6 +23,10 @@ export class HttpCall extends EdgeCall {
 
   protected get remoteAddress(): string | undefined {
     return this.req.socket.remoteAddress;
+  }
+
+  protected get session(): Guarded | undefined {
+    return http2Stream(this.req)?.session as Guarded | undefined;
   }
 
   protected get otherEnd(): OtherEnd {

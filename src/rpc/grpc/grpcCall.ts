@@ -3,6 +3,7 @@ import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../../domain/clock.ts";
 import type { OtherEnd } from "../callSignal.ts";
 import { EdgeCall } from "../edgeCall.ts";
+import type { Guarded } from "../listener/connectionGuard.ts";
 
 /** A session's socket is a proxy that is slow to ask, and its address does not change. */
 const addresses = new WeakMap<ServerHttp2Session, string | undefined>();
@@ -35,6 +36,10 @@ export class GrpcCall extends EdgeCall {
 
   protected get remoteAddress(): string | undefined {
     return addressOf(this.stream.session as ServerHttp2Session | undefined);
+  }
+
+  protected get session(): Guarded | undefined {
+    return this.stream.session as Guarded | undefined;
   }
 
   protected get otherEnd(): OtherEnd {

@@ -18,6 +18,7 @@ import type { RequestHandler } from "../listener.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
 import { dismiss, expel } from "./endSession.ts";
 import type { Pace } from "./pace.ts";
+import { createReadingTurns } from "./readingTurns.ts";
 import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
@@ -112,6 +113,9 @@ export const createHttp2Side = (
   const checking = setInterval(() => {
     for (const check of sessions.values()) check();
   }, limits.sessionCheckInterval).unref();
+  const readingTurns = createReadingTurns(limits.openedInATurn);
+  /** The socket of the session that is being made. */
+  let accepted: Socket | undefined;
   let connections = 0;
   let leaving = false;
   const server = createHttp2Server();
@@ -135,7 +139,9 @@ export const createHttp2Side = (
       begin(stream, headers, flags, rawHeaders);
       return;
     }
+    const begun = session.onCaller && readingTurns.wait();
     pace.later(path, () => {
+      begun?.();
       if (!stream.closed && !stream.destroyed) begin(stream, headers, flags, rawHeaders);
     });
   };
@@ -145,7 +151,16 @@ export const createHttp2Side = (
     if (guards) session.guard = guards.guard(session.socket.remoteAddress);
     // Not by the server's event: a stream that was taken back with the first bytes does not know its session any more.
     session.on("stream", ((...args) => take(session, path, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);
+    const stranger = accepted && readingTurns.join(accepted);
+    if (stranger) {
+      session.on("stream", stranger.opened);
+      session.onCaller = () => {
+        session.off("stream", stranger.opened);
+        stranger.leave();
+      };
+    }
     session.once("close", () => {
+      stranger?.leave();
       sessions.delete(session);
       session.guard?.close();
     });
@@ -155,7 +170,9 @@ export const createHttp2Side = (
     serve: (socket) => {
       // The listening server lets connections stay half open; HTTP/2 has no use for one.
       socket.allowHalfOpen = false;
+      accepted = socket;
       server.emit("connection", socket);
+      accepted = undefined;
     },
     goAway: () => {
       leaving = true;

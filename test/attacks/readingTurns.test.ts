@@ -1,0 +1,66 @@
+import { channel } from "node:diagnostics_channel";
+import { once } from "node:events";
+import type { ClientHttp2Session } from "node:http2";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { maxConcurrentStreams, openedInATurn } from "../../src/rpc/limits.ts";
+import { startEdges } from "../rpc/support/startEdges.ts";
+import { liveness, open } from "./support/sessions.ts";
+
+/** The most streams that servers of this process opened in one turn of the event loop, until it is stopped. */
+const countTurns = (): (() => number) => {
+  const created = channel("http2.server.stream.created");
+  let inTurn = 0;
+  let most = 0;
+  let isOver = false;
+  const count = (): void => {
+    most = Math.max(most, ++inTurn);
+  };
+  created.subscribe(count);
+  const next = (): void => {
+    inTurn = 0;
+    if (!isOver) setImmediate(next);
+  };
+  next();
+  const stop = (): number => {
+    isOver = true;
+    created.unsubscribe(count);
+    return most;
+  };
+  onTestFinished(() => void stop());
+  return stop;
+};
+
+const createApi = (session: ClientHttp2Session): Promise<number> => {
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/v2/apis.createApi",
+    authorization: "Bearer x",
+    "content-type": "application/json",
+  });
+  stream.on("error", () => undefined).end('{"name":"known"}');
+  return once(stream.resume(), "response").then(([fields]) => Number(fields[":status"]));
+};
+
+describe("[attack B8] HTTP/2 streams that connections open at the same time", () => {
+  test("are opened by strangers a bounded number in each turn of the event loop, and all are answered", async () => {
+    await using edges = await startEdges();
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => open(edges.url)));
+    const most = countTurns();
+    const answers = await Promise.all(sessions.flatMap((session) => Array.from({ length: 100 }, () => liveness(session))));
+    expect(answers.filter((status) => status !== 200)).toEqual([]);
+    expect(most()).toBeLessThanOrEqual(openedInATurn + maxConcurrentStreams);
+  });
+
+  test("do not keep a connection from being read whose caller is known", async () => {
+    await using edges = await startEdges();
+    const known = await open(edges.url);
+    expect(await createApi(known)).toBe(200);
+    const strangers = await Promise.all(Array.from({ length: 20 }, () => open(edges.url)));
+    const before: Promise<unknown>[] = strangers.flatMap((session) => Array.from({ length: 100 }, () => liveness(session)));
+    let answered = 0;
+    for (const call of before) void call.then(() => answered++);
+    await createApi(known);
+    expect(answered).toBeLessThan(before.length / 2);
+    await Promise.all(before);
+  });
+});

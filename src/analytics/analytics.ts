@@ -4,6 +4,7 @@ import { connectEmbedded, connectServer } from "./connection.ts";
 import { createDropReport } from "./dropReport.ts";
 import { EngineUnavailableError } from "./engineErrors.ts";
 import type { RatelimitEvent, VerificationEvent } from "./events.ts";
+import { createExecution } from "./execution.ts";
 import { createIsolationProof } from "./isolationProof.ts";
 import type { JsonObject } from "./json.ts";
 import { createQueries, type Query } from "./queries.ts";
@@ -11,6 +12,7 @@ import { createQuota } from "./quota.ts";
 import { createRecorder } from "./recorder.ts";
 import { ratelimitRow, verificationRow } from "./rows.ts";
 import { type Dataset, ratelimits, verifications } from "./schema.ts";
+import { createUsage, type UsageCall } from "./usage/usage.ts";
 
 /** Events of one kind that wait at most: three seconds of what one node can verify. */
 const CAPACITY = { events: 100_000, bytes: 64 * 1024 ** 2 };
@@ -25,6 +27,8 @@ export interface Analytics {
   readonly recordRatelimit: (event: RatelimitEvent) => void;
   /** The rows of a caller's query. Fails with the `ServiceError`s of analytics §2. */
   readonly query: (query: Query) => Promise<JsonObject[]>;
+  /** How many events there were, by time and group. Fails with those that are no fault of SQL. */
+  readonly usage: (call: UsageCall) => Promise<JsonObject[]>;
   readonly start: () => void;
   /** Writes what waits, for 8 s at most, and ends the embedded engine. */
   readonly stop: () => Promise<void>;
@@ -135,22 +139,27 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     ratelimits: record<RatelimitEvent>(ratelimits, ratelimitRow),
   };
 
-  const query = createQueries({
+  const queryLimits = {
+    ...limits,
+    memory: clickhouseUrl === undefined ? Math.min(QUERY_BYTES, Math.floor(memory * QUERY_SHARE)) : QUERY_BYTES,
+  };
+  const asked = {
     clock,
-    clickhouse,
     database,
     ready: () => watched(ready),
-    quota: createQuota({ limiter, ...limits }),
     isIsolated: () => watched(isIsolated),
     retentionDays,
-    limits: { ...limits, memory: clickhouseUrl === undefined ? Math.min(QUERY_BYTES, Math.floor(memory * QUERY_SHARE)) : QUERY_BYTES },
-  });
+    execution: createExecution(clickhouse, queryLimits),
+  };
+  const query = createQueries({ ...asked, clickhouse, quota: createQuota({ limiter, ...limits }), limits: queryLimits });
+  const usage = createUsage({ ...asked, querySeconds: limits.querySeconds });
 
   let timer: NodeJS.Timeout | undefined;
   return {
     recordVerification: recorders.verifications.record,
     recordRatelimit: recorders.ratelimits.record,
     query,
+    usage,
     start: () => {
       recorders.verifications.start();
       recorders.ratelimits.start();

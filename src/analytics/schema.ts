@@ -127,6 +127,17 @@ export const columnsOf = ({ name }: Dataset): ReadonlySet<string> => {
   return new Set(["time", ...typed.map((column) => column.replaceAll("`", "")), ...Object.keys(definition?.sums ?? {})]);
 };
 
+const fewestDays: Readonly<Record<string, number>> = { DAY: 1, MONTH: 28, YEAR: 365 };
+
+/** How many days the rows of a table are surely kept. */
+export const keptDays = ({ name }: Dataset, table: "raw" | Step): number => {
+  const [count, unit = ""] =
+    definitions("")
+      .find((each) => each.name === name)
+      ?.ttl[table].split(" ") ?? [];
+  return Number(count) * (fewestDays[unit] ?? 0);
+};
+
 /** Whether `time` of a table is Unix ms, as in the raw tables, or a date. */
 export const isRaw = (table: string): boolean => !table.includes("_per_");
 

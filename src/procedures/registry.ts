@@ -9,8 +9,9 @@ import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
 import type { SettableClock } from "../domain/clock.ts";
 import { getRatelimits } from "./analytics/getRatelimits.ts";
+import { getUsage } from "./analytics/getUsage.ts";
 import { getVerifications } from "./analytics/getVerifications.ts";
-import type { AnalyticsDeps } from "./analytics/runQuery.ts";
+import type { AnalyticsDeps } from "./analytics/readScope.ts";
 import { createApi } from "./apis/createApi.ts";
 import { deleteApi } from "./apis/deleteApi.ts";
 import { getApi } from "./apis/getApi.ts";
@@ -91,7 +92,11 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
       table.set(service.method[name] as DescMethodUnary, procedure as AnyProcedure);
     }
   };
-  register(AnalyticsService, { getRatelimits: getRatelimits(deps), getVerifications: getVerifications(deps) });
+  register(AnalyticsService, {
+    getRatelimits: getRatelimits(deps),
+    getUsage: getUsage(deps),
+    getVerifications: getVerifications(deps),
+  });
   register(ApisService, { createApi: createApi(deps), getApi: getApi(deps), deleteApi: deleteApi(deps), listKeys: listKeys(deps) });
   register(KeysService, {
     createKey: createKey(deps),

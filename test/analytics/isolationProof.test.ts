@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
 import { EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
+import { createExecution } from "../../src/analytics/execution.ts";
 import { createIsolationProof } from "../../src/analytics/isolationProof.ts";
 import { createQueries } from "../../src/analytics/queries.ts";
 import { verifications } from "../../src/analytics/schema.ts";
@@ -105,15 +106,18 @@ describe("[design §9] the isolation proof", () => {
   });
 
   test("refuses scoped queries with 412 when it fails, before the SQL is looked at, and no others", async () => {
+    const limits = { querySeconds: 5, rowsRead: 1000, memory: 1e9 };
+    const watched: ClickHouse = { ...clickhouse, query: async (sql) => (sql.includes("formatQuery") ? none() : "") };
     const query = createQueries({
       clock: systemClock,
-      clickhouse: { ...clickhouse, query: async (sql) => (sql.includes("formatQuery") ? none() : "") },
+      clickhouse: watched,
       database: "latchkey",
       ready: async () => undefined,
       quota: { admit: async () => undefined, spend: async () => undefined },
       isIsolated: async () => false,
       retentionDays: 30,
-      limits: { querySeconds: 5, rowsRead: 1000, memory: 1e9 },
+      limits,
+      execution: createExecution(watched, limits),
     });
     const common = { sql: "no SQL", dataset: verifications, now: Date.now(), signal: AbortSignal.timeout(60_000) };
     await expect(query({ ...common, scope: ["api_a"] })).rejects.toMatchObject({ reason: "analytics_not_configured" });

@@ -40,6 +40,7 @@ const limit = { identifier: "user_1", limit: 1_000_000, duration: 60_000 };
 /** A valid request of every procedure there is, with no more fields than it needs and a few that matter. */
 export const validBodies: Readonly<Record<string, (objects: Objects) => object>> = {
   "analytics.getRatelimits": () => ({ query: "SELECT COUNT(*) FROM ratelimits_v1" }),
+  "analytics.getUsage": () => ({ kind: "verifications", start: Date.now() - 60_000, end: Date.now(), granularity: "total" }),
   "analytics.getVerifications": () => ({ query: "SELECT COUNT(*) FROM key_verifications_v1" }),
   "apis.createApi": () => ({ name: "payments" }),
   "apis.deleteApi": ({ apiId }) => ({ apiId }),

@@ -6,20 +6,20 @@
 // @generated from file latchkey/v2/analytics.proto (package latchkey.v2, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "#protovalidate/buf/validate/validate_pb.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { Meta } from "./common_pb.ts";
 import { file_latchkey_v2_common } from "./common_pb.ts";
 import { file_latchkey_v2_options } from "./options_pb.ts";
-import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file latchkey/v2/analytics.proto.
  */
 export const file_latchkey_v2_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChtsYXRjaGtleS92Mi9hbmFseXRpY3MucHJvdG8SC2xhdGNoa2V5LnYyIkUKF0dldFZlcmlmaWNhdGlvbnNSZXF1ZXN0EhoKBXF1ZXJ5GAEgASgJQga6SAPIAQFIAIgBAToEkLUYAUIICgZfcXVlcnkibgoYR2V0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBIkIKFEdldFJhdGVsaW1pdHNSZXF1ZXN0EhoKBXF1ZXJ5GAEgASgJQga6SAPIAQFIAIgBAToEkLUYAUIICgZfcXVlcnkiawoVR2V0UmF0ZWxpbWl0c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBMrMDChBBbmFseXRpY3NTZXJ2aWNlEsYBChBHZXRWZXJpZmljYXRpb25zEiQubGF0Y2hrZXkudjIuR2V0VmVyaWZpY2F0aW9uc1JlcXVlc3QaJS5sYXRjaGtleS52Mi5HZXRWZXJpZmljYXRpb25zUmVzcG9uc2UiZYq1GF1hcGkuKi5yZWFkX2FuYWx5dGljcywgb3IgYXBpLnthcGlfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgQVBJOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBEtUBCg1HZXRSYXRlbGltaXRzEiEubGF0Y2hrZXkudjIuR2V0UmF0ZWxpbWl0c1JlcXVlc3QaIi5sYXRjaGtleS52Mi5HZXRSYXRlbGltaXRzUmVzcG9uc2UifYq1GHVyYXRlbGltaXQuKi5yZWFkX2FuYWx5dGljcywgb3IgcmF0ZWxpbWl0LntuYW1lc3BhY2VfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgbmFtZXNwYWNlOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChtsYXRjaGtleS92Mi9hbmFseXRpY3MucHJvdG8SC2xhdGNoa2V5LnYyIkUKF0dldFZlcmlmaWNhdGlvbnNSZXF1ZXN0EhoKBXF1ZXJ5GAEgASgJQga6SAPIAQFIAIgBAToEkLUYAUIICgZfcXVlcnkibgoYR2V0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBIkIKFEdldFJhdGVsaW1pdHNSZXF1ZXN0EhoKBXF1ZXJ5GAEgASgJQga6SAPIAQFIAIgBAToEkLUYAUIICgZfcXVlcnkiawoVR2V0UmF0ZWxpbWl0c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBIjMKClVzYWdlVGV4dHMSHwoGdmFsdWVzGAEgAygJQg+6SAySAQkQZCIFcgMYgAQ6BIi1GAIiLAoKVXNhZ2VGbGFncxIYCgZ2YWx1ZXMYASADKAhCCLpIBZIBAhBkOgSItRgCIpADCgtVc2FnZUZpbHRlchIoCgdvdXRjb21lGAEgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VUZXh0cxInCgZhcGlfaWQYAiABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEicKBmtleV9pZBgDIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlVGV4dHMSLAoLaWRlbnRpdHlfaWQYBCABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEiwKC2V4dGVybmFsX2lkGAUgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VUZXh0cxIkCgN0YWcYBiABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEi0KDG5hbWVzcGFjZV9pZBgHIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlVGV4dHMSKwoKaWRlbnRpZmllchgIIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlVGV4dHMSJwoGcGFzc2VkGAkgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VGbGFncyLaCQoPR2V0VXNhZ2VSZXF1ZXN0EjEKBGtpbmQYASABKA4yFi5sYXRjaGtleS52Mi5Vc2FnZUtpbmRCC7pICMgBAYIBAhABEiUKBXN0YXJ0GAIgASgDQhG6SA7IAQEiCRiAsI/msncoAEgAiAEBEiMKA2VuZBgDIAEoA0IRukgOyAEBIgkYgLCP5rJ3KAFIAYgBARI/CgtncmFudWxhcml0eRgEIAEoDjIdLmxhdGNoa2V5LnYyLlVzYWdlR3JhbnVsYXJpdHlCC7pICMgBAYIBAhABEiEKCGdyb3VwX2J5GAUgAygJQg+6SAySAQkQZCIFcgMYgAQSKAoGZmlsdGVyGAYgASgLMhgubGF0Y2hrZXkudjIuVXNhZ2VGaWx0ZXISMwoIb3JkZXJfYnkYByABKA4yFy5sYXRjaGtleS52Mi5Vc2FnZU9yZGVyQgi6SAWCAQIQARIeCgVsaW1pdBgIIAEoA0IKukgHIgUY6AcoAUgCiAEBOsgGukjEBhqNAQoPZ2V0X3VzYWdlLnJhbmdlEhxlbmQgbXVzdCBiZSBsYXRlciB0aGFuIHN0YXJ0GlwhKGhhcyh0aGlzLnN0YXJ0KSAmJiBoYXModGhpcy5lbmQpICYmIHRoaXMuc3RhcnQgPD0gNDEwMjQ0NDgwMDAwMCAmJiB0aGlzLnN0YXJ0ID49IHRoaXMuZW5kKRqgAgoSZ2V0X3VzYWdlLmdyb3VwX2J5EjJncm91cEJ5IG5hbWVzIHdoYXQgZXZlbnRzIG9mIHRoaXMga2luZCBkbyBub3QgaGF2ZRrVASh0aGlzLmtpbmQgIT0gMSB8fCB0aGlzLmdyb3VwX2J5LmFsbChuYW1lLCBuYW1lIGluIFsnb3V0Y29tZScsICdhcGlJZCcsICdrZXlJZCcsICdpZGVudGl0eUlkJywgJ2V4dGVybmFsSWQnLCAndGFnJ10pKSAmJiAodGhpcy5raW5kICE9IDIgfHwgdGhpcy5ncm91cF9ieS5hbGwobmFtZSwgbmFtZSBpbiBbJ25hbWVzcGFjZUlkJywgJ2lkZW50aWZpZXInLCAncGFzc2VkJ10pKRqOAwoQZ2V0X3VzYWdlLmZpbHRlchIxZmlsdGVyIG5hbWVzIHdoYXQgZXZlbnRzIG9mIHRoaXMga2luZCBkbyBub3QgaGF2ZRrGAiFoYXModGhpcy5maWx0ZXIpIHx8ICgodGhpcy5raW5kICE9IDEgfHwgIShoYXModGhpcy5maWx0ZXIubmFtZXNwYWNlX2lkKSB8fCBoYXModGhpcy5maWx0ZXIuaWRlbnRpZmllcikgfHwgaGFzKHRoaXMuZmlsdGVyLnBhc3NlZCkpKSAmJiAodGhpcy5raW5kICE9IDIgfHwgIShoYXModGhpcy5maWx0ZXIub3V0Y29tZSkgfHwgaGFzKHRoaXMuZmlsdGVyLmFwaV9pZCkgfHwgaGFzKHRoaXMuZmlsdGVyLmtleV9pZCkgfHwgaGFzKHRoaXMuZmlsdGVyLmlkZW50aXR5X2lkKSB8fCBoYXModGhpcy5maWx0ZXIuZXh0ZXJuYWxfaWQpIHx8IGhhcyh0aGlzLmZpbHRlci50YWcpKSkpQggKBl9zdGFydEIGCgRfZW5kQggKBl9saW1pdCJmChBHZXRVc2FnZVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBKoMBCglVc2FnZUtpbmQSGgoWVVNBR0VfS0lORF9VTlNQRUNJRklFRBAAEi8KGFVTQUdFX0tJTkRfVkVSSUZJQ0FUSU9OUxABGhGKtRgNdmVyaWZpY2F0aW9ucxIpChVVU0FHRV9LSU5EX1JBVEVMSU1JVFMQAhoOirUYCnJhdGVsaW1pdHMq+QEKEFVzYWdlR3JhbnVsYXJpdHkSIQodVVNBR0VfR1JBTlVMQVJJVFlfVU5TUEVDSUZJRUQQABIoChhVU0FHRV9HUkFOVUxBUklUWV9NSU5VVEUQARoKirUYBm1pbnV0ZRIkChZVU0FHRV9HUkFOVUxBUklUWV9IT1VSEAIaCIq1GARob3VyEiIKFVVTQUdFX0dSQU5VTEFSSVRZX0RBWRADGgeKtRgDZGF5EiYKF1VTQUdFX0dSQU5VTEFSSVRZX01PTlRIEAQaCYq1GAVtb250aBImChdVU0FHRV9HUkFOVUxBUklUWV9UT1RBTBAFGgmKtRgFdG90YWwqawoKVXNhZ2VPcmRlchIbChdVU0FHRV9PUkRFUl9VTlNQRUNJRklFRBAAEh4KEFVTQUdFX09SREVSX1RJTUUQARoIirUYBHRpbWUSIAoRVVNBR0VfT1JERVJfQ09VTlQQAhoJirUYBWNvdW50MpIGChBBbmFseXRpY3NTZXJ2aWNlEsYBChBHZXRWZXJpZmljYXRpb25zEiQubGF0Y2hrZXkudjIuR2V0VmVyaWZpY2F0aW9uc1JlcXVlc3QaJS5sYXRjaGtleS52Mi5HZXRWZXJpZmljYXRpb25zUmVzcG9uc2UiZYq1GF1hcGkuKi5yZWFkX2FuYWx5dGljcywgb3IgYXBpLnthcGlfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgQVBJOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBEtUBCg1HZXRSYXRlbGltaXRzEiEubGF0Y2hrZXkudjIuR2V0UmF0ZWxpbWl0c1JlcXVlc3QaIi5sYXRjaGtleS52Mi5HZXRSYXRlbGltaXRzUmVzcG9uc2UifYq1GHVyYXRlbGltaXQuKi5yZWFkX2FuYWx5dGljcywgb3IgcmF0ZWxpbWl0LntuYW1lc3BhY2VfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgbmFtZXNwYWNlOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBEtwCCghHZXRVc2FnZRIcLmxhdGNoa2V5LnYyLkdldFVzYWdlUmVxdWVzdBodLmxhdGNoa2V5LnYyLkdldFVzYWdlUmVzcG9uc2UikgKKtRh4YXBpLioucmVhZF9hbmFseXRpY3Mgd2hlbiBraW5kIGlzIHZlcmlmaWNhdGlvbnMsIG9yIGFwaS57YXBpX2lkfS5yZWFkX2FuYWx5dGljcyBmb3IgYXQgbGVhc3Qgb25lIEFQSTogdGhlbiBvbmx5IGl0cyByb3dzirUYjQFyYXRlbGltaXQuKi5yZWFkX2FuYWx5dGljcyB3aGVuIGtpbmQgaXMgcmF0ZWxpbWl0cywgb3IgcmF0ZWxpbWl0LntuYW1lc3BhY2VfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgbmFtZXNwYWNlOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * Unknown JSON fields are ignored.
@@ -114,7 +114,341 @@ export const GetRatelimitsResponseSchema: GenMessage<GetRatelimitsResponse> = /*
   messageDesc(file_latchkey_v2_analytics, 3);
 
 /**
- * Read-only SQL over verification and rate limit events: `analytics.*`.
+ * At most 100 texts of at most 512 characters; an empty list lets nothing pass.
+ *
+ * @generated from message latchkey.v2.UsageTexts
+ */
+export type UsageTexts = Message<"latchkey.v2.UsageTexts"> & {
+  /**
+   * @generated from field: repeated string values = 1;
+   */
+  values: string[];
+};
+
+/**
+ * Describes the message latchkey.v2.UsageTexts.
+ * Use `create(UsageTextsSchema)` to create a new message.
+ */
+export const UsageTextsSchema: GenMessage<UsageTexts> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 4);
+
+/**
+ * At most 100 times true or false; an empty list lets nothing pass.
+ *
+ * @generated from message latchkey.v2.UsageFlags
+ */
+export type UsageFlags = Message<"latchkey.v2.UsageFlags"> & {
+  /**
+   * @generated from field: repeated bool values = 1;
+   */
+  values: boolean[];
+};
+
+/**
+ * Describes the message latchkey.v2.UsageFlags.
+ * Use `create(UsageFlagsSchema)` to create a new message.
+ */
+export const UsageFlagsSchema: GenMessage<UsageFlags> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 5);
+
+/**
+ * What events are counted: those that have one of the values of each list that is given.
+ *
+ * @generated from message latchkey.v2.UsageFilter
+ */
+export type UsageFilter = Message<"latchkey.v2.UsageFilter"> & {
+  /**
+   * Verifications: the `code` that was answered.
+   *
+   * @generated from field: latchkey.v2.UsageTexts outcome = 1;
+   */
+  outcome?: UsageTexts | undefined;
+
+  /**
+   * Verifications.
+   *
+   * @generated from field: latchkey.v2.UsageTexts api_id = 2;
+   */
+  apiId?: UsageTexts | undefined;
+
+  /**
+   * Verifications.
+   *
+   * @generated from field: latchkey.v2.UsageTexts key_id = 3;
+   */
+  keyId?: UsageTexts | undefined;
+
+  /**
+   * Verifications; "" for keys without an identity.
+   *
+   * @generated from field: latchkey.v2.UsageTexts identity_id = 4;
+   */
+  identityId?: UsageTexts | undefined;
+
+  /**
+   * Verifications; "" for keys without an identity.
+   *
+   * @generated from field: latchkey.v2.UsageTexts external_id = 5;
+   */
+  externalId?: UsageTexts | undefined;
+
+  /**
+   * Verifications; "" for those without tags.
+   *
+   * @generated from field: latchkey.v2.UsageTexts tag = 6;
+   */
+  tag?: UsageTexts | undefined;
+
+  /**
+   * Rate limits.
+   *
+   * @generated from field: latchkey.v2.UsageTexts namespace_id = 7;
+   */
+  namespaceId?: UsageTexts | undefined;
+
+  /**
+   * Rate limits.
+   *
+   * @generated from field: latchkey.v2.UsageTexts identifier = 8;
+   */
+  identifier?: UsageTexts | undefined;
+
+  /**
+   * Rate limits.
+   *
+   * @generated from field: latchkey.v2.UsageFlags passed = 9;
+   */
+  passed?: UsageFlags | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.UsageFilter.
+ * Use `create(UsageFilterSchema)` to create a new message.
+ */
+export const UsageFilterSchema: GenMessage<UsageFilter> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 6);
+
+/**
+ * @generated from message latchkey.v2.GetUsageRequest
+ */
+export type GetUsageRequest = Message<"latchkey.v2.GetUsageRequest"> & {
+  /**
+   * @generated from field: latchkey.v2.UsageKind kind = 1;
+   */
+  kind: UsageKind;
+
+  /**
+   * Unix ms, inclusive; within the retention of queries.
+   *
+   * @generated from field: optional int64 start = 2;
+   */
+  start?: bigint | undefined;
+
+  /**
+   * Unix ms, exclusive, later than start.
+   *
+   * @generated from field: optional int64 end = 3;
+   */
+  end?: bigint | undefined;
+
+  /**
+   * @generated from field: latchkey.v2.UsageGranularity granularity = 4;
+   */
+  granularity: UsageGranularity;
+
+  /**
+   * Of verifications any of outcome, apiId, keyId, identityId, externalId, tag; of rate limits any of namespaceId, identifier,
+   * passed. By tag an event counts once for each of its tags, and as "" without any.
+   *
+   * @generated from field: repeated string group_by = 5;
+   */
+  groupBy: string[];
+
+  /**
+   * @generated from field: latchkey.v2.UsageFilter filter = 6;
+   */
+  filter?: UsageFilter | undefined;
+
+  /**
+   * Default time.
+   *
+   * @generated from field: latchkey.v2.UsageOrder order_by = 7;
+   */
+  orderBy: UsageOrder;
+
+  /**
+   * Groups, those with most events; what is left is one more. 1-1000, default 100.
+   *
+   * @generated from field: optional int64 limit = 8;
+   */
+  limit?: bigint | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.GetUsageRequest.
+ * Use `create(GetUsageRequestSchema)` to create a new message.
+ */
+export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 7);
+
+/**
+ * @generated from message latchkey.v2.GetUsageResponse
+ */
+export type GetUsageResponse = Message<"latchkey.v2.GetUsageResponse"> & {
+  /**
+   * @generated from field: latchkey.v2.Meta meta = 1;
+   */
+  meta?: Meta | undefined;
+
+  /**
+   * A row for each group and interval, those without events too: `time` (start of the interval, Unix ms; not with the
+   * granularity total), the values of groupBy or `other: true`, `count`, `spentCredits` or `spentTokens`, and of verifications
+   * `latencyP50`, `latencyP95`, `latencyP99` (ms) where single events are still kept.
+   *
+   * @generated from field: repeated google.protobuf.Struct data = 2;
+   */
+  data: JsonObject[];
+};
+
+/**
+ * Describes the message latchkey.v2.GetUsageResponse.
+ * Use `create(GetUsageResponseSchema)` to create a new message.
+ */
+export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 8);
+
+/**
+ * Which events are counted.
+ *
+ * @generated from enum latchkey.v2.UsageKind
+ */
+export const UsageKind = {
+  /**
+   * @generated from enum value: USAGE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Verifications of keys.
+   *
+   * @generated from enum value: USAGE_KIND_VERIFICATIONS = 1;
+   */
+  VERIFICATIONS: 1,
+
+  /**
+   * Checks of limits.
+   *
+   * @generated from enum value: USAGE_KIND_RATELIMITS = 2;
+   */
+  RATELIMITS: 2,
+} as const;
+
+/**
+ * Which events are counted.
+ *
+ * @generated from enum latchkey.v2.UsageKind
+ */
+export type UsageKind = (typeof UsageKind)[keyof typeof UsageKind] | UnknownEnum;
+
+/**
+ * Describes the enum latchkey.v2.UsageKind.
+ */
+export const UsageKindSchema: GenEnum<UsageKind> = /*@__PURE__*/
+  enumDesc(file_latchkey_v2_analytics, 0);
+
+/**
+ * How long the intervals are, all of which begin in UTC.
+ *
+ * @generated from enum latchkey.v2.UsageGranularity
+ */
+export const UsageGranularity = {
+  /**
+   * @generated from enum value: USAGE_GRANULARITY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: USAGE_GRANULARITY_MINUTE = 1;
+   */
+  MINUTE: 1,
+
+  /**
+   * @generated from enum value: USAGE_GRANULARITY_HOUR = 2;
+   */
+  HOUR: 2,
+
+  /**
+   * @generated from enum value: USAGE_GRANULARITY_DAY = 3;
+   */
+  DAY: 3,
+
+  /**
+   * @generated from enum value: USAGE_GRANULARITY_MONTH = 4;
+   */
+  MONTH: 4,
+
+  /**
+   * One interval, the whole range.
+   *
+   * @generated from enum value: USAGE_GRANULARITY_TOTAL = 5;
+   */
+  TOTAL: 5,
+} as const;
+
+/**
+ * How long the intervals are, all of which begin in UTC.
+ *
+ * @generated from enum latchkey.v2.UsageGranularity
+ */
+export type UsageGranularity = (typeof UsageGranularity)[keyof typeof UsageGranularity] | UnknownEnum;
+
+/**
+ * Describes the enum latchkey.v2.UsageGranularity.
+ */
+export const UsageGranularitySchema: GenEnum<UsageGranularity> = /*@__PURE__*/
+  enumDesc(file_latchkey_v2_analytics, 1);
+
+/**
+ * What rows are ordered by first.
+ *
+ * @generated from enum latchkey.v2.UsageOrder
+ */
+export const UsageOrder = {
+  /**
+   * @generated from enum value: USAGE_ORDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Intervals, oldest first; within one by group, most events first.
+   *
+   * @generated from enum value: USAGE_ORDER_TIME = 1;
+   */
+  TIME: 1,
+
+  /**
+   * Groups, most events in the whole range first; within one by interval.
+   *
+   * @generated from enum value: USAGE_ORDER_COUNT = 2;
+   */
+  COUNT: 2,
+} as const;
+
+/**
+ * What rows are ordered by first.
+ *
+ * @generated from enum latchkey.v2.UsageOrder
+ */
+export type UsageOrder = (typeof UsageOrder)[keyof typeof UsageOrder] | UnknownEnum;
+
+/**
+ * Describes the enum latchkey.v2.UsageOrder.
+ */
+export const UsageOrderSchema: GenEnum<UsageOrder> = /*@__PURE__*/
+  enumDesc(file_latchkey_v2_analytics, 2);
+
+/**
+ * Verification and rate limit events, in read-only SQL and without it: `analytics.*`.
  *
  * @generated from service latchkey.v2.AnalyticsService
  */
@@ -138,6 +472,16 @@ export const AnalyticsService: GenService<{
     methodKind: "unary";
     input: typeof GetRatelimitsRequestSchema;
     output: typeof GetRatelimitsResponseSchema;
+  },
+  /**
+   * Counts events by time and by what they are of, without SQL (management §6). Not counted in the quota of queries.
+   *
+   * @generated from rpc latchkey.v2.AnalyticsService.GetUsage
+   */
+  getUsage: {
+    methodKind: "unary";
+    input: typeof GetUsageRequestSchema;
+    output: typeof GetUsageResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_latchkey_v2_analytics, 0);

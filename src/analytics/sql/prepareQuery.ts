@@ -1,5 +1,6 @@
 import { ServiceError } from "../../domain/errors.ts";
 import { EngineError } from "../engineErrors.ts";
+import { requireRetained } from "../retention.ts";
 import type { Dataset } from "../schema.ts";
 import { checkCalls } from "./checkCalls.ts";
 import { checkIdentifiers } from "./checkIdentifiers.ts";
@@ -15,9 +16,6 @@ import { applyEdits, type Edit, quoteText, type Token, tokenise } from "./tokens
 
 const SYNTAX_ERROR = 62;
 const MAX_BYTES = 16_384;
-const DAY_MS = 86_400_000;
-/** Callers compute "exactly 30 days ago" before we do. */
-const BOUND_TOLERANCE_MS = 5_000;
 /** An integer beyond this is in milliseconds: as seconds it would lie in the year 5138. */
 const LEAST_MILLISECONDS = 100_000_000_000;
 
@@ -129,12 +127,7 @@ const requalify = (tokens: readonly Token[], { places }: Scopes, { tables }: Dat
 
 const checkBound = ({ kind }: TimeComparison, { number, instant }: TimeValue, { now, retentionDays }: PrepareOptions): void => {
   const bound = instant ?? (number === undefined || kind !== "date" || number >= LEAST_MILLISECONDS ? number : number * 1_000);
-  const earliest = now - retentionDays * DAY_MS;
-  if (bound === undefined || bound >= earliest - BOUND_TOLERANCE_MS) return;
-  throw new ServiceError(
-    "query_range_exceeds_retention",
-    `Queries reach back ${retentionDays} days: the earliest time is ${new Date(earliest).toISOString()}.`,
-  );
+  if (bound !== undefined) requireRetained(bound, now, retentionDays);
 };
 
 /** A value that is surely a point in time, in Unix ms. */

@@ -76,6 +76,18 @@ interface OneofInit {
   readonly value?: unknown;
 }
 
+/** A list of numbers or truth values: one tag and one length for all. */
+const packedWriter = ({ number, localName }: DescField, write: WriteValue): WriteField => {
+  const tag = ((number << 3) | WireType.LengthDelimited) >>> 0;
+  return (writer, init) => {
+    const items = init[localName] as readonly unknown[] | undefined;
+    if (items === undefined || items.length === 0) return;
+    writer.uint32(tag).fork();
+    for (const item of items) write(writer, item);
+    writer.join();
+  };
+};
+
 const fieldWriter = (field: DescField): WriteField => {
   const { localName } = field;
   const { wireType, write, zero } = kindOf(field);
@@ -85,7 +97,7 @@ const fieldWriter = (field: DescField): WriteField => {
     write(writer, value);
   };
   if (field.fieldKind === "list") {
-    if (wireType !== WireType.LengthDelimited) return unknownKind(field);
+    if (wireType !== WireType.LengthDelimited) return packedWriter(field, write);
     return (writer, init) => {
       const items = init[localName] as readonly unknown[] | undefined;
       if (items !== undefined) for (const item of items) writeOne(writer, item);

@@ -54,7 +54,6 @@ const planOf = (field: DescField): FieldPlan => {
   const isList = field.fieldKind === "list";
   const isText = field.scalar === ScalarType.STRING;
   const isInner = field.message !== undefined;
-  if (isList && !isText && !isInner) throw new Error(`${String(field)}: the binary reader does not know packed fields`);
   const isHidden = getOption(field.parent, wrapper) !== Wrapper.UNSPECIFIED || isArrayBody(field);
   const inner = field.message?.typeName === "google.protobuf.Struct" ? structReader(field) : field.message && messageReader(field.message);
   return {
@@ -85,6 +84,19 @@ function* readPlain({ readScalar }: FieldPlan, reader: BinaryReader, turn: Turn)
   return isLongText(bytes, turn) ? yield* longUtf8(bytes, turn) : utf8(bytes);
 }
 
+/** Adds the items of a packed list; those from `most` on are counted only. */
+function* readPacked({ readScalar, most }: FieldPlan, bytes: Uint8Array, turn: Turn, items: unknown[]): Sliced<void> {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    if (use(turn, 0)) yield endTurn(turn);
+    turn.countValue();
+    const item = readScalar?.(reader);
+    if (items.length < most) items.push(item);
+    else items.length++;
+  }
+  expectEnd(reader);
+}
+
 /** Reads a value of its own, with its place. */
 function* readAt(read: ReadInner, bytes: Uint8Array, turn: Turn, findings: Finding[], segment: string): Sliced<unknown> {
   const before = findings.length;
@@ -113,6 +125,10 @@ const messageReader = (desc: DescMessage): ReadInner => {
       if (use(turn, 0)) yield endTurn(turn);
       const [number, wireType] = reader.tag();
       const field = fields.get(number);
+      if (field?.isList && field.readScalar !== undefined && wireType === WireType.LengthDelimited) {
+        yield* readPacked(field, reader.bytes(), turn, message[field.local] as unknown[]);
+        continue;
+      }
       if (field === undefined || field.wireType !== wireType) {
         if (wireType === WireType.StartGroup) yield* skipGroup(reader, number, turn);
         else reader.skip(wireType, number);

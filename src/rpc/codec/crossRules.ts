@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import { type GetUsageRequest, UsageKind } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { type RatelimitConfig, type Refill, RefillInterval } from "../../../gen/latchkey/v2/common_pb.ts";
 import type { CreateIdentityRequest, UpdateIdentityRequest } from "../../../gen/latchkey/v2/identities_pb.ts";
 import {
@@ -37,6 +38,22 @@ const repeatedName = (limits: readonly RatelimitConfig[]): CrossFinding | undefi
     seen.add(name);
   }
   return undefined;
+};
+
+/** Latest time that a request may name, Unix ms; one beyond is refused by itself. */
+const LATEST = 4_102_444_800_000n;
+
+/** What events can be grouped and filtered by. */
+const usageNames: ReadonlyMap<UsageKind, readonly string[]> = new Map([
+  [UsageKind.VERIFICATIONS, ["outcome", "apiId", "keyId", "identityId", "externalId", "tag"]],
+  [UsageKind.RATELIMITS, ["namespaceId", "identifier", "passed"]],
+]);
+
+/** The first of `given` that events of the kind do not have; of an unknown kind nothing is said. */
+const strangeName = (kind: UsageKind, given: readonly string[]): { readonly index: number; readonly message: string } | undefined => {
+  const names = usageNames.get(kind);
+  const index = names === undefined ? -1 : given.findIndex((name) => !names.includes(name));
+  return index < 0 ? undefined : { index, message: `of this kind of events, want one of ${names?.join(", ")}` };
 };
 
 /**
@@ -82,6 +99,29 @@ export const crossRules: ReadonlyMap<string, CrossRule> = new Map([
   ],
   ["create_identity.unique_ratelimit_names", over<CreateIdentityRequest>(({ ratelimits }) => repeatedName(ratelimits))],
   ["update_identity.unique_ratelimit_names", over<UpdateIdentityRequest>(({ ratelimits }) => repeatedName(ratelimits?.values ?? []))],
+  [
+    "get_usage.range",
+    over<GetUsageRequest>(({ start, end }) =>
+      start !== undefined && end !== undefined && start <= LATEST && start >= end
+        ? { at: ".end", message: "end must be later than start" }
+        : undefined,
+    ),
+  ],
+  [
+    "get_usage.group_by",
+    over<GetUsageRequest>(({ kind, groupBy }) => {
+      const found = strangeName(kind, groupBy);
+      return found && { at: `.groupBy[${found.index}]`, message: found.message };
+    }),
+  ],
+  [
+    "get_usage.filter",
+    over<GetUsageRequest>(({ kind, filter }) => {
+      const given = Object.entries(filter ?? {}).flatMap(([name, list]) => (name.startsWith("$") || list === undefined ? [] : [name]));
+      const found = strangeName(kind, given);
+      return found && { at: `.filter.${given[found.index]}`, message: found.message };
+    }),
+  ],
   [
     "set_role_permissions.one_role",
     over<SetRolePermissionsRequest>(({ role, roleId }) =>

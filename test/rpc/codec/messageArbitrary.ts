@@ -8,8 +8,7 @@ interface Values {
   text(rules: FieldRules): fc.Arbitrary<string>;
   integer(rules: FieldRules): fc.Arbitrary<bigint>;
   enumeration(numbers: readonly number[]): fc.Arbitrary<number>;
-  /** `scalar` is set for lists of texts. */
-  list(item: fc.Arbitrary<unknown>, rules: FieldRules, scalar: boolean): fc.Arbitrary<unknown[]>;
+  list(item: fc.Arbitrary<unknown>, rules: FieldRules, isText: boolean): fc.Arbitrary<unknown[]>;
   /** Whether required fields may be unset and wrappers empty. */
   readonly partial: boolean;
 }
@@ -46,10 +45,10 @@ const anyValues: Values = {
     return fc.oneof(fc.constantFrom(0n, 1n, 1000n, ...atBounds), fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), fc.bigInt(1n, 31n));
   },
   enumeration: (numbers) => fc.constantFrom(...numbers, 99),
-  list: (item, rules, scalar) => {
+  list: (item, rules, isText) => {
     const { max } = listBounds(rules);
     const short = fc.array(item, { maxLength: 3 });
-    if (max === 0 || !scalar) return short;
+    if (max === 0 || !isText) return short;
     // Of one item that is mostly valid: the codec does not look at items beyond the largest number.
     const long = fc.constantFrom(max, max + 1).map((length) => Array<unknown>(length).fill("abcdefgh"));
     return fc.oneof({ arbitrary: short, weight: 9 }, { arbitrary: long, weight: 1 });
@@ -93,7 +92,8 @@ const single = (field: DescField, rules: FieldRules, values: Values): fc.Arbitra
 
 const member = (field: DescField, values: Values): fc.Arbitrary<unknown> => {
   const rules = getOption(field, fieldOption);
-  if (field.fieldKind === "list") return values.list(single(field, listBounds(rules).items, values), rules, field.message === undefined);
+  if (field.fieldKind === "list")
+    return values.list(single(field, listBounds(rules).items, values), rules, field.scalar === ScalarType.STRING);
   const value = single(field, rules, values);
   const always = field.presence === FeatureSet_FieldPresence.IMPLICIT || (rules.required && !values.partial);
   return always ? value : fc.option(value, { nil: undefined, freq: 4 });

@@ -46,8 +46,14 @@ const oracle = createValidator();
 const expected = (desc: DescMessage, message: Message): string[] => {
   const result = oracle.validate(desc, message);
   if (result.kind === "error") throw result.error;
-  const locations = (result.violations ?? []).map((violation) => locationOf(message, violation));
-  return [...new Set(locations.filter((location) => location !== undefined))].sort();
+  const violations = result.violations ?? [];
+  const locationsOf = (some: readonly OracleViolation[]): string[] =>
+    some.map((violation) => locationOf(message, violation)).filter((location) => location !== undefined);
+  const isCross = ({ ruleId }: OracleViolation): boolean => crossRules.has(ruleId);
+  const single = locationsOf(violations.filter((violation) => !isCross(violation)));
+  // What is wrong with a part of a field by itself is told instead of what is wrong with the field beside others.
+  const cross = locationsOf(violations.filter(isCross)).filter((at) => !single.some((location) => location.startsWith(`${at}[`)));
+  return [...new Set([...single, ...cross])].sort();
 };
 
 describe("protovalidate as the oracle", () => {

@@ -37,7 +37,9 @@ export type AuditEventName =
   | "rootKey.create"
   | "rootKey.update"
   | "rootKey.reroll"
-  | "rootKey.delete";
+  | "rootKey.delete"
+  | "migration.create"
+  | "migration.delete";
 
 /** Who makes a change, and from where; the same for all events of one call. */
 export interface AuditSource {

@@ -1,18 +1,18 @@
-import { auditEvent, resource, systemSource } from "../audit/auditEvent.ts";
+import { systemSource } from "../audit/auditEvent.ts";
 import { parseIpAllowlist } from "../domain/ipAllowlist.ts";
-import { type ApisRepository, createApisRepository } from "../storage/apis.ts";
-import type { ApiDocument } from "../storage/documents.ts";
+import { type ApiUpdate, changeApi } from "../procedures/apis/changeApi.ts";
+import { createApisRepository } from "../storage/apis.ts";
 import { readArguments } from "./arguments.ts";
-import { type Command, UsageError } from "./command.ts";
+import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { withAnnouncingStore } from "./configuredStore.ts";
 
-const apiNotFound = (apiId: string): Error => new Error(`the API ${apiId} does not exist`);
-
-const findApi = async (apis: ApisRepository, apiId: string): Promise<ApiDocument> => {
-  const api = await apis.find(apiId);
-  if (api === null) throw apiNotFound(apiId);
-  return api;
-};
+/** Changes an API as `apis.updateApi` does, and says what is so now. */
+const update = (context: CommandContext, apiId: string, changes: ApiUpdate, done: string): Promise<ExitCode> =>
+  withAnnouncingStore(context, async (store) => {
+    const change = changeApi(changes, systemSource(store.clock));
+    if ((await createApisRepository(store).modify(apiId, change)) === null) throw new Error(`the API ${apiId} does not exist`);
+    await context.complain(done);
+  });
 
 const setIpAllowlist: Command = {
   name: "api set-ip-allowlist",
@@ -24,18 +24,10 @@ const setIpAllowlist: Command = {
     const parsed = parseIpAllowlist(list);
     if ("malformed" in parsed)
       throw new UsageError(`${JSON.stringify(parsed.malformed)} is neither an IP address nor a network like 10.0.0.0/8`);
-    return withAnnouncingStore(context, async (store) => {
-      const apis = createApisRepository(store);
-      const api = await findApi(apis, apiId);
-      const source = systemSource(store.clock);
-      const event = auditEvent(source, "api.update", `Set the IP allow list of API ${apiId}`, resource("api", apiId, api.name));
-      // What is so already is no change, and leaves no event (protocol §11).
-      const isSame = (api.ipAllowlist ?? []).join() === parsed.entries.join();
-      if (!isSame && !(await apis.setIpAllowlist(apiId, parsed.entries, source.now, [event]))) throw apiNotFound(apiId);
-      await context.complain(
-        parsed.entries.length === 0 ? `${apiId} may be verified from anywhere.` : `${apiId}: ${parsed.entries.join(", ")}`,
-      );
-    });
+    const { entries } = parsed;
+    return entries.length === 0
+      ? update(context, apiId, { ipAllowlist: null }, `${apiId} may be verified from anywhere.`)
+      : update(context, apiId, { ipAllowlist: entries }, `${apiId}: ${entries.join(", ")}`);
   },
 };
 
@@ -47,17 +39,10 @@ const protect: Command = {
     const { positionals, values } = readArguments(args, { off: { type: "boolean" } }, "API_ID");
     const [apiId = ""] = positionals;
     const on = values.off !== true;
-    return withAnnouncingStore(context, async (store) => {
-      const apis = createApisRepository(store);
-      const api = await findApi(apis, apiId);
-      const source = systemSource(store.clock);
-      const display = on ? `Protected API ${apiId} against deletion` : `Lifted the deletion protection of API ${apiId}`;
-      const event = auditEvent(source, "api.update", display, resource("api", apiId, api.name));
-      if ((api.protected ?? false) !== on && !(await apis.protect(apiId, on, source.now, [event]))) throw apiNotFound(apiId);
-      await context.complain(`${display}.`);
-    });
+    const done = on ? `Protected API ${apiId} against deletion.` : `Lifted the deletion protection of API ${apiId}.`;
+    return update(context, apiId, { deleteProtection: on }, done);
   },
 };
 
-/** Settings of APIs that no procedure changes. */
+/** Settings of APIs, as `apis.updateApi` changes them. */
 export const apiCommands: readonly Command[] = [protect, setIpAllowlist];

@@ -1,4 +1,5 @@
-import { auditEvent, resource, systemSource } from "../audit/auditEvent.ts";
+import { systemSource } from "../audit/auditEvent.ts";
+import { removeNamespace } from "../procedures/ratelimit/removeNamespace.ts";
 import { createNamespacesRepository } from "../storage/namespaces.ts";
 import { readArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
@@ -14,14 +15,12 @@ const remove: Command = {
       const namespaces = createNamespacesRepository(store);
       const found = await namespaces.find(idOrName);
       if (found === null) throw new Error(`the namespace ${idOrName} does not exist`);
-      const source = systemSource(store.clock);
-      const target = resource("ratelimitNamespace", found._id, found.name);
-      const event = auditEvent(source, "ratelimitNamespace.delete", `Deleted namespace ${found.name}`, target);
-      if (!(await namespaces.delete(found._id, source.now, [event]))) throw new Error(`the namespace ${idOrName} is deleted already`);
+      const removed = await removeNamespace(namespaces, found, systemSource(store.clock));
+      if (!removed) throw new Error(`the namespace ${idOrName} is deleted already`);
       await context.complain(`Deleted ${found._id}.`);
     });
   },
 };
 
-/** Settings of rate limit namespaces that no procedure changes. */
+/** Rate limit namespaces. */
 export const namespaceCommands: readonly Command[] = [remove];

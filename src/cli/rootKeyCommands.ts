@@ -4,6 +4,7 @@ import { createRootKey, listRootKeys, type RootKeyUpdate, readPermissions, revok
 import type { RootKeyDocument } from "../storage/documents.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../storage/rootKeys.ts";
 import { readArguments } from "./arguments.ts";
+import { checkName } from "./checkName.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { withAnnouncingStore } from "./configuredStore.ts";
 import { parseExpiry } from "./expiry.ts";
@@ -15,14 +16,6 @@ const withRootKeys = (
   context: CommandContext,
   use: (rootKeys: RootKeysRepository, source: AuditSource) => Promise<void>,
 ): Promise<ExitCode> => withAnnouncingStore(context, (store) => use(createRootKeysRepository(store), systemSource(store.clock)));
-
-/** @param name 1 to 255 characters (rootkeys §2). */
-const checkName = (name: string | undefined): string | undefined => {
-  if (name === undefined) return undefined;
-  const length = [...name].length;
-  if (length < 1 || length > 255) throw new UsageError(`--name: ${length} characters, want 1 to 255`);
-  return name;
-};
 
 /** `permissions` as they are stored. Names every one that protocol §8 refuses by its option, not by its place in a request. */
 const checkPermissions = (permissions: readonly string[]): string[] => {

@@ -37,19 +37,25 @@ export const parseNetwork = (text: string): string | undefined => {
   return length >= 0 && length <= width ? `${address}/${length}` : undefined;
 };
 
+/** Reads addresses and networks as `parseNetwork` does, each once; `malformed`: places of the texts that are neither. */
+export const parseNetworks = (texts: readonly string[]): { readonly entries: readonly string[]; readonly malformed: readonly number[] } => {
+  const read = texts.map(parseNetwork);
+  return {
+    entries: [...new Set(read.filter((entry) => entry !== undefined))],
+    malformed: read.flatMap((entry, i) => (entry === undefined ? [i] : [])),
+  };
+};
+
 /**
  * Reads a comma-separated list of addresses and networks; blanks around entries are dropped and an empty list is no
- * restriction. Returns the entries as `parseNetwork` does, or the first that is malformed.
+ * restriction. Returns the entries as `parseNetworks` does, or the first that is malformed.
  */
 export const parseIpAllowlist = (text: string): { readonly entries: readonly string[] } | { readonly malformed: string } => {
   if (text.trim() === "") return { entries: [] };
-  const entries: string[] = [];
-  for (const item of text.split(",").map((entry) => entry.trim())) {
-    const network = parseNetwork(item);
-    if (network === undefined) return { malformed: item };
-    entries.push(network);
-  }
-  return { entries };
+  const texts = text.split(",").map((entry) => entry.trim());
+  const { entries, malformed } = parseNetworks(texts);
+  const [first] = malformed.flatMap((i) => texts.slice(i, i + 1));
+  return first === undefined ? { entries } : { malformed: first };
 };
 
 const compile = (entries: readonly string[]): IpAllowlist => {

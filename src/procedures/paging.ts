@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+import { invalidInput } from "../domain/errors.ts";
 import type { Page, PageRequest } from "../storage/page.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -18,3 +20,29 @@ export const readPageRequest = ({ limit, cursor, search }: ListRequest, defaultL
 /** `cursor` is absent on the last page: clients go by it alone (protocol §10). */
 export const showPagination = ({ next }: Page<unknown>): { hasMore: boolean; cursor?: string } =>
   next === undefined ? { hasMore: false } : { hasMore: true, cursor: next };
+
+/** 64 bits of what a place belongs to: enough to tell a mistake, and there is nothing to forge: any place may be asked for. */
+const markOf = (list: string, search: string | undefined, place: string): string =>
+  hash("sha256", JSON.stringify([list, search ?? "", place]), "hex").slice(0, 16);
+
+/**
+ * The page that a list is asked for, where cursors belong to the list and its filter: 400 `invalid_input` at
+ * `body.cursor` for one that is damaged, or of another list or search (protocol §10).
+ * @param list name of the procedure.
+ */
+export const readOwnPageRequest = (list: string, request: ListRequest): PageRequest => {
+  const { cursor, search } = request;
+  const end = cursor.lastIndexOf(".");
+  const place = cursor.slice(0, Math.max(0, end));
+  if (cursor !== "" && cursor.slice(end + 1) !== markOf(list, search, place)) {
+    const message = "is not a cursor of this list with this search";
+    throw invalidInput(`cursor ${message}.`, [
+      { location: "body.cursor", message, fix: "Send the cursor of the page before, with the same filter." },
+    ]);
+  }
+  return { ...readPageRequest(request), cursor: place };
+};
+
+/** The counterpart of `readOwnPageRequest`. */
+export const showOwnPagination = (list: string, { search }: PageRequest, page: Page<unknown>): { hasMore: boolean; cursor?: string } =>
+  showPagination(page.next === undefined ? page : { ...page, next: `${page.next}.${markOf(list, search, page.next)}` });

@@ -3,6 +3,7 @@ import { AnalyticsService } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
+import { MigrationsService } from "../../gen/latchkey/v2/migrations_pb.ts";
 import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
@@ -15,7 +16,9 @@ import type { AnalyticsDeps } from "./analytics/readScope.ts";
 import { createApi } from "./apis/createApi.ts";
 import { deleteApi } from "./apis/deleteApi.ts";
 import { getApi } from "./apis/getApi.ts";
+import { listApis } from "./apis/listApis.ts";
 import { listKeys } from "./apis/listKeys.ts";
+import { updateApi } from "./apis/updateApi.ts";
 import type { Call, Procedure } from "./call.ts";
 import { createIdentity } from "./identities/createIdentity.ts";
 import { deleteIdentity } from "./identities/deleteIdentity.ts";
@@ -37,6 +40,9 @@ import { updateCredits } from "./keys/updateCredits.ts";
 import { type UpdateKeyDeps, updateKey } from "./keys/updateKey.ts";
 import { type VerifyKeyDeps, verifyKey } from "./keys/verifyKey.ts";
 import { whoami } from "./keys/whoami.ts";
+import { createMigration } from "./migrations/createMigration.ts";
+import { deleteMigration } from "./migrations/deleteMigration.ts";
+import { listMigrations } from "./migrations/listMigrations.ts";
 import { createPermission } from "./permissions/createPermission.ts";
 import { createRole } from "./permissions/createRole.ts";
 import { deletePermission } from "./permissions/deletePermission.ts";
@@ -48,11 +54,13 @@ import { listRoles } from "./permissions/listRoles.ts";
 import { setRolePermissions } from "./permissions/setRolePermissions.ts";
 import { updatePermission } from "./permissions/updatePermission.ts";
 import { updateRole } from "./permissions/updateRole.ts";
+import { deleteNamespace } from "./ratelimit/deleteNamespace.ts";
 import { deleteOverride } from "./ratelimit/deleteOverride.ts";
 import type { OverrideDeps } from "./ratelimit/findNamespace.ts";
 import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespaces.ts";
 import { getOverride } from "./ratelimit/getOverride.ts";
 import { type LimitDeps, limit } from "./ratelimit/limit.ts";
+import { listNamespaces } from "./ratelimit/listNamespaces.ts";
 import { listOverrides } from "./ratelimit/listOverrides.ts";
 import { multiLimit } from "./ratelimit/multiLimit.ts";
 import { setOverride } from "./ratelimit/setOverride.ts";
@@ -97,7 +105,14 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     getUsage: getUsage(deps),
     getVerifications: getVerifications(deps),
   });
-  register(ApisService, { createApi: createApi(deps), getApi: getApi(deps), deleteApi: deleteApi(deps), listKeys: listKeys(deps) });
+  register(ApisService, {
+    createApi: createApi(deps),
+    getApi: getApi(deps),
+    listApis: listApis(deps),
+    updateApi: updateApi(deps),
+    deleteApi: deleteApi(deps),
+    listKeys: listKeys(deps),
+  });
   register(KeysService, {
     createKey: createKey(deps),
     updateKey: updateKey(deps),
@@ -114,6 +129,11 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     updateCredits: updateCredits(deps),
     whoami: whoami(deps),
     migrateKeys: migrateKeys(deps),
+  });
+  register(MigrationsService, {
+    createMigration: createMigration(deps),
+    listMigrations: listMigrations(deps),
+    deleteMigration: deleteMigration(deps),
   });
   register(PermissionsService, {
     createPermission: createPermission(deps),
@@ -144,9 +164,11 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
   });
   if (deps.testClock) register(TestingService, { setTime: setTime({ clock: deps.testClock }) });
   register(RatelimitService, {
+    deleteNamespace: deleteNamespace(deps),
     deleteOverride: deleteOverride(deps),
     getOverride: getOverride(deps),
     limit: limit(deps),
+    listNamespaces: listNamespaces(deps),
     listOverrides: listOverrides(deps),
     multiLimit: multiLimit(deps),
     setOverride: setOverride(deps),

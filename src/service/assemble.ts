@@ -108,7 +108,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onError: (error) => events.backgroundTaskFailed("sweep", error),
   });
 
-  const apis = createApisRepository(store);
+  const apis = createApisRepository(store, auditMover.run);
   const keys = createKeysRepository(store, auditMover.run);
   const identities = createIdentitiesRepository(store, auditMover.run);
   const permissions = createPermissionsRepository(store, auditMover.run);

@@ -2,7 +2,17 @@ import { type AuditedDocument, type AuditLogDocument, WORKSPACE_ID } from "./doc
 import type { Store } from "./store.ts";
 
 /** Collections whose documents have an outbox; what a call makes on its way comes before what it was made for. */
-export const auditedCollections = ["permissions", "roles", "identities", "namespaces", "apis", "keys", "rootKeys", "overrides"] as const;
+export const auditedCollections = [
+  "permissions",
+  "roles",
+  "identities",
+  "namespaces",
+  "apis",
+  "migrations",
+  "keys",
+  "rootKeys",
+  "overrides",
+] as const;
 export type AuditedCollection = (typeof auditedCollections)[number];
 
 export interface AuditLogRepository {

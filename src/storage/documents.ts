@@ -76,6 +76,8 @@ export interface ApiDocument extends AuditedDocument {
   readonly protected?: boolean;
   /** Addresses and networks that may verify its keys; absent = any. */
   readonly ipAllowlist?: readonly string[];
+  /** Absent before the first change. */
+  readonly revision?: number;
 }
 
 /** A text encrypted with one of the configured keys. */
@@ -193,9 +195,9 @@ export interface CounterDocument extends BaseDocument {
 }
 
 /** Import of keys that another system hashed (keys §7). */
-export interface MigrationDocument extends BaseDocument {
+export interface MigrationDocument extends AuditedDocument {
   readonly algorithm: "sha256" | "github.com/seamapi/prefixed-api-key";
-  readonly createdAt: number;
+  readonly name?: string;
 }
 
 /** One batch of ids whose objects changed; nodes poll these to drop what they cache. */

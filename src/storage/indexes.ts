@@ -13,8 +13,8 @@ export interface IndexDeclaration<N extends CollectionName = CollectionName> {
 
 const index = <N extends CollectionName>(declaration: IndexDeclaration<N>): IndexDeclaration => declaration as unknown as IndexDeclaration;
 
-const pending = (["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides"] as const).map((collection) =>
-  index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
+const pending = (["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides", "migrations"] as const).map(
+  (collection) => index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
 );
 
 /** Deleted objects whose ids others may still hold. */
@@ -24,9 +24,9 @@ const swept = (["apis", "identities", "permissions", "roles"] as const).map((col
 
 /**
  * What lives of a collection, in the order of the ids. An index that does not know which objects are deleted makes a list walk over
- * all of them, and there may be any number: deleted keys stay, the others wait for their events and their sweep.
+ * all of them, and there may be any number: deleted keys and namespaces stay, the others wait for their events and their sweep.
  */
-const live = (["identities", "permissions", "roles", "rootKeys"] as const).map((collection) =>
+const live = (["apis", "identities", "permissions", "roles", "rootKeys", "namespaces", "migrations"] as const).map((collection) =>
   index({ collection, name: "live", fields: ["deletedAt", "_id"] }),
 );
 

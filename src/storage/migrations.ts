@@ -1,22 +1,39 @@
+import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type MigrationDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import type { AuditEvent, MigrationDocument } from "./documents.ts";
+import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
 export interface MigrationsRepository {
+  /** The migration unless it is deleted. */
   readonly find: (migrationId: string, options?: OperationOptions) => Promise<MigrationDocument | null>;
-  /** Ascending by id. */
+  /** All that are not deleted, ascending by id. */
   readonly list: () => Promise<MigrationDocument[]>;
-  readonly insert: (id: string, algorithm: MigrationDocument["algorithm"], now: number) => Promise<void>;
+  /** One page of them. */
+  readonly listPage: (page: PageRequest, options: OperationOptions) => Promise<Page<MigrationDocument>>;
+  readonly insert: (
+    migration: { id: string } & Pick<MigrationDocument, "algorithm" | "name">,
+    now: number,
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<void>;
+  /** Deletes for good: keys that were waiting for it stay waiting. False when it does not exist or is deleted already. */
+  readonly delete: (migrationId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
 }
 
-/** Migrations that an operator registered (keys §7). */
+/** Imports of keys that another system issued (keys §7). */
 export const createMigrationsRepository = (store: Store): MigrationsRepository => {
   const migrations = store.collection("migrations");
   return {
-    find: (migrationId, options) => migrations.findOne({ _id: migrationId }, options),
-    list: () => migrations.find({}, { sort: { _id: 1 } }).toArray(),
-    insert: async (id, algorithm, now) => {
-      await migrations.insertOne({ _id: id, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, algorithm, createdAt: now });
+    find: (migrationId, options) => migrations.findOne({ _id: migrationId, ...notDeleted }, options),
+    list: () => migrations.find({ ...notDeleted }, { sort: { _id: 1 } }).toArray(),
+    listPage: (page, options) => readPage(migrations, {}, page, options),
+    insert: async ({ id, ...fields }, now, events, options) => {
+      await migrations.insertOne({ ...newDocument(id, now, events), ...fields }, options);
+    },
+    delete: async (migrationId, now, events, options) => {
+      const update = withEvents<MigrationDocument>({ $set: { deletedAt: now, erased: true } }, events);
+      return (await migrations.updateOne({ _id: migrationId, ...notDeleted }, update, options)).matchedCount === 1;
     },
   };
 };

@@ -2,11 +2,18 @@ import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type NamespaceDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
+import { type Page, type PageRequest, readNewestPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
 export interface NamespacesRepository {
   /** By id first, then by name; deleted ones included (ratelimit §1, §4). */
   readonly find: (idOrName: string, options?: OperationOptions) => Promise<NamespaceDocument | null>;
+  /** One page of those that are not deleted, newest first; `ids`: only these. */
+  readonly listPage: (
+    ids: ReadonlySet<string> | undefined,
+    page: PageRequest,
+    options: OperationOptions,
+  ) => Promise<Page<NamespaceDocument>>;
   readonly findOrCreate: (
     namespace: { id: string; name: string },
     now: number,
@@ -14,7 +21,7 @@ export interface NamespacesRepository {
     options?: OperationOptions,
   ) => Promise<NamespaceDocument>;
   /** Deletes; the name stays taken. False when it does not exist or is deleted already. */
-  readonly delete: (namespaceId: string, now: number, events: readonly AuditEvent[]) => Promise<boolean>;
+  readonly delete: (namespaceId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
 }
 
 export const createNamespacesRepository = (store: Store): NamespacesRepository => {
@@ -26,11 +33,12 @@ export const createNamespacesRepository = (store: Store): NamespacesRepository =
   };
 
   return {
-    delete: async (namespaceId, now, events) => {
+    delete: async (namespaceId, now, events, options) => {
       const update = withEvents<NamespaceDocument>({ $set: { deletedAt: now } }, events);
-      return (await namespaces.updateOne({ _id: namespaceId, ...notDeleted }, update)).matchedCount === 1;
+      return (await namespaces.updateOne({ _id: namespaceId, ...notDeleted }, update, options)).matchedCount === 1;
     },
     find,
+    listPage: (ids, page, options) => readNewestPage(namespaces, ids, page, options),
     findOrCreate: ({ id, name }, now, events, options) =>
       insertOrReuse(
         () => find(name, options),

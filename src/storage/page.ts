@@ -50,3 +50,45 @@ export const readPage = async <D extends AuditedDocument & { readonly search?: s
   const read = await collection.find(all, { signal, caller, sort, limit: limit + 1 }).toArray();
   return { items: read.slice(0, limit), next: read[limit]?._id };
 };
+
+/** Rows that one page looks at, when most of them are not what is searched for. */
+const MOST_LOOKED_AT = 1_000;
+/** Of those, so many are read at once. */
+const READ_AT_ONCE = 250;
+
+/**
+ * One page of the live documents, newest first: ids begin with the time of their making. A search looks at a thousand
+ * documents at most, and its page may then be short, or empty, with a next one.
+ * @param ids only these; no other document is looked at. Undefined: all.
+ * @param page `search`: part of the id or the name, in any letter case; its cursor is a place, which need not be a find.
+ */
+export const readNewestPage = async <D extends AuditedDocument & { readonly name: string }>(
+  collection: Collection<D>,
+  ids: ReadonlySet<string> | undefined,
+  { limit, cursor, search = "" }: PageRequest,
+  { signal, caller }: OperationOptions,
+): Promise<Page<D>> => {
+  if (ids?.size === 0) return { items: [], next: undefined };
+  const wanted = foldCase(search);
+  const isFound = ({ _id, name }: D): boolean => wanted === "" || [_id, name].some((text) => foldCase(text).includes(wanted));
+  const among = ids === undefined ? {} : { $in: [...ids] };
+  const sort = { _id: -1 } as unknown as { readonly [K in keyof D]?: -1 };
+  const items: D[] = [];
+  let from: { readonly $lte?: string; readonly $lt?: string } = cursor === "" ? {} : { $lte: cursor };
+  for (let looked = 0; ; ) {
+    const places = { ...among, ...from };
+    // The compiler cannot see that these fields are fields of every D.
+    const filter = { ...(Object.keys(places).length === 0 ? {} : { _id: places }), ...notDeleted } as unknown as Filter<D>;
+    const most = wanted === "" ? limit + 1 : Math.min(READ_AT_ONCE, MOST_LOOKED_AT + 1 - looked);
+    const read = await collection.find(filter, { signal, caller, sort, limit: most }).toArray();
+    for (const document of read) {
+      if (looked++ === MOST_LOOKED_AT) return { items, next: document._id };
+      if (!isFound(document)) continue;
+      if (items.length === limit) return { items, next: document._id };
+      items.push(document);
+    }
+    const last = read.at(-1);
+    if (last === undefined || read.length < most) return { items, next: undefined };
+    from = { $lt: last._id };
+  }
+};

@@ -63,8 +63,7 @@ const rules: { readonly [N in CollectionName]: Rule<Documents[N]> | undefined } 
     made: ({ namespaceId }) => ({ everywhere: [overridesTag(namespaceId)] }),
     changed: ({ namespaceId }) => named(namespaceId)?.map(overridesTag),
   },
-  // Remembered for 30 s, but never changed.
-  migrations: undefined,
+  migrations: object,
   counters: undefined,
   changes: undefined,
   idempotency: undefined,

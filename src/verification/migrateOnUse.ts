@@ -80,7 +80,7 @@ export const createMigrateOnUse = (options: MigrateOnUseOptions): MigrateOnUse =
     load: async (migrationId, behalf) => {
       const sentAt = clock.monotonic();
       const value = (await migrations.find(migrationId, behalf))?.algorithm;
-      return { value, dependsOn: [], sentAt, ...(value === undefined ? { maxAge: BELIEVED_FOR_MS } : {}) };
+      return { value, dependsOn: [migrationId], sentAt, ...(value === undefined ? { maxAge: BELIEVED_FOR_MS } : {}) };
     },
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createApisRepository } from "../../src/storage/apis.ts";
 import { expectError } from "../support/api.ts";
+import { changeApiIn } from "../support/changedApis.ts";
 import { everywhere } from "../support/everywhere.ts";
 import { eventsBy, everythingIn } from "../support/written.ts";
 
@@ -194,8 +194,7 @@ everywhere((run) => {
 
     test("[apis deleteApi] a protected API is 412 after 403, keeps working, and can be deleted once that is lifted", async () => {
       const { apiId, key } = await run.createKey();
-      const apis = createApisRepository(run.api.store);
-      expect(await apis.protect(apiId, true, 0, [])).toBe(true);
+      expect(await changeApiIn(run.api.store, apiId, { deleteProtection: true })).toBe(true);
       const before = await everythingIn(run.api.store);
       expectError(await run.call("apis.deleteApi", { apiId }), 412, "unkey/application/protected_resource");
       const rootKey = await run.api.createRootKey({ permissions: ["api.*.read_api"] });
@@ -204,14 +203,16 @@ everywhere((run) => {
       const second = await run.createKey({ apiId });
       await run.data("keys.deleteKey", { keyId: second.keyId });
       expect(await run.verify(key)).toMatchObject({ valid: true });
-      expect(await apis.protect(apiId, false, 0, [])).toBe(true);
+      expect(await changeApiIn(run.api.store, apiId, { deleteProtection: false })).toBe(true);
       expect(await run.data("apis.deleteApi", { apiId })).toEqual({});
     });
 
     test("[apis deleteApi] protection that races a deletion either prevents it or finds nothing", async () => {
       const { apiId, key } = await run.createKey();
-      const apis = createApisRepository(run.api.store);
-      const [answer, found] = await Promise.all([run.call("apis.deleteApi", { apiId }), apis.protect(apiId, true, 0, [])]);
+      const [answer, found] = await Promise.all([
+        run.call("apis.deleteApi", { apiId }),
+        changeApiIn(run.api.store, apiId, { deleteProtection: true }),
+      ]);
       expect(answer.status).toBe(found ? 412 : 200);
       expect((await run.verify(key)).code).toBe(found ? "VALID" : "NOT_FOUND");
     });

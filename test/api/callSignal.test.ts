@@ -4,7 +4,7 @@ import type { Collection, OperationOptions } from "../../src/storage/collection.
 import { createLeasesRepository } from "../../src/storage/leases.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import { bodyOf, createObjects, type Objects, registerMigration } from "../support/bodies.ts";
+import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";
 import { background, changing, manyWritesOf } from "../support/changing.ts";
 import { type Engine, engines } from "../support/stores.ts";
 
@@ -63,7 +63,6 @@ describe("the store's part of a call", () => {
   });
   beforeAll(async () => {
     store = await engine.open();
-    await registerMigration(store);
     // So that no node moves events or sweeps meanwhile: those are writes of nobody's call.
     const leases = createLeasesRepository(store);
     for (const lease of ["audit", "sweep"]) await leases.acquire(lease, "this test", systemClock.now(), 3_600_000);
@@ -85,10 +84,13 @@ describe("the store's part of a call", () => {
   });
 
   test.each([
+    "apis.listApis",
     "apis.listKeys",
     "identities.listIdentities",
+    "migrations.listMigrations",
     "permissions.listPermissions",
     "permissions.listRoles",
+    "ratelimit.listNamespaces",
     "ratelimit.listOverrides",
     "rootKeys.listKeys",
   ])("[design §1] the page that %s reads is given up when its caller is gone", async (procedure) => {

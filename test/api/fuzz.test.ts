@@ -6,7 +6,7 @@ import { compileCodec } from "../../src/rpc/codec/compileCodec.ts";
 import { procedureName } from "../../src/rpc/procedureName.ts";
 import { services } from "../../src/service.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import { bodyOf, createObjects, type Objects, registerMigration } from "../support/bodies.ts";
+import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";
 import { expectEnvelope, type HttpAnswer, type HttpRequest, request } from "../support/envelope.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
@@ -155,7 +155,6 @@ describe.each(engines)("[protocol §2, §3] on $name", (engine) => {
 
   beforeAll(async () => {
     api = await startApi(engine);
-    await registerMigration(api.store);
     objects = await createAll();
   });
   afterAll(async () => {

@@ -1,11 +1,11 @@
 import { getOption } from "@bufbuild/protobuf";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { procedureName } from "../../src/rpc/procedureName.ts";
 import { services } from "../../src/service.ts";
 import { type Api, dataOf, expectError } from "../support/api.ts";
-import { bodyOf, createObjects, registerMigration } from "../support/bodies.ts";
+import { bodyOf, createObjects } from "../support/bodies.ts";
 import type { Answer } from "../support/edges.ts";
 import { everywhere, type Run } from "../support/everywhere.ts";
 import { createTestClock } from "../support/testClock.ts";
@@ -46,9 +46,6 @@ const written = async (run: Run): Promise<unknown> =>
   ]);
 
 everywhere((run) => {
-  // Once for all edges of an engine.
-  beforeAll(() => registerMigration(run.api.store).catch(() => undefined));
-
   test("[attack B3] large metadata is compared and given back like any, the order of its properties is no difference", async () => {
     const { identity } = await createObjects(run.data);
     const names = Array.from({ length: 3_000 }, (_, i) => `property ${i}`);

@@ -3,15 +3,14 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { describe, expect, test } from "vitest";
 import { KeysService, VerificationCode } from "../../gen/latchkey/v2/keys_pb.ts";
-import { createApisRepository } from "../../src/storage/apis.ts";
 import { expectError } from "../support/api.ts";
+import { changeApiIn } from "../support/changedApis.ts";
 import { request } from "../support/envelope.ts";
 import { everywhere, type Run } from "../support/everywhere.ts";
 
 /** Before anybody has verified a key of the API, so that no node has it in its cache. */
 const allowOnly = async (run: Run, apiId: string, ...entries: string[]): Promise<void> => {
-  const found = await createApisRepository(run.api.store).setIpAllowlist(apiId, entries, 1, []);
-  expect(found).toBe(true);
+  expect(await changeApiIn(run.api.store, apiId, { ipAllowlist: entries })).toBe(true);
 };
 
 /** A key of an API that only these addresses may verify. */

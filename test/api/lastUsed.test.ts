@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { createApisRepository } from "../../src/storage/apis.ts";
 import type { KeyDocument, RootKeyDocument } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
+import { changeApiIn } from "../support/changedApis.ts";
 import { v2Edge } from "../support/edges.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
@@ -33,7 +33,7 @@ describe.each(engines)("on $name", (engine) => {
     const call = callsTo(api);
     const { apiId } = await call("apis.createApi", { name: "outcomes" });
     const { apiId: restricted } = await call("apis.createApi", { name: "restricted" });
-    await createApisRepository(store).setIpAllowlist(restricted as string, ["192.0.2.1/32"], 1, []);
+    await changeApiIn(store, restricted as string, { ipAllowlist: ["192.0.2.1/32"] });
 
     const used: [string, unknown][] = [];
     const useKey = async (code: string, fields: object, request: object = {}): Promise<void> => {

@@ -15,11 +15,13 @@ interface List {
   }>;
   /** The list is everybody's: each walk takes away what it made. */
   readonly shared?: true;
+  /** In place of ascending by id. */
+  readonly newestFirst?: true;
 }
 
 const idOf = (item: object): string => {
-  const { id, keyId, overrideId } = item as { id?: string; keyId?: string; overrideId?: string };
-  return keyId ?? overrideId ?? id ?? "";
+  const { id, keyId, overrideId, migrationId } = item as { id?: string; keyId?: string; overrideId?: string; migrationId?: string };
+  return keyId ?? overrideId ?? migrationId ?? id ?? "";
 };
 
 const lists: readonly List[] = [
@@ -108,6 +110,39 @@ const lists: readonly List[] = [
       remove: (keyId) => run.data("rootKeys.deleteKey", { keyId }),
     }),
   },
+  {
+    procedure: "apis.listApis",
+    newestFirst: true,
+    open: async (run) => {
+      const search = `${run.unique("api")}.`;
+      return {
+        body: { search },
+        create: () => run.data("apis.createApi", { name: search.toUpperCase() }),
+        remove: (apiId) => run.data("apis.deleteApi", { apiId }),
+      };
+    },
+  },
+  {
+    procedure: "ratelimit.listNamespaces",
+    newestFirst: true,
+    open: async (run) => {
+      const search = `${run.unique("namespace")}.`;
+      return {
+        body: { search },
+        create: () => run.data("ratelimit.limit", { namespace: run.unique(search), identifier: "user", limit: 1, duration: 60_000 }),
+        remove: (namespace) => run.data("ratelimit.deleteNamespace", { namespace }),
+      };
+    },
+  },
+  {
+    procedure: "migrations.listMigrations",
+    shared: true,
+    open: async (run) => ({
+      body: {},
+      create: () => run.data("migrations.createMigration", { algorithm: "sha256" }),
+      remove: (migrationId) => run.data("migrations.deleteMigration", { migrationId }),
+    }),
+  },
 ];
 
 /** What happens between two pages: so many are made, and those at these places (of all that live) are removed. */
@@ -117,7 +152,7 @@ everywhere(
   (run) => {
     test.each(lists)(
       "[protocol §10] $procedure (row %$): what exists throughout appears exactly once while others come and go",
-      async ({ procedure, open, shared }) => {
+      async ({ procedure, open, shared, newestFirst }) => {
         await fc.assert(
           fc.asyncProperty(
             fc.nat(12),
@@ -151,13 +186,14 @@ everywhere(
                 for (let i = 0; i < next.made; i++) await create();
                 const present = await live();
                 // The row that a cursor names goes, too, every now and then.
-                const places = next.sibling ? [present.indexOf(cursor), ...next.removed] : next.removed;
+                const places = next.sibling ? [present.indexOf(cursor.split(".", 1)[0] ?? ""), ...next.removed] : next.removed;
                 for (const id of new Set(places.flatMap((place) => present[place] ?? []))) {
                   await remove(id);
                   removed.add(id);
                 }
               }
-              expect(seen).toEqual([...new Set(seen)].sort());
+              const ascending = [...new Set(seen)].sort();
+              expect(seen).toEqual(newestFirst ? ascending.reverse() : ascending);
               expect(before.filter((id) => !removed.has(id)).filter((id) => !seen.includes(id))).toEqual([]);
               if (shared) for (const id of await live()) await remove(id);
             },

@@ -79,7 +79,7 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
     expectError(await remove("api_unknown1234"), 404, NOT_FOUND);
   });
 
-  test("[apis createApi] protection starts off, and no procedure sets it", async () => {
+  test("[apis createApi] protection starts off, and createApi does not set it", async () => {
     const error = expectError(await call("apis.createApi", { name: "guarded", protected: true }), 400, "invalid_input");
     expect(error.errors?.map(({ location }) => location)).toEqual(["body.protected"]);
     expect((await remove(await createApi())).status).toBe(200);
@@ -93,14 +93,14 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
     expect(await eventsOf(apiId)).toEqual(["api.create by rootkey on guarded", "api.update by system on guarded"]);
   });
 
-  test("[protocol §11] one api.update by the system for each change, none for what is so already, none for refusals", async () => {
+  test("[management §8] one api.update by the system for each command, also for what is so already, none for refusals", async () => {
     const apiId = await createApi();
     for (const options of [["--off"], [], [], ["--off"], ["--off"]]) expect((await protect(apiId, ...options)).code).toBe(0);
     await protect(apiId);
     expectError(await remove(apiId), 412, PROTECTED);
     expect(await eventsOf(apiId)).toEqual([
       "api.create by rootkey on guarded",
-      ...Array<string>(3).fill("api.update by system on guarded"),
+      ...Array<string>(6).fill("api.update by system on guarded"),
     ]);
   });
 

@@ -4,7 +4,7 @@ import type { CollectionName } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import { bodyOf, createObjects, type Objects, registerMigration } from "../support/bodies.ts";
+import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";
 import { procedureNames } from "../support/edges.ts";
 import { request } from "../support/envelope.ts";
 import { interceptStore } from "../support/interceptStore.ts";
@@ -61,7 +61,6 @@ describe.each(engines)("[protocol §1, §5, §7] secrets on $name", (engine) => 
     const env = { LOG_LEVEL: "trace", ENCRYPTION_KEYS: `k1:${encryptionKey}` };
     api = await startApi(engine, { store, env, log: createLog("trace", collect) });
     secrets.add(api.rootKey).add(encryptionKey);
-    await registerMigration(api.store);
     objects = await createObjects((procedure, body) => call(procedure, body));
   });
   afterAll(async () => {

@@ -6,7 +6,7 @@ import { services } from "../../src/service.ts";
 import type { AuditEvent } from "../../src/storage/documents.ts";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import { bodyOf, createObjects, type Objects, registerMigration } from "../support/bodies.ts";
+import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";
 import { request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
 import { eventsBy } from "../support/written.ts";
@@ -17,6 +17,7 @@ const methods = services.flatMap((service) => service.methods);
 const expected: Readonly<Record<string, readonly string[]>> = {
   "apis.createApi": ["api.create"],
   "apis.deleteApi": ["api.delete"],
+  "apis.updateApi": ["api.update"],
   "identities.createIdentity": ["identity.create"],
   "identities.deleteIdentity": ["identity.delete"],
   "identities.updateIdentity": ["identity.update"],
@@ -30,12 +31,15 @@ const expected: Readonly<Record<string, readonly string[]>> = {
   "keys.setRoles": ["authorization.connect_role_and_key"],
   "keys.updateCredits": ["key.update"],
   "keys.updateKey": ["key.update"],
+  "migrations.createMigration": ["migration.create"],
+  "migrations.deleteMigration": ["migration.delete"],
   "permissions.createPermission": ["permission.create"],
   "permissions.createRole": ["role.create"],
   "permissions.deletePermission": ["permission.delete"],
   "permissions.deleteRole": ["role.delete"],
   "permissions.updatePermission": ["permission.update"],
   "permissions.updateRole": ["role.update"],
+  "ratelimit.deleteNamespace": ["ratelimitNamespace.delete"],
   "ratelimit.deleteOverride": ["ratelimit.delete_override"],
   "ratelimit.setOverride": ["ratelimit.set_override"],
   "rootKeys.createKey": ["rootKey.create"],
@@ -57,7 +61,6 @@ describe.each(engines)("[protocol §11] on $name", (engine) => {
 
   beforeAll(async () => {
     api = await startApi(engine, { env: { ...analytics.env, TRUSTED_PROXIES: "127.0.0.0/8" } });
-    await registerMigration(api.store);
   });
   afterAll(async () => {
     await api.close();
@@ -94,7 +97,10 @@ describe.each(engines)("[protocol §11] on $name", (engine) => {
       expect(event.time).toBeGreaterThanOrEqual(before);
       expect(event.resources.length).toBeGreaterThan(0);
       for (const { type, id } of event.resources) {
-        const types = ["api", "key", "keySpace", "identity", "permission", "role", "ratelimit", "ratelimitNamespace", "ratelimitOverride"];
+        const types = [
+          ...["api", "key", "keySpace", "identity", "permission", "role", "migration"],
+          ...["ratelimit", "ratelimitNamespace", "ratelimitOverride"],
+        ];
         expect(types).toContain(type);
         expect(id).toMatch(/\S/);
       }

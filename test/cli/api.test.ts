@@ -55,15 +55,16 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("FORBIDDEN");
     expect(await allow(apiId, "::ffff:127.0.0.0/104")).toMatchObject({ code: 0, complained: [`${apiId}: 127.0.0.0/8`] });
     await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("VALID");
-    expect(await allow(apiId, "192.0.2.1")).toMatchObject({ code: 0 });
+    expect(await allow(apiId, "192.0.2.1,192.0.2.1/32")).toMatchObject({ code: 0, complained: [`${apiId}: 192.0.2.1/32`] });
     await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("FORBIDDEN");
     expect(await allow(apiId, "")).toEqual({ code: 0, printed: [], complained: [`${apiId} may be verified from anywhere.`] });
     await expect.poll(() => codeOf(key), { timeout: 30_000 }).toBe("VALID");
   });
 
-  test("[protocol §11] every change is an audit event of the system", async () => {
+  test("[management §8] every command is an audit event of the system, also one that changes nothing", async () => {
     const { apiId } = await call("apis.createApi", { name: "audited" });
     await allow(apiId, "192.0.2.1");
+    await allow(apiId, "");
     await allow(apiId, "");
     const store = await openStore({ ...testConfig(env), clock: systemClock, mode: "tool" });
     await store.prepare();
@@ -71,7 +72,7 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     await store.close();
     expect(events.map(({ event, actor }) => `${event} by ${actor.type}`)).toEqual([
       "api.create by rootkey",
-      ...Array(2).fill("api.update by system"),
+      ...Array(3).fill("api.update by system"),
     ]);
   });
 

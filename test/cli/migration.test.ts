@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { dataOf } from "../support/api.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { openStore } from "../../src/storage/openStore.ts";
+import { dataOf, testConfig } from "../support/api.ts";
 import { runCommand } from "../support/commandLine.ts";
 import { v2Edge } from "../support/edges.ts";
 import { plainKey, prefixedKey, SEAM } from "../support/migrations.ts";
 import { createRootKeyOn, startServiceOn } from "../support/placed.ts";
 import { places } from "../support/places.ts";
+import { eventsIn } from "../support/written.ts";
 
 test.each([
   [["migration"], 'no command "migration"'],
@@ -15,7 +18,10 @@ test.each([
   [["migration", "create", "--algorithm", ""], "--algorithm: want one of"],
   [["migration", "create", "sha256"], 'unexpected argument "sha256"'],
   [["migration", "list", "all"], 'unexpected argument "all"'],
-  [["migration", "delete"], 'no command "migration delete"'],
+  [["migration", "create", "--algorithm", "sha256", "--name", ""], "--name: 0 characters, want 1 to 255"],
+  [["migration", "create", "--algorithm", "sha256", "--name", "😀".repeat(256)], "--name: 256 characters, want 1 to 255"],
+  [["migration", "delete"], "ID is missing"],
+  [["migration", "delete", "mig_1", "mig_2"], 'unexpected argument "mig_2"'],
 ])("[keys §7] wrong usage is refused with 2 and opens no store: %j", async (args, message) => {
   const { code, printed, complained } = await runCommand(args, { DATA_DIR: "/nonexistent/latchkey" });
   expect({ code, printed }).toEqual({ code: 2, printed: [] });
@@ -40,7 +46,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
     expect((await runCommand(["root-key", "create", "--name", "first"], env)).code).toBe(0);
     expect(await runCommand(["migration", "list"], env)).toEqual({
       code: 0,
-      printed: [expect.stringMatching(/^ID +ALGORITHM +CREATED$/)],
+      printed: [expect.stringMatching(/^ID +ALGORITHM +CREATED +NAME$/)],
       complained: [],
     });
   });
@@ -56,6 +62,43 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
         expect.stringMatching(new RegExp(`^${row}$`)),
       ),
     );
+  });
+
+  test("[management §8] a name is shown by list, and delete takes the migration away, once", async () => {
+    const created = await runCommand(["migration", "create", "--algorithm", "sha256", "--name", "old system"], env);
+    const [id = ""] = created.printed;
+    const lines = async () => (await runCommand(["migration", "list"], env)).printed.filter((line) => line.startsWith(id));
+    expect(await lines()).toEqual([expect.stringMatching(/ {2}old system$/)]);
+    expect(await runCommand(["migration", "delete", id], env)).toEqual({ code: 0, printed: [], complained: [`Deleted ${id}.`] });
+    expect(await lines()).toEqual([]);
+    for (const unknown of [id, "mig_unknown"]) {
+      const { code, complained } = await runCommand(["migration", "delete", unknown], env);
+      expect({ code, complained }).toEqual({ code: 1, complained: [expect.stringContaining(`${unknown} does not exist`)] });
+    }
+    const store = await openStore({ ...testConfig(env), clock: systemClock, mode: "tool" });
+    await store.prepare();
+    const events = (await eventsIn(store)).filter(({ resources }) => resources.some((resource) => resource.id === id));
+    await store.close();
+    expect(events.map(({ event, actor, resources }) => [event, actor.type, resources])).toEqual(
+      ["migration.create", "migration.delete"].map((event) => [event, "system", [{ type: "migration", id, name: "old system" }]]),
+    );
+  });
+
+  test("[management §8] a running service hears of a deletion", async () => {
+    await using service = await startServiceOn(env);
+    const rootKey = await createRootKeyOn(env);
+    const call = async (procedure: string, body: object): Promise<Record<string, unknown>> =>
+      dataOf(await v2Edge(service.url).call(procedure, body, rootKey));
+    const { apiId } = await call("apis.createApi", { name: "imports" });
+    const migrationId = await create(SEAM);
+    // Each serves one question: whoever is answered VALID waits no more.
+    const waiting = Array.from({ length: 200 }, () => prefixedKey());
+    await call("keys.migrateKeys", { apiId, migrationId, keys: waiting.map(({ hash }) => ({ hash })) });
+    const next = async () => (await call("keys.verifyKey", { key: waiting.pop()?.key, migrationId })).code;
+    expect(await next()).toBe("VALID");
+    expect((await runCommand(["migration", "delete", migrationId], env)).code).toBe(0);
+    await expect.poll(next, { timeout: 10_000, interval: 100 }).toBe("NOT_FOUND");
+    expect(waiting.length).toBeGreaterThan(0);
   });
 
   test("a running service takes a migration that the command line makes beside it", async () => {

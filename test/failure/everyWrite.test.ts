@@ -8,7 +8,7 @@ import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createLeasesRepository } from "../../src/storage/leases.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import { createObjects, type Objects, registerMigration } from "../support/bodies.ts";
+import { createObjects, type Objects } from "../support/bodies.ts";
 import { background, changing, manyWritesOf, unique } from "../support/changing.ts";
 import type { Answer } from "../support/edges.ts";
 import { interceptStore } from "../support/interceptStore.ts";
@@ -132,7 +132,6 @@ describe.each(engines)("a process that dies after any of its writes, on $name", 
     "[protocol §2, §11] %s: changes and events are together or neither, the log is whole, and the repeat finishes",
     async (procedure) => {
       const store = await engine.open();
-      await registerMigration(store);
       // No node moves events meanwhile: those would be writes of nobody's call.
       const leases = createLeasesRepository(store);
       await leases.acquire("audit", "this test", systemClock.now(), 3_600_000);

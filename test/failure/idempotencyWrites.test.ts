@@ -4,7 +4,7 @@ import { systemClock } from "../../src/domain/clock.ts";
 import type { CollectionName, KeyDocument } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import { createObjects, type Objects, registerMigration } from "../support/bodies.ts";
+import { createObjects, type Objects } from "../support/bodies.ts";
 import { background, changing, manyWritesOf, unique } from "../support/changing.ts";
 import type { Answer } from "../support/edges.ts";
 import { interceptStore } from "../support/interceptStore.ts";
@@ -54,7 +54,6 @@ describe.each(engines)("on $name", (engine) => {
   beforeEach(async () => {
     const store = await engine.open();
     api = await startApi(engine, { clock, store: interceptStore(store, mortality.intercept) });
-    await registerMigration(api.store);
   });
   afterEach(() => api.close());
   afterAll(() => engine.close());

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auditedCollections } from "../../src/storage/auditLog.ts";
 import type { AuditedDocument } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
-import { createObjects, registerMigration } from "../support/bodies.ts";
+import { createObjects } from "../support/bodies.ts";
 import { changing, manyWritesOf } from "../support/changing.ts";
 import { runLatchkeyHere } from "../support/commandLine.ts";
 import { v2Edge } from "../support/edges.ts";
@@ -47,7 +47,6 @@ describe.each(places)("a service that is killed amid management calls of all kin
 
   test("[protocol §11] leaves no change without its event and no event without its change, and a log that is whole", async () => {
     const rootKey = await createRootKeyOn(env);
-    await withStoreOf(env, registerMigration);
     for (const kills of name === "embedded" ? [60, 200] : [120]) {
       await using service = await startServiceOn(env);
       const edge = v2Edge(service.url);

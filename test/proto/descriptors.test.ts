@@ -19,18 +19,22 @@ const nameOf = (method: DescMethod): string => {
 };
 
 const procedures: Readonly<Record<string, readonly string[]>> = {
-  analytics: ["getVerifications", "getRatelimits", "getUsage"],
-  apis: ["createApi", "getApi", "deleteApi", "listKeys"],
+  analytics: ["getVerifications", "getRatelimits", "getUsage", "getQuota"],
+  apis: ["createApi", "getApi", "listApis", "updateApi", "deleteApi", "listKeys"],
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
   keys: [
     ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey"],
     ...["addPermissions", "removePermissions", "setPermissions", "addRoles", "removeRoles", "setRoles"],
   ],
+  migrations: ["createMigration", "listMigrations", "deleteMigration"],
   permissions: [
     ...["createPermission", "getPermission", "listPermissions", "updatePermission", "deletePermission"],
     ...["createRole", "getRole", "listRoles", "updateRole", "deleteRole", "setRolePermissions"],
   ],
-  ratelimit: ["limit", "multiLimit", "setOverride", "getOverride", "listOverrides", "deleteOverride"],
+  ratelimit: [
+    ...["limit", "multiLimit", "setOverride", "getOverride", "listOverrides", "deleteOverride"],
+    ...["listNamespaces", "deleteNamespace"],
+  ],
   rootKeys: ["createKey", "listKeys", "updateKey", "rerollKey", "deleteKey"],
 };
 
@@ -94,30 +98,29 @@ describe("the descriptors", () => {
 
 describe("the options of the procedures", () => {
   test("[protocol §11] changes marks exactly the procedures that write audit events and take an Idempotency-Key", () => {
-    const silent = [
-      ...["analytics.getRatelimits", "analytics.getUsage", "analytics.getVerifications", "apis.getApi", "apis.listKeys"],
-      ...[
-        "identities.getIdentity",
-        "identities.listIdentities",
-        "keys.getKey",
-        "keys.verifyKey",
-        "keys.whoami",
-        "permissions.getPermission",
-        "permissions.getRole",
-      ],
-      ...["permissions.listPermissions", "permissions.listRoles", "ratelimit.getOverride", "ratelimit.limit", "ratelimit.listOverrides"],
-      ...["ratelimit.multiLimit", "rootKeys.listKeys"],
-    ];
+    const reading: Readonly<Record<string, readonly string[]>> = {
+      analytics: ["getQuota", "getRatelimits", "getUsage", "getVerifications"],
+      apis: ["getApi", "listApis", "listKeys"],
+      identities: ["getIdentity", "listIdentities"],
+      keys: ["explain", "getKey", "searchKeys", "verifyKey", "whoami"],
+      migrations: ["listMigrations"],
+      nodes: ["listNodes"],
+      permissions: ["getPermission", "getRole", "listPermissions", "listRoles"],
+      ratelimit: ["getOverride", "limit", "listNamespaces", "listOverrides", "multiLimit"],
+      rootKeys: ["listKeys", "whoami"],
+    };
+    const silent = Object.entries(reading).flatMap(([namespace, names]) => names.map((name) => `${namespace}.${name}`));
     expect(marked((method) => !getOption(method, changes))).toEqual(silent);
   });
 
   test("[protocol §2] permission_from_request marks what is judged before any lookup", () => {
     const found = marked((method) => getOption(method, permission_from_request));
-    const namespaces = ["analytics", "identities", "permissions"];
+    const namespaces = ["analytics", "identities", "migrations", "permissions"];
     const wholly = Object.entries(procedures).flatMap(([namespace, names]) =>
       namespaces.includes(namespace) ? names.map((name) => `${namespace}.${name}`) : [],
     );
-    const single = ["apis.createApi", "apis.getApi", "apis.deleteApi", "apis.listKeys", "keys.createKey", "keys.migrateKeys"];
+    const apis = ["apis.createApi", "apis.getApi", "apis.updateApi", "apis.deleteApi", "apis.listKeys"];
+    const single = [...apis, "keys.createKey", "keys.migrateKeys"];
     const rootKeys = ["rootKeys.createKey", "rootKeys.updateKey", "rootKeys.rerollKey", "rootKeys.deleteKey"];
     expect(found).toEqual([...wholly, ...single, ...rootKeys].sort());
   });
@@ -135,7 +138,7 @@ describe("the options of the procedures", () => {
   test("[permissions §14] a permission is a triple, or says what is needed in words", () => {
     for (const method of methods.filter((candidate) => hasOption(candidate, permission))) {
       for (const line of getOption(method, permission)) {
-        expect(line).toMatch(/^(api|ratelimit|rbac|identity|root_key)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission/);
+        expect(line).toMatch(/^(api|ratelimit|rbac|identity|root_key|migration)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission/);
       }
     }
   });

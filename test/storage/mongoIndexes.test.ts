@@ -30,6 +30,18 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
       ...(i < 900 ? { deletedAt: 1 } : { identifier: `${i}` }),
     }));
     await store.collection("overrides").insertMany(overrides);
+    for (const [collection, prefix] of [
+      ["apis", "api"],
+      ["namespaces", "rlns"],
+    ] as const) {
+      await store.collection(collection).insertMany(
+        Array.from({ length: 1_000 }, (_, i) => ({
+          ...newDocument(`${prefix}_${i}`, 1, []),
+          name: `name ${i}`,
+          ...(i < 900 ? { deletedAt: 1 } : {}),
+        })),
+      );
+    }
   });
   afterAll(async () => {
     await store.close();
@@ -41,7 +53,7 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     (await database.collection(collection).indexes()).map(({ name }) => name).filter((name) => name !== "_id_");
 
   /** The names of the indexes in a plan, and their bounds, however the server spells them. */
-  const planOf = async (collection: CollectionName, filter: Document, sort: Record<string, 1> = {}): Promise<string> =>
+  const planOf = async (collection: CollectionName, filter: Document, sort: Record<string, 1 | -1> = {}): Promise<string> =>
     JSON.stringify(await database.collection(collection).find(filter, { sort, limit: 101 }).explain("queryPlanner"));
 
   test("those that others took the place of are dropped at the next start", async () => {
@@ -66,4 +78,18 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     // MongoDB: `"deletedAt":["[null, null]"]`; FerretDB: `\"deletedAt\": (MinKey, null]`.
     expect(plan).toMatch(/deletedAt\\*"(?::\["\[null, null\]"|: \(MinKey, null\])/);
   });
+
+  test.each(["apis", "namespaces"] as const)(
+    "[management §2] a page of %s that begins with the newest sorts nothing",
+    async (collection) => {
+      const ids = Array.from({ length: 1_000 }, (_, i) => `${collection === "apis" ? "api" : "rlns"}_${i}`);
+      for (const _id of [undefined, { $lte: "s" }, { $in: ids }, { $in: ids, $lt: "s" }]) {
+        const plan = await planOf(collection, { ...(_id && { _id }), ...live }, { _id: -1 });
+        expect(plan).toMatch(/"live"|"_id_"/);
+        if (_id === undefined || !("$in" in _id)) expect(plan).toContain('"live"');
+        const { winningPlan } = (JSON.parse(plan) as { queryPlanner: { winningPlan: unknown } }).queryPlanner;
+        expect(JSON.stringify(winningPlan)).not.toMatch(/"stage":"(SORT|COLLSCAN)"/);
+      }
+    },
+  );
 });

@@ -1,6 +1,4 @@
 import { hash } from "node:crypto";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
-import type { Store } from "../../src/storage/store.ts";
 
 /** Objects that exist, for requests to name. */
 export interface Objects {
@@ -13,6 +11,7 @@ export interface Objects {
   readonly namespace: string;
   readonly identity: string;
   readonly rootKeyId: string;
+  readonly migrationId: string;
 }
 
 /** Names of nothing that exists. */
@@ -25,15 +24,8 @@ export const nothing: Objects = {
   namespace: "nothing.namespace",
   identity: "nothing_identity",
   rootKeyId: "rk_nothingnothing",
+  migrationId: "mig_nothingnothing",
 };
-
-export const migrationId = "mig_walk";
-
-/** What an operator registers before keys can be imported; no procedure does. */
-export const registerMigration = (store: Store): Promise<unknown> =>
-  store
-    .collection("migrations")
-    .insertOne({ _id: migrationId, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, algorithm: "sha256", createdAt: 1 });
 
 const limit = { identifier: "user_1", limit: 1_000_000, duration: 60_000 };
 
@@ -45,7 +37,9 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "apis.createApi": () => ({ name: "payments" }),
   "apis.deleteApi": ({ apiId }) => ({ apiId }),
   "apis.getApi": ({ apiId }) => ({ apiId }),
+  "apis.listApis": () => ({}),
   "apis.listKeys": ({ apiId }) => ({ apiId }),
+  "apis.updateApi": ({ apiId }) => ({ apiId, name: "renamed" }),
   "identities.createIdentity": () => ({ externalId: crypto.randomUUID() }),
   "identities.deleteIdentity": ({ identity }) => ({ identity }),
   "identities.getIdentity": ({ identity }) => ({ identity }),
@@ -56,7 +50,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "keys.createKey": ({ apiId }) => ({ apiId }),
   "keys.deleteKey": ({ keyId }) => ({ keyId }),
   "keys.getKey": ({ keyId }) => ({ keyId }),
-  "keys.migrateKeys": ({ apiId }) => ({ apiId, migrationId, keys: [{ hash: hash("sha256", crypto.randomUUID()) }] }),
+  "keys.migrateKeys": ({ apiId, migrationId }) => ({ apiId, migrationId, keys: [{ hash: hash("sha256", crypto.randomUUID()) }] }),
   "keys.removePermissions": ({ keyId, permission }) => ({ keyId, permissions: [permission] }),
   "keys.removeRoles": ({ keyId, role }) => ({ keyId, roles: [role] }),
   "keys.rerollKey": ({ keyId }) => ({ keyId, expiration: 3_600_000 }),
@@ -66,6 +60,9 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "keys.updateKey": ({ keyId }) => ({ keyId, name: "renamed" }),
   "keys.verifyKey": ({ key }) => ({ key }),
   "keys.whoami": ({ key }) => ({ key }),
+  "migrations.createMigration": () => ({ algorithm: "sha256" }),
+  "migrations.deleteMigration": ({ migrationId }) => ({ migrationId }),
+  "migrations.listMigrations": () => ({}),
   "permissions.createPermission": () => ({ name: "Read", slug: `read.${crypto.randomUUID()}` }),
   "permissions.createRole": () => ({ name: `role.${crypto.randomUUID()}` }),
   "permissions.deletePermission": ({ permission }) => ({ permission }),
@@ -77,9 +74,11 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "permissions.setRolePermissions": ({ role, permission }) => ({ role, permissions: [permission] }),
   "permissions.updatePermission": ({ permission }) => ({ permission, name: "Renamed" }),
   "permissions.updateRole": ({ role }) => ({ role, description: "Renamed" }),
+  "ratelimit.deleteNamespace": ({ namespace }) => ({ namespace }),
   "ratelimit.deleteOverride": ({ namespace }) => ({ namespace, identifier: "user_1" }),
   "ratelimit.getOverride": ({ namespace }) => ({ namespace, identifier: "user_1" }),
   "ratelimit.limit": ({ namespace }) => ({ namespace, ...limit }),
+  "ratelimit.listNamespaces": () => ({}),
   "ratelimit.listOverrides": ({ namespace }) => ({ namespace }),
   "ratelimit.multiLimit": ({ namespace }) => [{ namespace, ...limit }],
   "ratelimit.setOverride": ({ namespace }) => ({ namespace, ...limit }),
@@ -110,5 +109,6 @@ export const createObjects = async (call: (procedure: string, body: unknown) => 
   await call("ratelimit.limit", { namespace, ...limit });
   await call("ratelimit.setOverride", { namespace, ...limit });
   const { keyId: rootKeyId } = await call("rootKeys.createKey", { name: unique, permissions: ["api.*.read_api"] });
-  return { apiId, keyId, key, role, permission, namespace, identity, rootKeyId } as Objects;
+  const { migrationId } = await call("migrations.createMigration", { algorithm: "sha256" });
+  return { apiId, keyId, key, role, permission, namespace, identity, rootKeyId, migrationId } as Objects;
 };

@@ -9,7 +9,7 @@ export const SEAM = "github.com/seamapi/prefixed-api-key";
 /** Registers a migration as the command line does; resolves to its id. */
 export const registerMigration = async (store: Store, algorithm: MigrationDocument["algorithm"]): Promise<string> => {
   const id = createId("mig", 1_750_000_000_000);
-  await createMigrationsRepository(store).insert(id, algorithm, 1_750_000_000_000);
+  await createMigrationsRepository(store).insert({ id, algorithm }, 1_750_000_000_000, []);
   return id;
 };
 

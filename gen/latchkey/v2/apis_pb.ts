@@ -9,6 +9,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "#protovalidate/buf/validate/validate_pb.ts";
+import type { NullValue } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { Key, Meta, Pagination } from "./common_pb.ts";
 import { file_latchkey_v2_common } from "./common_pb.ts";
 import { file_latchkey_v2_options } from "./options_pb.ts";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/apis.proto.
  */
 export const file_latchkey_v2_apis: GenFile = /*@__PURE__*/
-  fileDesc("ChZsYXRjaGtleS92Mi9hcGlzLnByb3RvEgtsYXRjaGtleS52MiIvChBDcmVhdGVBcGlSZXF1ZXN0EhsKBG5hbWUYASABKAlCDbpICsgBAXIFEAMYgAIiagoRQ3JlYXRlQXBpUmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESLgoEZGF0YRgCIAEoCzIaLmxhdGNoa2V5LnYyLkNyZWF0ZUFwaURhdGFCBIi1GAEiHwoNQ3JlYXRlQXBpRGF0YRIOCgZhcGlfaWQYASABKAkiPwoNR2V0QXBpUmVxdWVzdBIuCgZhcGlfaWQYASABKAlCHrpIG8gBAXIWEAgY/wEyD15bYS16QS1aMC05X10rJCJkCg5HZXRBcGlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIrCgRkYXRhGAIgASgLMhcubGF0Y2hrZXkudjIuR2V0QXBpRGF0YUIEiLUYASImCgpHZXRBcGlEYXRhEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkiQgoQRGVsZXRlQXBpUmVxdWVzdBIuCgZhcGlfaWQYASABKAlCHrpIG8gBAXIWEAgY/wEyD15bYS16QS1aMC05X10rJCJqChFEZWxldGVBcGlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIuCgRkYXRhGAIgASgLMhoubGF0Y2hrZXkudjIuRGVsZXRlQXBpRGF0YUIEiLUYASIPCg1EZWxldGVBcGlEYXRhIskBCg9MaXN0S2V5c1JlcXVlc3QSGgoGYXBpX2lkGAEgASgJQgq6SAfIAQFyAhABEh0KBWxpbWl0GAIgASgDQgm6SAYiBBhkKAFIAIgBARIOCgZjdXJzb3IYAyABKAkSIQoLZXh0ZXJuYWxfaWQYBCABKAlCB7pIBHICEAFIAYgBARIPCgdkZWNyeXB0GAUgASgIEh0KFXJldmFsaWRhdGVfa2V5c19jYWNoZRgGIAEoCEIICgZfbGltaXRCDgoMX2V4dGVybmFsX2lkIpIBChBMaXN0S2V5c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEiQKBGRhdGEYAiADKAsyEC5sYXRjaGtleS52Mi5LZXlCBIi1GAESMQoKcGFnaW5hdGlvbhgDIAEoCzIXLmxhdGNoa2V5LnYyLlBhZ2luYXRpb25CBIi1GAEy+QMKC0FwaXNTZXJ2aWNlEmgKCUNyZWF0ZUFwaRIdLmxhdGNoa2V5LnYyLkNyZWF0ZUFwaVJlcXVlc3QaHi5sYXRjaGtleS52Mi5DcmVhdGVBcGlSZXNwb25zZSIcirUYEGFwaS4qLmNyZWF0ZV9hcGmQtRgBuLUYARJgCgZHZXRBcGkSGi5sYXRjaGtleS52Mi5HZXRBcGlSZXF1ZXN0GhsubGF0Y2hrZXkudjIuR2V0QXBpUmVzcG9uc2UiHYq1GBVhcGkue2FwaV9pZH0ucmVhZF9hcGmQtRgBEm8KCURlbGV0ZUFwaRIdLmxhdGNoa2V5LnYyLkRlbGV0ZUFwaVJlcXVlc3QaHi5sYXRjaGtleS52Mi5EZWxldGVBcGlSZXNwb25zZSIjirUYF2FwaS57YXBpX2lkfS5kZWxldGVfYXBpkLUYAbi1GAESrAEKCExpc3RLZXlzEhwubGF0Y2hrZXkudjIuTGlzdEtleXNSZXF1ZXN0Gh0ubGF0Y2hrZXkudjIuTGlzdEtleXNSZXNwb25zZSJjirUYFWFwaS57YXBpX2lkfS5yZWFkX2tleYq1GBVhcGkue2FwaV9pZH0ucmVhZF9hcGmKtRglYXBpLnthcGlfaWR9LmRlY3J5cHRfa2V5IHdoZW4gZGVjcnlwdJC1GAGwtRgBYgZwcm90bzM", [file_buf_validate_validate, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChZsYXRjaGtleS92Mi9hcGlzLnByb3RvEgtsYXRjaGtleS52MiIvChBDcmVhdGVBcGlSZXF1ZXN0EhsKBG5hbWUYASABKAlCDbpICsgBAXIFEAMYgAIiagoRQ3JlYXRlQXBpUmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESLgoEZGF0YRgCIAEoCzIaLmxhdGNoa2V5LnYyLkNyZWF0ZUFwaURhdGFCBIi1GAEiHwoNQ3JlYXRlQXBpRGF0YRIOCgZhcGlfaWQYASABKAkiPwoNR2V0QXBpUmVxdWVzdBIuCgZhcGlfaWQYASABKAlCHrpIG8gBAXIWEAgY/wEyD15bYS16QS1aMC05X10rJCJkCg5HZXRBcGlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIrCgRkYXRhGAIgASgLMhcubGF0Y2hrZXkudjIuR2V0QXBpRGF0YUIEiLUYASImCgpHZXRBcGlEYXRhEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkibgoPTGlzdEFwaXNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgDQgm6SAYiBBhkKAFIAIgBARIYCgZjdXJzb3IYAiABKAlCCLpIBXIDGIAIEhgKBnNlYXJjaBgDIAEoCUIIukgFcgMYgAJCCAoGX2xpbWl0IpIBChBMaXN0QXBpc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEiQKBGRhdGEYAiADKAsyEC5sYXRjaGtleS52Mi5BcGlCBIi1GAESMQoKcGFnaW5hdGlvbhgDIAEoCzIXLmxhdGNoa2V5LnYyLlBhZ2luYXRpb25CBIi1GAEijAEKA0FwaRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCmNyZWF0ZWRfYXQYAyABKAMSFwoKdXBkYXRlZF9hdBgEIAEoA0gAiAEBEhkKEWRlbGV0ZV9wcm90ZWN0aW9uGAUgASgIEhQKDGlwX2FsbG93bGlzdBgGIAMoCUINCgtfdXBkYXRlZF9hdCLYAQoQVXBkYXRlQXBpUmVxdWVzdBIuCgZhcGlfaWQYASABKAlCHrpIG8gBAXIWEAgY/wEyD15bYS16QS1aMC05X10rJBIdCgRuYW1lGAIgASgJQgq6SAdyBRADGIACSACIAQESHgoRZGVsZXRlX3Byb3RlY3Rpb24YAyABKAhIAYgBARI2CgxpcF9hbGxvd2xpc3QYBCABKAsyIC5sYXRjaGtleS52Mi5OdWxsYWJsZUlwQWxsb3dsaXN0QgcKBV9uYW1lQhQKEl9kZWxldGVfcHJvdGVjdGlvbiKBAQoTTnVsbGFibGVJcEFsbG93bGlzdBIqCgRudWxsGAEgASgOMhouZ29vZ2xlLnByb3RvYnVmLk51bGxWYWx1ZUgAEikKBXZhbHVlGAIgASgLMhgubGF0Y2hrZXkudjIuSXBBbGxvd2xpc3RIADoEiLUYAUINCgRraW5kEgW6SAIIASIwCgtJcEFsbG93bGlzdBIbCgZ2YWx1ZXMYASADKAlCC7pICJIBBQgBEOgHOgSItRgCImoKEVVwZGF0ZUFwaVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEi4KBGRhdGEYAiABKAsyGi5sYXRjaGtleS52Mi5VcGRhdGVBcGlEYXRhQgSItRgBIg8KDVVwZGF0ZUFwaURhdGEiQgoQRGVsZXRlQXBpUmVxdWVzdBIuCgZhcGlfaWQYASABKAlCHrpIG8gBAXIWEAgY/wEyD15bYS16QS1aMC05X10rJCJqChFEZWxldGVBcGlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIuCgRkYXRhGAIgASgLMhoubGF0Y2hrZXkudjIuRGVsZXRlQXBpRGF0YUIEiLUYASIPCg1EZWxldGVBcGlEYXRhIskBCg9MaXN0S2V5c1JlcXVlc3QSGgoGYXBpX2lkGAEgASgJQgq6SAfIAQFyAhABEh0KBWxpbWl0GAIgASgDQgm6SAYiBBhkKAFIAIgBARIOCgZjdXJzb3IYAyABKAkSIQoLZXh0ZXJuYWxfaWQYBCABKAlCB7pIBHICEAFIAYgBARIPCgdkZWNyeXB0GAUgASgIEh0KFXJldmFsaWRhdGVfa2V5c19jYWNoZRgGIAEoCEIICgZfbGltaXRCDgoMX2V4dGVybmFsX2lkIpIBChBMaXN0S2V5c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEiQKBGRhdGEYAiADKAsyEC5sYXRjaGtleS52Mi5LZXlCBIi1GAESMQoKcGFnaW5hdGlvbhgDIAEoCzIXLmxhdGNoa2V5LnYyLlBhZ2luYXRpb25CBIi1GAEy5QUKC0FwaXNTZXJ2aWNlEmgKCUNyZWF0ZUFwaRIdLmxhdGNoa2V5LnYyLkNyZWF0ZUFwaVJlcXVlc3QaHi5sYXRjaGtleS52Mi5DcmVhdGVBcGlSZXNwb25zZSIcirUYEGFwaS4qLmNyZWF0ZV9hcGmQtRgBuLUYARJgCgZHZXRBcGkSGi5sYXRjaGtleS52Mi5HZXRBcGlSZXF1ZXN0GhsubGF0Y2hrZXkudjIuR2V0QXBpUmVzcG9uc2UiHYq1GBVhcGkue2FwaV9pZH0ucmVhZF9hcGmQtRgBEnkKCExpc3RBcGlzEhwubGF0Y2hrZXkudjIuTGlzdEFwaXNSZXF1ZXN0Gh0ubGF0Y2hrZXkudjIuTGlzdEFwaXNSZXNwb25zZSIwirUYLGFwaS57YXBpX2lkfS5yZWFkX2FwaTogb25seSB0aGVzZSBhcmUgbGlzdGVkEm8KCVVwZGF0ZUFwaRIdLmxhdGNoa2V5LnYyLlVwZGF0ZUFwaVJlcXVlc3QaHi5sYXRjaGtleS52Mi5VcGRhdGVBcGlSZXNwb25zZSIjirUYF2FwaS57YXBpX2lkfS51cGRhdGVfYXBpkLUYAbi1GAESbwoJRGVsZXRlQXBpEh0ubGF0Y2hrZXkudjIuRGVsZXRlQXBpUmVxdWVzdBoeLmxhdGNoa2V5LnYyLkRlbGV0ZUFwaVJlc3BvbnNlIiOKtRgXYXBpLnthcGlfaWR9LmRlbGV0ZV9hcGmQtRgBuLUYARKsAQoITGlzdEtleXMSHC5sYXRjaGtleS52Mi5MaXN0S2V5c1JlcXVlc3QaHS5sYXRjaGtleS52Mi5MaXN0S2V5c1Jlc3BvbnNlImOKtRgVYXBpLnthcGlfaWR9LnJlYWRfa2V5irUYFWFwaS57YXBpX2lkfS5yZWFkX2FwaYq1GCVhcGkue2FwaV9pZH0uZGVjcnlwdF9rZXkgd2hlbiBkZWNyeXB0kLUYAbC1GAFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * @generated from message latchkey.v2.CreateApiRequest
@@ -146,6 +148,246 @@ export const GetApiDataSchema: GenMessage<GetApiData> = /*@__PURE__*/
   messageDesc(file_latchkey_v2_apis, 5);
 
 /**
+ * @generated from message latchkey.v2.ListApisRequest
+ */
+export type ListApisRequest = Message<"latchkey.v2.ListApisRequest"> & {
+  /**
+   * Objects per page, 1-100. Default 100.
+   *
+   * @generated from field: optional int64 limit = 1;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * From the previous page; empty: the first page.
+   *
+   * @generated from field: string cursor = 2;
+   */
+  cursor: string;
+
+  /**
+   * Part of the id or the name, in any letter case, at most 256 characters. Empty: all. A page may be short although
+   * there are more.
+   *
+   * @generated from field: string search = 3;
+   */
+  search: string;
+};
+
+/**
+ * Describes the message latchkey.v2.ListApisRequest.
+ * Use `create(ListApisRequestSchema)` to create a new message.
+ */
+export const ListApisRequestSchema: GenMessage<ListApisRequest> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_apis, 6);
+
+/**
+ * @generated from message latchkey.v2.ListApisResponse
+ */
+export type ListApisResponse = Message<"latchkey.v2.ListApisResponse"> & {
+  /**
+   * @generated from field: latchkey.v2.Meta meta = 1;
+   */
+  meta?: Meta | undefined;
+
+  /**
+   * @generated from field: repeated latchkey.v2.Api data = 2;
+   */
+  data: Api[];
+
+  /**
+   * @generated from field: latchkey.v2.Pagination pagination = 3;
+   */
+  pagination?: Pagination | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.ListApisResponse.
+ * Use `create(ListApisResponseSchema)` to create a new message.
+ */
+export const ListApisResponseSchema: GenMessage<ListApisResponse> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_apis, 7);
+
+/**
+ * An API with its settings (management §2).
+ *
+ * @generated from message latchkey.v2.Api
+ */
+export type Api = Message<"latchkey.v2.Api"> & {
+  /**
+   * `api_...`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Unix ms.
+   *
+   * @generated from field: int64 created_at = 3;
+   */
+  createdAt: bigint;
+
+  /**
+   * Unix ms; absent until the first change.
+   *
+   * @generated from field: optional int64 updated_at = 4;
+   */
+  updatedAt?: bigint | undefined;
+
+  /**
+   * It cannot be deleted until this is lifted.
+   *
+   * @generated from field: bool delete_protection = 5;
+   */
+  deleteProtection: boolean;
+
+  /**
+   * Addresses and networks, as `address/prefix`, that may verify its keys; absent: any.
+   *
+   * @generated from field: repeated string ip_allowlist = 6;
+   */
+  ipAllowlist: string[];
+};
+
+/**
+ * Describes the message latchkey.v2.Api.
+ * Use `create(ApiSchema)` to create a new message.
+ */
+export const ApiSchema: GenMessage<Api> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_apis, 8);
+
+/**
+ * @generated from message latchkey.v2.UpdateApiRequest
+ */
+export type UpdateApiRequest = Message<"latchkey.v2.UpdateApiRequest"> & {
+  /**
+   * `api_...` (8-255 characters).
+   *
+   * @generated from field: string api_id = 1;
+   */
+  apiId: string;
+
+  /**
+   * 3-256 characters, any.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * Whether deleteApi is refused.
+   *
+   * @generated from field: optional bool delete_protection = 3;
+   */
+  deleteProtection?: boolean | undefined;
+
+  /**
+   * The complete new list. Null: keys may be verified from anywhere.
+   *
+   * @generated from field: latchkey.v2.NullableIpAllowlist ip_allowlist = 4;
+   */
+  ipAllowlist?: NullableIpAllowlist | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.UpdateApiRequest.
+ * Use `create(UpdateApiRequestSchema)` to create a new message.
+ */
+export const UpdateApiRequestSchema: GenMessage<UpdateApiRequest> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_apis, 9);
+
+/**
+ * Addresses and networks, or null: any.
+ *
+ * @generated from message latchkey.v2.NullableIpAllowlist
+ */
+export type NullableIpAllowlist = Message<"latchkey.v2.NullableIpAllowlist"> & {
+  /**
+   * @generated from oneof latchkey.v2.NullableIpAllowlist.kind
+   */
+  kind: {
+    /**
+     * @generated from field: google.protobuf.NullValue null = 1;
+     */
+    value: NullValue;
+    case: "null";
+  } | {
+    /**
+     * @generated from field: latchkey.v2.IpAllowlist value = 2;
+     */
+    value: IpAllowlist;
+    case: "value";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message latchkey.v2.NullableIpAllowlist.
+ * Use `create(NullableIpAllowlistSchema)` to create a new message.
+ */
+export const NullableIpAllowlistSchema: GenMessage<NullableIpAllowlist> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_apis, 10);
+
+/**
+ * 1-1000 addresses or networks, IPv4 or IPv6: `192.0.2.1`, `2001:db8::/32`.
+ *
+ * @generated from message latchkey.v2.IpAllowlist
+ */
+export type IpAllowlist = Message<"latchkey.v2.IpAllowlist"> & {
+  /**
+   * @generated from field: repeated string values = 1;
+   */
+  values: string[];
+};
+
+/**
+ * Describes the message latchkey.v2.IpAllowlist.
+ * Use `create(IpAllowlistSchema)` to create a new message.
+ */
+export const IpAllowlistSchema: GenMessage<IpAllowlist> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_apis, 11);
+
+/**
+ * @generated from message latchkey.v2.UpdateApiResponse
+ */
+export type UpdateApiResponse = Message<"latchkey.v2.UpdateApiResponse"> & {
+  /**
+   * @generated from field: latchkey.v2.Meta meta = 1;
+   */
+  meta?: Meta | undefined;
+
+  /**
+   * @generated from field: latchkey.v2.UpdateApiData data = 2;
+   */
+  data?: UpdateApiData | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.UpdateApiResponse.
+ * Use `create(UpdateApiResponseSchema)` to create a new message.
+ */
+export const UpdateApiResponseSchema: GenMessage<UpdateApiResponse> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_apis, 12);
+
+/**
+ * @generated from message latchkey.v2.UpdateApiData
+ */
+export type UpdateApiData = Message<"latchkey.v2.UpdateApiData"> & {
+};
+
+/**
+ * Describes the message latchkey.v2.UpdateApiData.
+ * Use `create(UpdateApiDataSchema)` to create a new message.
+ */
+export const UpdateApiDataSchema: GenMessage<UpdateApiData> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_apis, 13);
+
+/**
  * @generated from message latchkey.v2.DeleteApiRequest
  */
 export type DeleteApiRequest = Message<"latchkey.v2.DeleteApiRequest"> & {
@@ -162,7 +404,7 @@ export type DeleteApiRequest = Message<"latchkey.v2.DeleteApiRequest"> & {
  * Use `create(DeleteApiRequestSchema)` to create a new message.
  */
 export const DeleteApiRequestSchema: GenMessage<DeleteApiRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_apis, 6);
+  messageDesc(file_latchkey_v2_apis, 14);
 
 /**
  * @generated from message latchkey.v2.DeleteApiResponse
@@ -184,7 +426,7 @@ export type DeleteApiResponse = Message<"latchkey.v2.DeleteApiResponse"> & {
  * Use `create(DeleteApiResponseSchema)` to create a new message.
  */
 export const DeleteApiResponseSchema: GenMessage<DeleteApiResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_apis, 7);
+  messageDesc(file_latchkey_v2_apis, 15);
 
 /**
  * @generated from message latchkey.v2.DeleteApiData
@@ -197,7 +439,7 @@ export type DeleteApiData = Message<"latchkey.v2.DeleteApiData"> & {
  * Use `create(DeleteApiDataSchema)` to create a new message.
  */
 export const DeleteApiDataSchema: GenMessage<DeleteApiData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_apis, 8);
+  messageDesc(file_latchkey_v2_apis, 16);
 
 /**
  * @generated from message latchkey.v2.ListKeysRequest
@@ -251,7 +493,7 @@ export type ListKeysRequest = Message<"latchkey.v2.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_apis, 9);
+  messageDesc(file_latchkey_v2_apis, 17);
 
 /**
  * @generated from message latchkey.v2.ListKeysResponse
@@ -278,7 +520,7 @@ export type ListKeysResponse = Message<"latchkey.v2.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_apis, 10);
+  messageDesc(file_latchkey_v2_apis, 18);
 
 /**
  * Containers of keys: `apis.*`.
@@ -305,6 +547,26 @@ export const ApisService: GenService<{
     methodKind: "unary";
     input: typeof GetApiRequestSchema;
     output: typeof GetApiResponseSchema;
+  },
+  /**
+   * Lists the APIs that the caller may read, newest first (management §2).
+   *
+   * @generated from rpc latchkey.v2.ApisService.ListApis
+   */
+  listApis: {
+    methodKind: "unary";
+    input: typeof ListApisRequestSchema;
+    output: typeof ListApisResponseSchema;
+  },
+  /**
+   * Changes name, protection or IP allow list of an API; what is unset is kept (management §2).
+   *
+   * @generated from rpc latchkey.v2.ApisService.UpdateApi
+   */
+  updateApi: {
+    methodKind: "unary";
+    input: typeof UpdateApiRequestSchema;
+    output: typeof UpdateApiResponseSchema;
   },
   /**
    * Deletes an API and so invalidates all of its keys.

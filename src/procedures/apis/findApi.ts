@@ -4,7 +4,7 @@ import type { OperationOptions } from "../../storage/collection.ts";
 import type { ApiDocument } from "../../storage/documents.ts";
 
 /** The same for an API that was deleted and one that never existed. */
-const apiNotFound = (apiId: string): ServiceError =>
+export const apiNotFound = (apiId: string): ServiceError =>
   new ServiceError("api_not_found", `The API ${apiId} does not exist or has been deleted.`);
 
 /** The live API, or 404 `api_not_found`. */

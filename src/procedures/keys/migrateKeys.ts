@@ -7,15 +7,14 @@ import type {
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { chunks } from "../../domain/chunks.ts";
-import { ServiceError } from "../../domain/errors.ts";
 import { newDocument } from "../../storage/audited.ts";
 import type { ApiDocument, KeyDocument } from "../../storage/documents.ts";
 import { DuplicateKeyError } from "../../storage/errors.ts";
-import type { MigrationsRepository } from "../../storage/migrations.ts";
 import type { RootKeysRepository } from "../../storage/rootKeys.ts";
 import { findApi } from "../apis/findApi.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call, Procedure } from "../call.ts";
+import { findMigration, type MigrationsDeps } from "../migrations/findMigration.ts";
 import type { CreateKeyDeps } from "./createKey.ts";
 import { type ImportReferences, importReferences } from "./importReferences.ts";
 import { permissionEvents, roleEvents, storeCredits, storeMeta, storeRatelimits } from "./keyConfiguration.ts";
@@ -30,8 +29,7 @@ const WRITTEN_AT_ONCE = 4 * CHUNK;
 /** Each failed attempt means that someone else imported one of the hashes meanwhile. */
 const INSERT_ATTEMPTS = 100;
 
-export interface MigrateKeysDeps extends CreateKeyDeps {
-  readonly migrations: MigrationsRepository;
+export interface MigrateKeysDeps extends CreateKeyDeps, MigrationsDeps {
   readonly rootKeys: RootKeysRepository;
 }
 
@@ -115,8 +113,7 @@ export const migrateKeys =
   async ({ apiId, migrationId, keys: items }, call) => {
     requirePermissions(call.caller, ["api.create_key", apiId]);
     const api = await findApi(deps.apis, apiId, call);
-    const migration = await deps.migrations.find(migrationId, call);
-    if (migration === null) throw new ServiceError("migration_not_found", `The migration ${migrationId} does not exist.`);
+    const migration = await findMigration(deps, migrationId, call);
 
     await call.begin();
     const owners = new Map<string, string>();

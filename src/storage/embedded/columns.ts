@@ -19,6 +19,7 @@ const asked = {
   rootKeys: ["deletedAt"],
   namespaces: ["deletedAt"],
   overrides: ["deletedAt"],
+  migrations: ["deletedAt"],
 } as const satisfies Partial<Record<CollectionName, readonly string[]>>;
 
 const byCollection = new Map<string, readonly string[]>(

@@ -57,6 +57,23 @@ test("a page of a list is read in the order of an index, without sorting", () =>
   }
 });
 
+test("[management §2] a page of a list that begins with the newest is read backwards in an index that knows what is deleted", () => {
+  const live = { deletedAt: { $exists: false } } as const;
+  for (const collection of ["apis", "namespaces"] as const) {
+    for (const [_id, bounds] of [
+      [undefined, "deletedAt=?)"],
+      [{ $lte: "x" }, "deletedAt=? AND id<?)"],
+      [{ $in: ["a", "b"] }, "deletedAt=? AND id=?)"],
+      [{ $in: ["a", "b"], $lt: "x" }, "deletedAt=? AND id=?)"],
+    ] as const) {
+      const chosen = plan(collection, { ...(_id && { _id }), ...live }, { _id: -1 }, 101);
+      expect(chosen).toContain(`${collection}.live (${bounds}`);
+      expect(chosen).not.toMatch(/TEMP B-TREE|SCAN (?!json_each)/);
+    }
+  }
+  expect(plan("migrations", { ...live, _id: { $gte: "x" } }, { _id: 1 }, 101)).toContain("migrations.live (deletedAt=? AND id>?)");
+});
+
 test("the newest entry of the audit log, and those after another, come from its index", () => {
   for (const chosen of [
     plan("audit", { workspaceId }, { sequence: -1 }, 1),

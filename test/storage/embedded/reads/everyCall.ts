@@ -70,6 +70,11 @@ const living = (prefix: string, count: number): string[] => ids(prefix, count, M
 const page = { limit: 100, cursor: "" } as const;
 const search = { ...page, search: "nowhere" } as const;
 const until = (prefix: string) => ({ limit: 100, cursor: idOf(prefix, MANY.others - 50) });
+/** All, and those of a thousand, deleted ones among them; the first page, the last, and a search that finds nothing. */
+const newestFirst = (prefix: string) =>
+  [undefined, new Set([...ids(prefix, 500), ...living(prefix, 500)])].flatMap((some) =>
+    [page, search, { limit: 100, cursor: idOf(prefix, MANY.others * 0.75 + 50) }].map((request) => [some, request] as const),
+  );
 const walk: Walk = { permissionIds: ids("perm", 1_000), roleIds: ids("role", 1_000), stage: "roles", after: "" };
 const nothing = () => undefined;
 
@@ -77,9 +82,9 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
   apis: {
     find: (apis) => apis.find(idOf("api", 1)),
     insert: (apis) => apis.insert({ id: "api_new", name: "new" }, 1, []),
-    setIpAllowlist: (apis) => apis.setIpAllowlist(idOf("api", 1), ["10.0.0.0/8"], 1, []),
-    protect: (apis) => apis.protect(idOf("api", 1), true, 1, []),
-    delete: (apis) => apis.delete(idOf("api", 2), 1, []),
+    listPage: (apis) => Promise.all(newestFirst("api").map(([some, request]) => apis.listPage(some, request, {}))),
+    modify: (apis) => apis.modify(idOf("api", MANY.others - 1), nothing),
+    delete: (apis) => apis.delete(idOf("api", MANY.others - 2), 1, []),
   },
   auditLog: {
     head: (log) => log.head(),
@@ -149,12 +154,15 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
   migrations: {
     find: (migrations) => migrations.find(idOf("mig", 1)),
     list: (migrations) => migrations.list(),
-    insert: (migrations) => migrations.insert("mig_new", "sha256", 1),
+    listPage: (migrations) => Promise.all([page, until("mig")].map((request) => migrations.listPage(request, {}))),
+    insert: (migrations) => migrations.insert({ id: "mig_new", algorithm: "sha256" }, 1, []),
+    delete: (migrations) => migrations.delete(idOf("mig", MANY.others - 1), 1, []),
   },
   namespaces: {
     find: (namespaces) => Promise.all([idOf("rlns", 1), idOf("name", 1), "none"].map((name) => namespaces.find(name))),
+    listPage: (namespaces) => Promise.all(newestFirst("rlns").map(([some, request]) => namespaces.listPage(some, request, {}))),
     findOrCreate: (namespaces) => namespaces.findOrCreate({ id: "rlns_x", name: idOf("name", 1) }, 1, []),
-    delete: (namespaces) => namespaces.delete(idOf("rlns", 2), 1, []),
+    delete: (namespaces) => namespaces.delete(idOf("rlns", MANY.others - 1), 1, []),
   },
   overrides: {
     find: (overrides) => overrides.find("rlns_big", idOf("identifier", MANY.others - 1)),

@@ -34,7 +34,7 @@ function* times<T>(count: number, make: (i: number) => T): Generator<T> {
 const gone = (i: number) => (isDeleted(i, MANY.others) ? { deletedAt: 1, erased: true, sweepFrom: 1 } : {});
 
 const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = {
-  apis: () => times(10, (i) => ({ ...newDocument(idOf("api", i), 1, []), name: "api" })),
+  apis: () => times(MANY.others, (i) => ({ ...newDocument(idOf("api", i), 1, []), name: "api", ...gone(i) })),
   // Those of two small APIs come first; all those of the second have events that are to be moved.
   keys: () =>
     times(MANY.keys, (i) => ({
@@ -90,7 +90,12 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
       enabled: true,
       ...(isDeleted(i, MANY.others) ? { deletedAt: 1 } : {}),
     })),
-  namespaces: () => times(MANY.others, (i) => ({ ...newDocument(idOf("rlns", i), 1, []), name: idOf("name", i) })),
+  namespaces: () =>
+    times(MANY.others, (i) => ({
+      ...newDocument(idOf("rlns", i), 1, []),
+      name: idOf("name", i),
+      ...(isDeleted(i, MANY.others) ? { deletedAt: 1 } : {}),
+    })),
   overrides: () =>
     times(MANY.others, (i) => ({
       ...newDocument(idOf("rlor", i), 1, []),
@@ -100,7 +105,7 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
       duration: 1_000,
       ...(isDeleted(i, MANY.others) ? { deletedAt: 1, erased: true } : {}),
     })),
-  migrations: () => times(MANY.others, (i) => ({ ...base, _id: idOf("mig", i), algorithm: "sha256", createdAt: 1 })),
+  migrations: () => times(MANY.others, (i) => ({ ...newDocument(idOf("mig", i), 1, []), algorithm: "sha256" })),
   changes: () =>
     times(MANY.others, (i) => ({
       ...base,

@@ -1,0 +1,19 @@
+import type { CreateMigrationRequestSchema, CreateMigrationResponseSchema } from "../../../gen/latchkey/v2/migrations_pb.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Procedure } from "../call.ts";
+import { readAlgorithm } from "./algorithm.ts";
+import type { MigrationsDeps } from "./findMigration.ts";
+import { registerMigration } from "./registration.ts";
+
+/** Registers an import of keys that another system issued (management §7). Names are labels. */
+export const createMigration =
+  ({ migrations }: MigrationsDeps): Procedure<typeof CreateMigrationRequestSchema, typeof CreateMigrationResponseSchema> =>
+  async ({ algorithm, name }, call) => {
+    requirePermissions(call.caller, ["migration.create_migration", "*"]);
+    const migrationId = call.newId("mig");
+    const answer = { data: { migrationId } };
+    await call.begin({ collection: "migrations", id: migrationId }, answer);
+    await registerMigration(migrations, { id: migrationId, algorithm: readAlgorithm(algorithm), name }, auditSource(call), call);
+    return answer;
+  };

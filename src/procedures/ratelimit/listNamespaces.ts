@@ -1,0 +1,29 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ListNamespacesRequestSchema, ListNamespacesResponseSchema, NamespaceSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
+import type { NamespaceDocument } from "../../storage/documents.ts";
+import type { NamespacesRepository } from "../../storage/namespaces.ts";
+import type { Procedure } from "../call.ts";
+import { readOwnPageRequest, showOwnPagination } from "../paging.ts";
+
+const LIST = "ratelimit.listNamespaces";
+
+const showNamespace = ({ _id, name, createdAt, updatedAt }: NamespaceDocument): MessageInitShape<typeof NamespaceSchema> => ({
+  id: _id,
+  name,
+  createdAt: BigInt(createdAt),
+  ...(updatedAt === undefined ? {} : { updatedAt: BigInt(updatedAt) }),
+});
+
+/** Lists the live namespaces that the caller may read, newest first; none is an empty page (management §3). */
+export const listNamespaces =
+  ({
+    namespaces,
+  }: {
+    readonly namespaces: NamespacesRepository;
+  }): Procedure<typeof ListNamespacesRequestSchema, typeof ListNamespacesResponseSchema> =>
+  async (request, call) => {
+    const asked = readOwnPageRequest(LIST, request);
+    const scope = call.caller.grants.scope("ratelimit.read_namespace");
+    const page = await namespaces.listPage(scope.all ? undefined : scope.ids, asked, call);
+    return { data: page.items.map(showNamespace), pagination: showOwnPagination(LIST, asked, page) };
+  };

@@ -1,0 +1,8 @@
+import { systemSource } from "../../src/audit/auditEvent.ts";
+import { type ApiUpdate, changeApi } from "../../src/procedures/apis/changeApi.ts";
+import { createApisRepository } from "../../src/storage/apis.ts";
+import type { Store } from "../../src/storage/store.ts";
+
+/** Changes an API in its store, as the command line does, so that no node hears of it; false when it does not exist. */
+export const changeApiIn = async (store: Store, apiId: string, update: ApiUpdate): Promise<boolean> =>
+  (await createApisRepository(store).modify(apiId, changeApi(update, systemSource(store.clock)))) !== null;

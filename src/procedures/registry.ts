@@ -8,6 +8,7 @@ import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
 import type { SettableClock } from "../domain/clock.ts";
+import type { Violation } from "../domain/errors.ts";
 import { getRatelimits } from "./analytics/getRatelimits.ts";
 import { getVerifications } from "./analytics/getVerifications.ts";
 import type { AnalyticsDeps } from "./analytics/runQuery.ts";
@@ -61,6 +62,7 @@ import type { RootKeysDeps } from "./rootKeys/findRootKey.ts";
 import { listKeys as listRootKeys } from "./rootKeys/listKeys.ts";
 import { rerollKey as rerollRootKey } from "./rootKeys/rerollKey.ts";
 import { updateKey as updateRootKey } from "./rootKeys/updateKey.ts";
+import { whoami as rootKeyWhoami } from "./rootKeys/whoami.ts";
 import { setTime } from "./testing/setTime.ts";
 
 /** What all procedures together depend on; each takes its part. */
@@ -74,7 +76,10 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   RootKeysDeps;
 
 /** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
-export type AnyProcedure = (request: Message, call: Call) => Promise<object> | object;
+export interface AnyProcedure {
+  (request: Message, call: Call): Promise<object> | object;
+  readonly judge?: (request: Message, now: number) => readonly Violation[];
+}
 export type ProcedureTable = ReadonlyMap<DescMethodUnary, AnyProcedure>;
 
 type Unary<S extends DescService> = { [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary ? K : never }[keyof S["method"]];
@@ -136,6 +141,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     listKeys: listRootKeys(deps),
     rerollKey: rerollRootKey(deps),
     updateKey: updateRootKey(deps),
+    whoami: rootKeyWhoami(deps),
   });
   if (deps.testClock) register(TestingService, { setTime: setTime({ clock: deps.testClock }) });
   register(RatelimitService, {

@@ -10,6 +10,7 @@ import type { Authenticator } from "../rootKeys/authenticator.ts";
 import type { CallOutcome } from "../telemetry/metrics.ts";
 import type { Capacity } from "./capacity.ts";
 import { type ClientAddress, networkOf } from "./clientAddress.ts";
+import { mostFindings } from "./codec/findings.ts";
 import type { Idempotency } from "./idempotency/idempotency.ts";
 import { checkIdempotencyKey } from "./idempotency/idempotencyKey.ts";
 import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
@@ -37,6 +38,12 @@ const describeViolations = (procedure: string, violations: readonly Violation[])
   const [first] = violations;
   const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : "";
   return `The request of ${procedure} failed validation: ${first?.location ?? "body"}: ${first?.message ?? "invalid"}${more}.`;
+};
+
+/** Everything that is wrong: what is known, and what the procedure itself refuses elsewhere. */
+const withOwn = (known: readonly Violation[], own: readonly Violation[]): readonly Violation[] => {
+  const places = new Set(known.map(({ location }) => location));
+  return [...known, ...own.filter(({ location }) => !places.has(location))].slice(0, mostFindings);
 };
 
 /** The steps that every call takes, whatever its edge (protocol §2). */
@@ -87,8 +94,11 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const { name, procedure, keyed } = bind(call.method);
     const idempotencyKey = keyed ? call.idempotencyKey : undefined;
     const badKey = idempotencyKey === undefined ? undefined : checkIdempotencyKey(idempotencyKey);
-    const all = badKey ? [...violations, badKey] : violations;
-    if (all.length > 0) throw invalidInput(describeViolations(name, all), all);
+    const known = badKey ? [...violations, badKey] : violations;
+    if (known.length > 0) {
+      const all = withOwn(known, procedure.judge?.(message, call.receivedAt) ?? []);
+      throw invalidInput(describeViolations(name, all), all);
+    }
     const remoteIp = clientAddress(call);
     return idempotencyKey === undefined
       ? procedure(message, new PipelineCall(call, caller, remoteIp))

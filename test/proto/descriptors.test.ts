@@ -31,7 +31,7 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
     ...["createRole", "getRole", "listRoles", "updateRole", "deleteRole", "setRolePermissions"],
   ],
   ratelimit: ["limit", "multiLimit", "setOverride", "getOverride", "listOverrides", "deleteOverride"],
-  rootKeys: ["createKey", "listKeys", "updateKey", "rerollKey", "deleteKey"],
+  rootKeys: ["createKey", "listKeys", "updateKey", "rerollKey", "deleteKey", "whoami"],
 };
 
 const marked = (is: (method: DescMethod) => boolean): string[] => methods.filter(is).map(nameOf).sort();
@@ -98,7 +98,7 @@ describe("the options of the procedures", () => {
       ...["analytics.getRatelimits", "analytics.getVerifications", "apis.getApi", "apis.listKeys", "identities.getIdentity"],
       ...["identities.listIdentities", "keys.getKey", "keys.verifyKey", "keys.whoami", "permissions.getPermission", "permissions.getRole"],
       ...["permissions.listPermissions", "permissions.listRoles", "ratelimit.getOverride", "ratelimit.limit", "ratelimit.listOverrides"],
-      ...["ratelimit.multiLimit", "rootKeys.listKeys"],
+      ...["ratelimit.multiLimit", "rootKeys.listKeys", "rootKeys.whoami"],
     ];
     expect(marked((method) => !getOption(method, changes))).toEqual(silent);
   });
@@ -127,7 +127,7 @@ describe("the options of the procedures", () => {
   test("[permissions §14] a permission is a triple, or says what is needed in words", () => {
     for (const method of methods.filter((candidate) => hasOption(candidate, permission))) {
       for (const line of getOption(method, permission)) {
-        expect(line).toMatch(/^(api|ratelimit|rbac|identity|root_key)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission/);
+        expect(line).toMatch(/^(api|ratelimit|rbac|identity|root_key)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission|^none: /);
       }
     }
   });

@@ -87,6 +87,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "rootKeys.listKeys": () => ({}),
   "rootKeys.rerollKey": ({ rootKeyId }) => ({ keyId: rootKeyId, expiration: 0 }),
   "rootKeys.updateKey": ({ rootKeyId }) => ({ keyId: rootKeyId, name: "renamed" }),
+  "rootKeys.whoami": () => ({}),
 };
 
 export const bodyOf = (procedure: string, objects: Objects): object => {

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/root_keys.proto.
  */
 export const file_latchkey_v2_root_keys: GenFile = /*@__PURE__*/
-  fileDesc("ChtsYXRjaGtleS92Mi9yb290X2tleXMucHJvdG8SC2xhdGNoa2V5LnYyIqUBCh9Sb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXF1ZXN0EikKC3Blcm1pc3Npb25zGAEgAygJQhS6SBHIAQGSAQsIARDoByIEcgIQARIdCgRuYW1lGAIgASgJQgq6SAdyBRABGP8BSACIAQESLwoHZXhwaXJlcxgDIAEoCzIeLmxhdGNoa2V5LnYyLk51bGxhYmxlVGltZXN0YW1wQgcKBV9uYW1lIogBCiBSb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI9CgRkYXRhGAIgASgLMikubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlQ3JlYXRlS2V5RGF0YUIEiLUYASJBChxSb290S2V5c1NlcnZpY2VDcmVhdGVLZXlEYXRhEg4KBmtleV9pZBgBIAEoCRIRCgNrZXkYAiABKAlCBKC1GAEiWQoeUm9vdEtleXNTZXJ2aWNlTGlzdEtleXNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgDQgm6SAYiBBhkKAFIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0IqUBCh9Sb290S2V5c1NlcnZpY2VMaXN0S2V5c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEigKBGRhdGEYAiADKAsyFC5sYXRjaGtleS52Mi5Sb290S2V5QgSItRgBEjEKCnBhZ2luYXRpb24YAyABKAsyFy5sYXRjaGtleS52Mi5QYWdpbmF0aW9uQgSItRgBIvEBCgdSb290S2V5Eg4KBmtleV9pZBgBIAEoCRItCgRuYW1lGAIgASgLMhkubGF0Y2hrZXkudjIuTnVsbGFibGVOYW1lQgSItRgBEg0KBXN0YXJ0GAMgASgJEgsKA2VuZBgEIAEoCRIPCgdlbmFibGVkGAUgASgIEhIKCmNyZWF0ZWRfYXQYBiABKAMSFAoMbGFzdF91c2VkX2F0GAcgASgDEjUKB2V4cGlyZXMYCCABKAsyHi5sYXRjaGtleS52Mi5OdWxsYWJsZVRpbWVzdGFtcEIEiLUYARIZCgtwZXJtaXNzaW9ucxgJIAMoCUIEiLUYASLVAQofUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJBInCgRuYW1lGAIgASgLMhkubGF0Y2hrZXkudjIuTnVsbGFibGVOYW1lEhQKB2VuYWJsZWQYAyABKAhIAIgBARI3CgtwZXJtaXNzaW9ucxgEIAEoCzIiLmxhdGNoa2V5LnYyLlJvb3RLZXlQZXJtaXNzaW9uTGlzdEIKCghfZW5hYmxlZCJAChVSb290S2V5UGVybWlzc2lvbkxpc3QSIQoGdmFsdWVzGAEgAygJQhG6SA6SAQsIARDoByIEcgIQAToEiLUYAiKIAQogUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5UmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESPQoEZGF0YRgCIAEoCzIpLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVVwZGF0ZUtleURhdGFCBIi1GAEiHgocUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5RGF0YSKWAQofUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJBJDCgpleHBpcmF0aW9uGAIgASgLMicubGF0Y2hrZXkudjIuTnVsbGFibGVSb290S2V5UmVyb2xsRGVsYXlCBrpIA8gBASKAAQoaTnVsbGFibGVSb290S2V5UmVyb2xsRGVsYXkSKgoEbnVsbBgBIAEoDjIaLmdvb2dsZS5wcm90b2J1Zi5OdWxsVmFsdWVIABIhCgV2YWx1ZRgCIAEoA0IQukgNIgsY/////////w8oAEgAOgSItRgBQg0KBGtpbmQSBbpIAggBIogBCiBSb290S2V5c1NlcnZpY2VSZXJvbGxLZXlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI9CgRkYXRhGAIgASgLMikubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5RGF0YUIEiLUYASJBChxSb290S2V5c1NlcnZpY2VSZXJvbGxLZXlEYXRhEg4KBmtleV9pZBgBIAEoCRIRCgNrZXkYAiABKAlCBKC1GAEiUQofUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJCKIAQogUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESPQoEZGF0YRgCIAEoCzIpLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZURlbGV0ZUtleURhdGFCBIi1GAEiHgocUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5RGF0YTK3BwoPUm9vdEtleXNTZXJ2aWNlEq4BCglDcmVhdGVLZXkSLC5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXF1ZXN0Gi0ubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlQ3JlYXRlS2V5UmVzcG9uc2UiRIq1GBpyb290X2tleS4qLmNyZWF0ZV9yb290X2tleYq1GBZldmVyeSBwZXJtaXNzaW9uIGdpdmVukLUYAbC1GAG4tRgBEqEBCghMaXN0S2V5cxIrLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZUxpc3RLZXlzUmVxdWVzdBosLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZUxpc3RLZXlzUmVzcG9uc2UiOoq1GDZyb290X2tleS57a2V5X2lkfS5yZWFkX3Jvb3Rfa2V5OiBvbmx5IHRoZXNlIGFyZSBsaXN0ZWQSsQEKCVVwZGF0ZUtleRIsLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVVwZGF0ZUtleVJlcXVlc3QaLS5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VVcGRhdGVLZXlSZXNwb25zZSJHirUYIXJvb3Rfa2V5LntrZXlfaWR9LnVwZGF0ZV9yb290X2tleYq1GBZldmVyeSBwZXJtaXNzaW9uIGdpdmVukLUYAbi1GAESgAIKCVJlcm9sbEtleRIsLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVJlcm9sbEtleVJlcXVlc3QaLS5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VSZXJvbGxLZXlSZXNwb25zZSKVAYq1GCFyb290X2tleS57a2V5X2lkfS51cGRhdGVfcm9vdF9rZXmKtRg9cm9vdF9rZXkue2tleV9pZH0uZGVsZXRlX3Jvb3Rfa2V5IHdoZW4gZXhwaXJhdGlvbiBpcyBub3QgbnVsbIq1GB9ldmVyeSBwZXJtaXNzaW9uIG9mIHRoZSBvbGQga2V5kLUYAbC1GAG4tRgBEpcBCglEZWxldGVLZXkSLC5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VEZWxldGVLZXlSZXF1ZXN0Gi0ubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVzcG9uc2UiLYq1GCFyb290X2tleS57a2V5X2lkfS5kZWxldGVfcm9vdF9rZXmQtRgBuLUYAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChtsYXRjaGtleS92Mi9yb290X2tleXMucHJvdG8SC2xhdGNoa2V5LnYyIqUBCh9Sb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXF1ZXN0EikKC3Blcm1pc3Npb25zGAEgAygJQhS6SBHIAQGSAQsIARDoByIEcgIQARIdCgRuYW1lGAIgASgJQgq6SAdyBRABGP8BSACIAQESLwoHZXhwaXJlcxgDIAEoCzIeLmxhdGNoa2V5LnYyLk51bGxhYmxlVGltZXN0YW1wQgcKBV9uYW1lIogBCiBSb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI9CgRkYXRhGAIgASgLMikubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlQ3JlYXRlS2V5RGF0YUIEiLUYASJBChxSb290S2V5c1NlcnZpY2VDcmVhdGVLZXlEYXRhEg4KBmtleV9pZBgBIAEoCRIRCgNrZXkYAiABKAlCBKC1GAEiWQoeUm9vdEtleXNTZXJ2aWNlTGlzdEtleXNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgDQgm6SAYiBBhkKAFIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0IqUBCh9Sb290S2V5c1NlcnZpY2VMaXN0S2V5c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEigKBGRhdGEYAiADKAsyFC5sYXRjaGtleS52Mi5Sb290S2V5QgSItRgBEjEKCnBhZ2luYXRpb24YAyABKAsyFy5sYXRjaGtleS52Mi5QYWdpbmF0aW9uQgSItRgBIvEBCgdSb290S2V5Eg4KBmtleV9pZBgBIAEoCRItCgRuYW1lGAIgASgLMhkubGF0Y2hrZXkudjIuTnVsbGFibGVOYW1lQgSItRgBEg0KBXN0YXJ0GAMgASgJEgsKA2VuZBgEIAEoCRIPCgdlbmFibGVkGAUgASgIEhIKCmNyZWF0ZWRfYXQYBiABKAMSFAoMbGFzdF91c2VkX2F0GAcgASgDEjUKB2V4cGlyZXMYCCABKAsyHi5sYXRjaGtleS52Mi5OdWxsYWJsZVRpbWVzdGFtcEIEiLUYARIZCgtwZXJtaXNzaW9ucxgJIAMoCUIEiLUYASIeChxSb290S2V5c1NlcnZpY2VXaG9hbWlSZXF1ZXN0InAKHVJvb3RLZXlzU2VydmljZVdob2FtaVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEigKBGRhdGEYAiABKAsyFC5sYXRjaGtleS52Mi5Sb290S2V5QgSItRgBIoYCCh9Sb290S2V5c1NlcnZpY2VVcGRhdGVLZXlSZXF1ZXN0Ei4KBmtleV9pZBgBIAEoCUIeukgbyAEBchYQAxj/ATIPXlthLXpBLVowLTlfXSskEicKBG5hbWUYAiABKAsyGS5sYXRjaGtleS52Mi5OdWxsYWJsZU5hbWUSFAoHZW5hYmxlZBgDIAEoCEgAiAEBEjcKC3Blcm1pc3Npb25zGAQgASgLMiIubGF0Y2hrZXkudjIuUm9vdEtleVBlcm1pc3Npb25MaXN0Ei8KB2V4cGlyZXMYBSABKAsyHi5sYXRjaGtleS52Mi5OdWxsYWJsZVRpbWVzdGFtcEIKCghfZW5hYmxlZCJAChVSb290S2V5UGVybWlzc2lvbkxpc3QSIQoGdmFsdWVzGAEgAygJQhG6SA6SAQsIARDoByIEcgIQAToEiLUYAiKIAQogUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5UmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESPQoEZGF0YRgCIAEoCzIpLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVVwZGF0ZUtleURhdGFCBIi1GAEiHgocUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5RGF0YSKWAQofUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJBJDCgpleHBpcmF0aW9uGAIgASgLMicubGF0Y2hrZXkudjIuTnVsbGFibGVSb290S2V5UmVyb2xsRGVsYXlCBrpIA8gBASKAAQoaTnVsbGFibGVSb290S2V5UmVyb2xsRGVsYXkSKgoEbnVsbBgBIAEoDjIaLmdvb2dsZS5wcm90b2J1Zi5OdWxsVmFsdWVIABIhCgV2YWx1ZRgCIAEoA0IQukgNIgsY/////////w8oAEgAOgSItRgBQg0KBGtpbmQSBbpIAggBIogBCiBSb290S2V5c1NlcnZpY2VSZXJvbGxLZXlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI9CgRkYXRhGAIgASgLMikubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5RGF0YUIEiLUYASJBChxSb290S2V5c1NlcnZpY2VSZXJvbGxLZXlEYXRhEg4KBmtleV9pZBgBIAEoCRIRCgNrZXkYAiABKAlCBKC1GAEiUQofUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJCKIAQogUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESPQoEZGF0YRgCIAEoCzIpLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZURlbGV0ZUtleURhdGFCBIi1GAEiHgocUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5RGF0YTLCCAoPUm9vdEtleXNTZXJ2aWNlEq4BCglDcmVhdGVLZXkSLC5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXF1ZXN0Gi0ubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlQ3JlYXRlS2V5UmVzcG9uc2UiRIq1GBpyb290X2tleS4qLmNyZWF0ZV9yb290X2tleYq1GBZldmVyeSBwZXJtaXNzaW9uIGdpdmVukLUYAbC1GAG4tRgBEqEBCghMaXN0S2V5cxIrLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZUxpc3RLZXlzUmVxdWVzdBosLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZUxpc3RLZXlzUmVzcG9uc2UiOoq1GDZyb290X2tleS57a2V5X2lkfS5yZWFkX3Jvb3Rfa2V5OiBvbmx5IHRoZXNlIGFyZSBsaXN0ZWQSiAEKBldob2FtaRIpLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVdob2FtaVJlcXVlc3QaKi5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VXaG9hbWlSZXNwb25zZSInirUYI25vbmU6IGV2ZXJ5IHJvb3Qga2V5IG1heSBzZWUgaXRzZWxmErEBCglVcGRhdGVLZXkSLC5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VVcGRhdGVLZXlSZXF1ZXN0Gi0ubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5UmVzcG9uc2UiR4q1GCFyb290X2tleS57a2V5X2lkfS51cGRhdGVfcm9vdF9rZXmKtRgWZXZlcnkgcGVybWlzc2lvbiBnaXZlbpC1GAG4tRgBEoACCglSZXJvbGxLZXkSLC5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VSZXJvbGxLZXlSZXF1ZXN0Gi0ubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5UmVzcG9uc2UilQGKtRghcm9vdF9rZXkue2tleV9pZH0udXBkYXRlX3Jvb3Rfa2V5irUYPXJvb3Rfa2V5LntrZXlfaWR9LmRlbGV0ZV9yb290X2tleSB3aGVuIGV4cGlyYXRpb24gaXMgbm90IG51bGyKtRgfZXZlcnkgcGVybWlzc2lvbiBvZiB0aGUgb2xkIGtleZC1GAGwtRgBuLUYARKXAQoJRGVsZXRlS2V5EiwubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVxdWVzdBotLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZURlbGV0ZUtleVJlc3BvbnNlIi2KtRghcm9vdF9rZXkue2tleV9pZH0uZGVsZXRlX3Jvb3Rfa2V5kLUYAbi1GAFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceCreateKeyRequest
@@ -232,6 +232,41 @@ export const RootKeySchema: GenMessage<RootKey> = /*@__PURE__*/
   messageDesc(file_latchkey_v2_root_keys, 5);
 
 /**
+ * @generated from message latchkey.v2.RootKeysServiceWhoamiRequest
+ */
+export type RootKeysServiceWhoamiRequest = Message<"latchkey.v2.RootKeysServiceWhoamiRequest"> & {
+};
+
+/**
+ * Describes the message latchkey.v2.RootKeysServiceWhoamiRequest.
+ * Use `create(RootKeysServiceWhoamiRequestSchema)` to create a new message.
+ */
+export const RootKeysServiceWhoamiRequestSchema: GenMessage<RootKeysServiceWhoamiRequest> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_root_keys, 6);
+
+/**
+ * @generated from message latchkey.v2.RootKeysServiceWhoamiResponse
+ */
+export type RootKeysServiceWhoamiResponse = Message<"latchkey.v2.RootKeysServiceWhoamiResponse"> & {
+  /**
+   * @generated from field: latchkey.v2.Meta meta = 1;
+   */
+  meta?: Meta | undefined;
+
+  /**
+   * @generated from field: latchkey.v2.RootKey data = 2;
+   */
+  data?: RootKey | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.RootKeysServiceWhoamiResponse.
+ * Use `create(RootKeysServiceWhoamiResponseSchema)` to create a new message.
+ */
+export const RootKeysServiceWhoamiResponseSchema: GenMessage<RootKeysServiceWhoamiResponse> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_root_keys, 7);
+
+/**
  * @generated from message latchkey.v2.RootKeysServiceUpdateKeyRequest
  */
 export type RootKeysServiceUpdateKeyRequest = Message<"latchkey.v2.RootKeysServiceUpdateKeyRequest"> & {
@@ -260,6 +295,13 @@ export type RootKeysServiceUpdateKeyRequest = Message<"latchkey.v2.RootKeysServi
    * @generated from field: latchkey.v2.RootKeyPermissionList permissions = 4;
    */
   permissions?: RootKeyPermissionList | undefined;
+
+  /**
+   * Unix ms, in the future, no later than the caller's own. Null: never.
+   *
+   * @generated from field: latchkey.v2.NullableTimestamp expires = 5;
+   */
+  expires?: NullableTimestamp | undefined;
 };
 
 /**
@@ -267,7 +309,7 @@ export type RootKeysServiceUpdateKeyRequest = Message<"latchkey.v2.RootKeysServi
  * Use `create(RootKeysServiceUpdateKeyRequestSchema)` to create a new message.
  */
 export const RootKeysServiceUpdateKeyRequestSchema: GenMessage<RootKeysServiceUpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 6);
+  messageDesc(file_latchkey_v2_root_keys, 8);
 
 /**
  * 1-1000 triples `type.id.action` (protocol §8).
@@ -286,7 +328,7 @@ export type RootKeyPermissionList = Message<"latchkey.v2.RootKeyPermissionList">
  * Use `create(RootKeyPermissionListSchema)` to create a new message.
  */
 export const RootKeyPermissionListSchema: GenMessage<RootKeyPermissionList> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 7);
+  messageDesc(file_latchkey_v2_root_keys, 9);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceUpdateKeyResponse
@@ -308,7 +350,7 @@ export type RootKeysServiceUpdateKeyResponse = Message<"latchkey.v2.RootKeysServ
  * Use `create(RootKeysServiceUpdateKeyResponseSchema)` to create a new message.
  */
 export const RootKeysServiceUpdateKeyResponseSchema: GenMessage<RootKeysServiceUpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 8);
+  messageDesc(file_latchkey_v2_root_keys, 10);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceUpdateKeyData
@@ -321,7 +363,7 @@ export type RootKeysServiceUpdateKeyData = Message<"latchkey.v2.RootKeysServiceU
  * Use `create(RootKeysServiceUpdateKeyDataSchema)` to create a new message.
  */
 export const RootKeysServiceUpdateKeyDataSchema: GenMessage<RootKeysServiceUpdateKeyData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 9);
+  messageDesc(file_latchkey_v2_root_keys, 11);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceRerollKeyRequest
@@ -347,7 +389,7 @@ export type RootKeysServiceRerollKeyRequest = Message<"latchkey.v2.RootKeysServi
  * Use `create(RootKeysServiceRerollKeyRequestSchema)` to create a new message.
  */
 export const RootKeysServiceRerollKeyRequestSchema: GenMessage<RootKeysServiceRerollKeyRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 10);
+  messageDesc(file_latchkey_v2_root_keys, 12);
 
 /**
  * Milliseconds, at least 0, or null.
@@ -378,7 +420,7 @@ export type NullableRootKeyRerollDelay = Message<"latchkey.v2.NullableRootKeyRer
  * Use `create(NullableRootKeyRerollDelaySchema)` to create a new message.
  */
 export const NullableRootKeyRerollDelaySchema: GenMessage<NullableRootKeyRerollDelay> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 11);
+  messageDesc(file_latchkey_v2_root_keys, 13);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceRerollKeyResponse
@@ -400,7 +442,7 @@ export type RootKeysServiceRerollKeyResponse = Message<"latchkey.v2.RootKeysServ
  * Use `create(RootKeysServiceRerollKeyResponseSchema)` to create a new message.
  */
 export const RootKeysServiceRerollKeyResponseSchema: GenMessage<RootKeysServiceRerollKeyResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 12);
+  messageDesc(file_latchkey_v2_root_keys, 14);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceRerollKeyData
@@ -426,7 +468,7 @@ export type RootKeysServiceRerollKeyData = Message<"latchkey.v2.RootKeysServiceR
  * Use `create(RootKeysServiceRerollKeyDataSchema)` to create a new message.
  */
 export const RootKeysServiceRerollKeyDataSchema: GenMessage<RootKeysServiceRerollKeyData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 13);
+  messageDesc(file_latchkey_v2_root_keys, 15);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceDeleteKeyRequest
@@ -445,7 +487,7 @@ export type RootKeysServiceDeleteKeyRequest = Message<"latchkey.v2.RootKeysServi
  * Use `create(RootKeysServiceDeleteKeyRequestSchema)` to create a new message.
  */
 export const RootKeysServiceDeleteKeyRequestSchema: GenMessage<RootKeysServiceDeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 14);
+  messageDesc(file_latchkey_v2_root_keys, 16);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceDeleteKeyResponse
@@ -467,7 +509,7 @@ export type RootKeysServiceDeleteKeyResponse = Message<"latchkey.v2.RootKeysServ
  * Use `create(RootKeysServiceDeleteKeyResponseSchema)` to create a new message.
  */
 export const RootKeysServiceDeleteKeyResponseSchema: GenMessage<RootKeysServiceDeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 15);
+  messageDesc(file_latchkey_v2_root_keys, 17);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceDeleteKeyData
@@ -480,7 +522,7 @@ export type RootKeysServiceDeleteKeyData = Message<"latchkey.v2.RootKeysServiceD
  * Use `create(RootKeysServiceDeleteKeyDataSchema)` to create a new message.
  */
 export const RootKeysServiceDeleteKeyDataSchema: GenMessage<RootKeysServiceDeleteKeyData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 16);
+  messageDesc(file_latchkey_v2_root_keys, 18);
 
 /**
  * Credentials of the callers of this interface: `rootKeys.*`.
@@ -509,7 +551,17 @@ export const RootKeysService: GenService<{
     output: typeof RootKeysServiceListKeysResponseSchema;
   },
   /**
-   * Changes name, state or permissions of a root key; what is unset is kept.
+   * The caller's own root key, as ListKeys shows it (management §5).
+   *
+   * @generated from rpc latchkey.v2.RootKeysService.Whoami
+   */
+  whoami: {
+    methodKind: "unary";
+    input: typeof RootKeysServiceWhoamiRequestSchema;
+    output: typeof RootKeysServiceWhoamiResponseSchema;
+  },
+  /**
+   * Changes name, state, permissions or expiry of a root key; what is unset is kept.
    *
    * @generated from rpc latchkey.v2.RootKeysService.UpdateKey
    */

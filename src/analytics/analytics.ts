@@ -7,7 +7,7 @@ import type { RatelimitEvent, VerificationEvent } from "./events.ts";
 import { createIsolationProof } from "./isolationProof.ts";
 import type { JsonObject } from "./json.ts";
 import { createQueries, type Query } from "./queries.ts";
-import { createQuota } from "./quota.ts";
+import { createQuota, type Quota } from "./quota.ts";
 import { createRecorder } from "./recorder.ts";
 import { ratelimitRow, verificationRow } from "./rows.ts";
 import { type Dataset, ratelimits, verifications } from "./schema.ts";
@@ -25,6 +25,8 @@ export interface Analytics {
   readonly recordRatelimit: (event: RatelimitEvent) => void;
   /** The rows of a caller's query. Fails with the `ServiceError`s of analytics §2. */
   readonly query: (query: Query) => Promise<JsonObject[]>;
+  /** What is left of the quota of queries. */
+  readonly quotaLeft: Quota["left"];
   readonly start: () => void;
   /** Writes what waits, for 8 s at most, and ends the embedded engine. */
   readonly stop: () => Promise<void>;
@@ -135,12 +137,13 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     ratelimits: record<RatelimitEvent>(ratelimits, ratelimitRow),
   };
 
+  const quota = createQuota({ limiter, ...limits });
   const query = createQueries({
     clock,
     clickhouse,
     database,
     ready: () => watched(ready),
-    quota: createQuota({ limiter, ...limits }),
+    quota,
     isIsolated: () => watched(isIsolated),
     retentionDays,
     limits: { ...limits, memory: clickhouseUrl === undefined ? Math.min(QUERY_BYTES, Math.floor(memory * QUERY_SHARE)) : QUERY_BYTES },
@@ -151,6 +154,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     recordVerification: recorders.verifications.record,
     recordRatelimit: recorders.ratelimits.record,
     query,
+    quotaLeft: quota.left,
     start: () => {
       recorders.verifications.start();
       recorders.ratelimits.start();

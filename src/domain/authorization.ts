@@ -168,6 +168,18 @@ export const insufficientPermissions = (missing: readonly (readonly [Action, str
     `The root key lacks the permission ${missing.map(([action, id]) => alternatives(action, id)).join(", and ")}.`,
   );
 
+/** Throws 403 `insufficient_permissions` unless the caller holds one of the actions, for whatever object. */
+export const requireAnyOf = (caller: Caller, actions: readonly Action[]): void => {
+  const held = actions.find((action) => allowsAny(caller, action));
+  if (held === undefined) {
+    const missing = actions.map((action) => formatPermission({ action, id: "*" })).join(" or ");
+    throw new ServiceError("insufficient_permissions", `The root key lacks the permission ${missing}, for any object.`);
+  }
+  const { all, ids } = caller.grants.scope(held);
+  const [id] = all ? ["*"] : ids;
+  if (id !== undefined) caller.onPermitted?.([{ action: held, id }]);
+};
+
 /** Throws 403 `insufficient_permissions` unless the caller holds every action for the object named beside it. */
 export const requirePermissions = (caller: Caller, ...needed: readonly (readonly [Action, string])[]): void => {
   const missing = needed.filter(([action, id]) => !allows(caller, action, id));

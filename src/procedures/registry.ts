@@ -9,6 +9,7 @@ import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
 import type { SettableClock } from "../domain/clock.ts";
 import type { Violation } from "../domain/errors.ts";
+import { getQuota } from "./analytics/getQuota.ts";
 import { getRatelimits } from "./analytics/getRatelimits.ts";
 import { getVerifications } from "./analytics/getVerifications.ts";
 import type { AnalyticsDeps } from "./analytics/runQuery.ts";
@@ -96,7 +97,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
       table.set(service.method[name] as DescMethodUnary, procedure as AnyProcedure);
     }
   };
-  register(AnalyticsService, { getRatelimits: getRatelimits(deps), getVerifications: getVerifications(deps) });
+  register(AnalyticsService, { getQuota: getQuota(deps), getRatelimits: getRatelimits(deps), getVerifications: getVerifications(deps) });
   register(ApisService, { createApi: createApi(deps), getApi: getApi(deps), deleteApi: deleteApi(deps), listKeys: listKeys(deps) });
   register(KeysService, {
     createKey: createKey(deps),

@@ -19,7 +19,7 @@ const nameOf = (method: DescMethod): string => {
 };
 
 const procedures: Readonly<Record<string, readonly string[]>> = {
-  analytics: ["getVerifications", "getRatelimits"],
+  analytics: ["getVerifications", "getRatelimits", "getQuota"],
   apis: ["createApi", "getApi", "deleteApi", "listKeys"],
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
   keys: [
@@ -95,7 +95,14 @@ describe("the descriptors", () => {
 describe("the options of the procedures", () => {
   test("[protocol §11] changes marks exactly the procedures that write audit events and take an Idempotency-Key", () => {
     const silent = [
-      ...["analytics.getRatelimits", "analytics.getVerifications", "apis.getApi", "apis.listKeys", "identities.getIdentity"],
+      ...[
+        "analytics.getQuota",
+        "analytics.getRatelimits",
+        "analytics.getVerifications",
+        "apis.getApi",
+        "apis.listKeys",
+        "identities.getIdentity",
+      ],
       ...["identities.listIdentities", "keys.getKey", "keys.verifyKey", "keys.whoami", "permissions.getPermission", "permissions.getRole"],
       ...["permissions.listPermissions", "permissions.listRoles", "ratelimit.getOverride", "ratelimit.limit", "ratelimit.listOverrides"],
       ...["ratelimit.multiLimit", "rootKeys.listKeys", "rootKeys.whoami"],

@@ -39,6 +39,7 @@ const limit = { identifier: "user_1", limit: 1_000_000, duration: 60_000 };
 
 /** A valid request of every procedure there is, with no more fields than it needs and a few that matter. */
 export const validBodies: Readonly<Record<string, (objects: Objects) => object>> = {
+  "analytics.getQuota": () => ({}),
   "analytics.getRatelimits": () => ({ query: "SELECT COUNT(*) FROM ratelimits_v1" }),
   "analytics.getVerifications": () => ({ query: "SELECT COUNT(*) FROM key_verifications_v1" }),
   "apis.createApi": () => ({ name: "payments" }),

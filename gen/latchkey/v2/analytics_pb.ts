@@ -19,7 +19,75 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/analytics.proto.
  */
 export const file_latchkey_v2_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChtsYXRjaGtleS92Mi9hbmFseXRpY3MucHJvdG8SC2xhdGNoa2V5LnYyIkUKF0dldFZlcmlmaWNhdGlvbnNSZXF1ZXN0EhoKBXF1ZXJ5GAEgASgJQga6SAPIAQFIAIgBAToEkLUYAUIICgZfcXVlcnkibgoYR2V0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBIkIKFEdldFJhdGVsaW1pdHNSZXF1ZXN0EhoKBXF1ZXJ5GAEgASgJQga6SAPIAQFIAIgBAToEkLUYAUIICgZfcXVlcnkiawoVR2V0UmF0ZWxpbWl0c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBMrMDChBBbmFseXRpY3NTZXJ2aWNlEsYBChBHZXRWZXJpZmljYXRpb25zEiQubGF0Y2hrZXkudjIuR2V0VmVyaWZpY2F0aW9uc1JlcXVlc3QaJS5sYXRjaGtleS52Mi5HZXRWZXJpZmljYXRpb25zUmVzcG9uc2UiZYq1GF1hcGkuKi5yZWFkX2FuYWx5dGljcywgb3IgYXBpLnthcGlfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgQVBJOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBEtUBCg1HZXRSYXRlbGltaXRzEiEubGF0Y2hrZXkudjIuR2V0UmF0ZWxpbWl0c1JlcXVlc3QaIi5sYXRjaGtleS52Mi5HZXRSYXRlbGltaXRzUmVzcG9uc2UifYq1GHVyYXRlbGltaXQuKi5yZWFkX2FuYWx5dGljcywgb3IgcmF0ZWxpbWl0LntuYW1lc3BhY2VfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgbmFtZXNwYWNlOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChtsYXRjaGtleS92Mi9hbmFseXRpY3MucHJvdG8SC2xhdGNoa2V5LnYyIhEKD0dldFF1b3RhUmVxdWVzdCJqChBHZXRRdW90YVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEi8KBGRhdGEYAiABKAsyGy5sYXRjaGtleS52Mi5BbmFseXRpY3NRdW90YUIEiLUYASJPCg5BbmFseXRpY3NRdW90YRIUCgxxdWVyaWVzX2xlZnQYASABKAMSFAoMc2Vjb25kc19sZWZ0GAIgASgDEhEKCXJlc2V0c19hdBgDIAEoAyJFChdHZXRWZXJpZmljYXRpb25zUmVxdWVzdBIaCgVxdWVyeRgBIAEoCUIGukgDyAEBSACIAQE6BJC1GAFCCAoGX3F1ZXJ5Im4KGEdldFZlcmlmaWNhdGlvbnNSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIrCgRkYXRhGAIgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEiLUYASJCChRHZXRSYXRlbGltaXRzUmVxdWVzdBIaCgVxdWVyeRgBIAEoCUIGukgDyAEBSACIAQE6BJC1GAFCCAoGX3F1ZXJ5ImsKFUdldFJhdGVsaW1pdHNSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIrCgRkYXRhGAIgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEiLUYATLTBAoQQW5hbHl0aWNzU2VydmljZRLGAQoQR2V0VmVyaWZpY2F0aW9ucxIkLmxhdGNoa2V5LnYyLkdldFZlcmlmaWNhdGlvbnNSZXF1ZXN0GiUubGF0Y2hrZXkudjIuR2V0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlImWKtRhdYXBpLioucmVhZF9hbmFseXRpY3MsIG9yIGFwaS57YXBpX2lkfS5yZWFkX2FuYWx5dGljcyBmb3IgYXQgbGVhc3Qgb25lIEFQSTogdGhlbiBvbmx5IGl0cyByb3dzkLUYARLVAQoNR2V0UmF0ZWxpbWl0cxIhLmxhdGNoa2V5LnYyLkdldFJhdGVsaW1pdHNSZXF1ZXN0GiIubGF0Y2hrZXkudjIuR2V0UmF0ZWxpbWl0c1Jlc3BvbnNlIn2KtRh1cmF0ZWxpbWl0LioucmVhZF9hbmFseXRpY3MsIG9yIHJhdGVsaW1pdC57bmFtZXNwYWNlX2lkfS5yZWFkX2FuYWx5dGljcyBmb3IgYXQgbGVhc3Qgb25lIG5hbWVzcGFjZTogdGhlbiBvbmx5IGl0cyByb3dzkLUYARKdAQoIR2V0UXVvdGESHC5sYXRjaGtleS52Mi5HZXRRdW90YVJlcXVlc3QaHS5sYXRjaGtleS52Mi5HZXRRdW90YVJlc3BvbnNlIlSKtRhMYXBpLioucmVhZF9hbmFseXRpY3Mgb3IgcmF0ZWxpbWl0LioucmVhZF9hbmFseXRpY3MsIG9yIGVpdGhlciBvZiBhIHNpbmdsZSBpZJC1GAFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+
+/**
+ * @generated from message latchkey.v2.GetQuotaRequest
+ */
+export type GetQuotaRequest = Message<"latchkey.v2.GetQuotaRequest"> & {
+};
+
+/**
+ * Describes the message latchkey.v2.GetQuotaRequest.
+ * Use `create(GetQuotaRequestSchema)` to create a new message.
+ */
+export const GetQuotaRequestSchema: GenMessage<GetQuotaRequest> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 0);
+
+/**
+ * @generated from message latchkey.v2.GetQuotaResponse
+ */
+export type GetQuotaResponse = Message<"latchkey.v2.GetQuotaResponse"> & {
+  /**
+   * @generated from field: latchkey.v2.Meta meta = 1;
+   */
+  meta?: Meta | undefined;
+
+  /**
+   * @generated from field: latchkey.v2.AnalyticsQuota data = 2;
+   */
+  data?: AnalyticsQuota | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.GetQuotaResponse.
+ * Use `create(GetQuotaResponseSchema)` to create a new message.
+ */
+export const GetQuotaResponseSchema: GenMessage<GetQuotaResponse> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 1);
+
+/**
+ * What all root keys together may still ask in SQL. Every field is always present.
+ *
+ * @generated from message latchkey.v2.AnalyticsQuota
+ */
+export type AnalyticsQuota = Message<"latchkey.v2.AnalyticsQuota"> & {
+  /**
+   * @generated from field: int64 queries_left = 1;
+   */
+  queriesLeft: bigint;
+
+  /**
+   * Running time of queries; a part of a second counts as one, so 0 is none at all.
+   *
+   * @generated from field: int64 seconds_left = 2;
+   */
+  secondsLeft: bigint;
+
+  /**
+   * Unix ms: end of the current hour of the quota.
+   *
+   * @generated from field: int64 resets_at = 3;
+   */
+  resetsAt: bigint;
+};
+
+/**
+ * Describes the message latchkey.v2.AnalyticsQuota.
+ * Use `create(AnalyticsQuotaSchema)` to create a new message.
+ */
+export const AnalyticsQuotaSchema: GenMessage<AnalyticsQuota> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 2);
 
 /**
  * Unknown JSON fields are ignored.
@@ -41,7 +109,7 @@ export type GetVerificationsRequest = Message<"latchkey.v2.GetVerificationsReque
  * Use `create(GetVerificationsRequestSchema)` to create a new message.
  */
 export const GetVerificationsRequestSchema: GenMessage<GetVerificationsRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 0);
+  messageDesc(file_latchkey_v2_analytics, 3);
 
 /**
  * @generated from message latchkey.v2.GetVerificationsResponse
@@ -65,7 +133,7 @@ export type GetVerificationsResponse = Message<"latchkey.v2.GetVerificationsResp
  * Use `create(GetVerificationsResponseSchema)` to create a new message.
  */
 export const GetVerificationsResponseSchema: GenMessage<GetVerificationsResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 1);
+  messageDesc(file_latchkey_v2_analytics, 4);
 
 /**
  * Unknown JSON fields are ignored.
@@ -87,7 +155,7 @@ export type GetRatelimitsRequest = Message<"latchkey.v2.GetRatelimitsRequest"> &
  * Use `create(GetRatelimitsRequestSchema)` to create a new message.
  */
 export const GetRatelimitsRequestSchema: GenMessage<GetRatelimitsRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 2);
+  messageDesc(file_latchkey_v2_analytics, 5);
 
 /**
  * @generated from message latchkey.v2.GetRatelimitsResponse
@@ -111,7 +179,7 @@ export type GetRatelimitsResponse = Message<"latchkey.v2.GetRatelimitsResponse">
  * Use `create(GetRatelimitsResponseSchema)` to create a new message.
  */
 export const GetRatelimitsResponseSchema: GenMessage<GetRatelimitsResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 3);
+  messageDesc(file_latchkey_v2_analytics, 6);
 
 /**
  * Read-only SQL over verification and rate limit events: `analytics.*`.
@@ -138,6 +206,16 @@ export const AnalyticsService: GenService<{
     methodKind: "unary";
     input: typeof GetRatelimitsRequestSchema;
     output: typeof GetRatelimitsResponseSchema;
+  },
+  /**
+   * What is left of the quota of SQL queries (management §6). Asking costs nothing of it.
+   *
+   * @generated from rpc latchkey.v2.AnalyticsService.GetQuota
+   */
+  getQuota: {
+    methodKind: "unary";
+    input: typeof GetQuotaRequestSchema;
+    output: typeof GetQuotaResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_latchkey_v2_analytics, 0);

@@ -3,6 +3,7 @@ import { AnalyticsService } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
+import { NodesService } from "../../gen/latchkey/v2/nodes_pb.ts";
 import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
@@ -38,6 +39,7 @@ import { updateCredits } from "./keys/updateCredits.ts";
 import { type UpdateKeyDeps, updateKey } from "./keys/updateKey.ts";
 import { type VerifyKeyDeps, verifyKey } from "./keys/verifyKey.ts";
 import { whoami } from "./keys/whoami.ts";
+import { listNodes, type NodesDeps } from "./nodes/listNodes.ts";
 import { createPermission } from "./permissions/createPermission.ts";
 import { createRole } from "./permissions/createRole.ts";
 import { deletePermission } from "./permissions/deletePermission.ts";
@@ -74,6 +76,7 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   VerifyKeyDeps &
   NamespaceDeps &
   OverrideDeps &
+  NodesDeps &
   RootKeysDeps;
 
 /** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
@@ -116,6 +119,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     whoami: whoami(deps),
     migrateKeys: migrateKeys(deps),
   });
+  register(NodesService, { listNodes: listNodes(deps) });
   register(PermissionsService, {
     createPermission: createPermission(deps),
     createRole: createRole(deps),

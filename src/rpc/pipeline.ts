@@ -20,7 +20,7 @@ import { procedureName } from "./procedureName.ts";
 
 export interface PipelineOptions {
   readonly clock: Clock;
-  readonly authenticator: Authenticator<IncomingCall>;
+  readonly authenticator: Pick<Authenticator<IncomingCall>, "authenticate">;
   readonly procedures: ProcedureTable;
   readonly clientAddress: ClientAddress;
   readonly managementLimit: ManagementLimit | undefined;

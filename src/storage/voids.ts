@@ -71,6 +71,7 @@ const rules: { readonly [N in CollectionName]: Rule<Documents[N]> | undefined } 
   audit: undefined,
   leases: undefined,
   sweeps: undefined,
+  nodes: undefined,
   system: undefined,
 };
 

@@ -26,6 +26,7 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
     ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey"],
     ...["addPermissions", "removePermissions", "setPermissions", "addRoles", "removeRoles", "setRoles"],
   ],
+  nodes: ["listNodes"],
   permissions: [
     ...["createPermission", "getPermission", "listPermissions", "updatePermission", "deletePermission"],
     ...["createRole", "getRole", "listRoles", "updateRole", "deleteRole", "setRolePermissions"],
@@ -65,7 +66,9 @@ describe("the descriptors", () => {
         ["meta", 1],
         ["data", 2],
       ]);
-      expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(/List/.test(output.name) ? [["pagination", 3]] : []);
+      expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(
+        /List(?!Nodes)/.test(output.name) ? [["pagination", 3]] : [],
+      );
     }
   });
 
@@ -103,7 +106,15 @@ describe("the options of the procedures", () => {
         "apis.listKeys",
         "identities.getIdentity",
       ],
-      ...["identities.listIdentities", "keys.getKey", "keys.verifyKey", "keys.whoami", "permissions.getPermission", "permissions.getRole"],
+      ...[
+        "identities.listIdentities",
+        "keys.getKey",
+        "keys.verifyKey",
+        "keys.whoami",
+        "nodes.listNodes",
+        "permissions.getPermission",
+        "permissions.getRole",
+      ],
       ...["permissions.listPermissions", "permissions.listRoles", "ratelimit.getOverride", "ratelimit.limit", "ratelimit.listOverrides"],
       ...["ratelimit.multiLimit", "rootKeys.listKeys", "rootKeys.whoami"],
     ];
@@ -112,7 +123,7 @@ describe("the options of the procedures", () => {
 
   test("[protocol §2] permission_from_request marks what is judged before any lookup", () => {
     const found = marked((method) => getOption(method, permission_from_request));
-    const namespaces = ["analytics", "identities", "permissions"];
+    const namespaces = ["analytics", "identities", "nodes", "permissions"];
     const wholly = Object.entries(procedures).flatMap(([namespace, names]) =>
       namespaces.includes(namespace) ? names.map((name) => `${namespace}.${name}`) : [],
     );
@@ -134,7 +145,7 @@ describe("the options of the procedures", () => {
   test("[permissions §14] a permission is a triple, or says what is needed in words", () => {
     for (const method of methods.filter((candidate) => hasOption(candidate, permission))) {
       for (const line of getOption(method, permission)) {
-        expect(line).toMatch(/^(api|ratelimit|rbac|identity|root_key)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission|^none: /);
+        expect(line).toMatch(/^(api|ratelimit|rbac|identity|node|root_key)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission|^none: /);
       }
     }
   });

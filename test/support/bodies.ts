@@ -66,6 +66,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "keys.updateKey": ({ keyId }) => ({ keyId, name: "renamed" }),
   "keys.verifyKey": ({ key }) => ({ key }),
   "keys.whoami": ({ key }) => ({ key }),
+  "nodes.listNodes": () => ({}),
   "permissions.createPermission": () => ({ name: "Read", slug: `read.${crypto.randomUUID()}` }),
   "permissions.createRole": () => ({ name: `role.${crypto.randomUUID()}` }),
   "permissions.deletePermission": ({ permission }) => ({ permission }),

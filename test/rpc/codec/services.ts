@@ -3,6 +3,7 @@ import { AnalyticsService } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { IdentitiesService } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../../gen/latchkey/v2/keys_pb.ts";
+import { NodesService } from "../../../gen/latchkey/v2/nodes_pb.ts";
 import { PermissionsService } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../../gen/latchkey/v2/root_keys_pb.ts";
@@ -13,6 +14,7 @@ export const services: readonly DescService[] = [
   IdentitiesService,
   KeysService,
   PermissionsService,
+  NodesService,
   RatelimitService,
   RootKeysService,
 ];

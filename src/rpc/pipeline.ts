@@ -7,6 +7,7 @@ import type { CallerPath } from "../domain/fairShares.ts";
 import type { AnyProcedure, ProcedureTable } from "../procedures/registry.ts";
 import { toServiceError } from "../procedures/toServiceError.ts";
 import type { Authenticator } from "../rootKeys/authenticator.ts";
+import type { CallerOfCall, UsedPermissions } from "../rootKeys/usedPermissions.ts";
 import type { CallOutcome } from "../telemetry/metrics.ts";
 import type { Capacity } from "./capacity.ts";
 import { type ClientAddress, networkOf } from "./clientAddress.ts";
@@ -21,6 +22,7 @@ import { procedureName } from "./procedureName.ts";
 export interface PipelineOptions {
   readonly clock: Clock;
   readonly authenticator: Pick<Authenticator<IncomingCall>, "authenticate">;
+  readonly usedPermissions: Pick<UsedPermissions, "open">;
   readonly procedures: ProcedureTable;
   readonly clientAddress: ClientAddress;
   readonly managementLimit: ManagementLimit | undefined;
@@ -48,7 +50,8 @@ const withOwn = (known: readonly Violation[], own: readonly Violation[]): readon
 
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { clock, authenticator, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } = options;
+  const { clock, authenticator, usedPermissions, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } =
+    options;
   const { calls, bodies } = options.capacity;
 
   interface Bound {
@@ -105,7 +108,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       : idempotency({ incoming: call, idempotencyKey, caller, remoteIp, message, procedure });
   };
 
-  const succeed = (call: IncomingCall, answer: object): Response => {
+  const succeed = (call: IncomingCall, caller: CallerOfCall, answer: object): Response => {
+    caller.succeed();
     end(call, "ok");
     const { requestId, degraded } = call;
     return { ...answer, meta: degraded === undefined ? { requestId } : { requestId, degraded } };
@@ -143,7 +147,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     },
     pathOf,
     holdBody: bodies.take,
-    invoke: (call, caller, message, violations) => {
+    invoke: (call, known, message, violations) => {
+      const caller = usedPermissions.open(known, call.receivedAt);
       // A call that is answered at once takes no place; whether there is one has to be known before it begins.
       let slot = calls.hasRoom(1) ? undefined : (calls.take(pathOf(call, caller), 1) ?? refuse(call));
       try {
@@ -152,12 +157,12 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
           : perform(call, caller, message, violations);
         if (!(answer instanceof Promise)) {
           slot?.give();
-          return succeed(call, answer);
+          return succeed(call, caller, answer);
         }
         slot ??= calls.take(pathOf(call, caller), 1);
         call.onRelease = slot?.give;
         return answer.then(
-          (known) => succeed(call, known),
+          (settled) => succeed(call, caller, settled),
           (error: unknown) => {
             throw fail(call, error);
           },

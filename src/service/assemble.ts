@@ -14,6 +14,7 @@ import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
 import { restartWhenSetBack } from "../ratelimit/restartable.ts";
 import { createAuthenticator } from "../rootKeys/authenticator.ts";
+import { createUsedPermissions } from "../rootKeys/usedPermissions.ts";
 import type { Capacity } from "../rpc/capacity.ts";
 import { type ClientAddress, networkOf } from "../rpc/clientAddress.ts";
 import { createIdempotency } from "../rpc/idempotency/idempotency.ts";
@@ -74,8 +75,8 @@ export interface Core {
   readonly auditMover: AuditMover;
   readonly sweeper: Sweeper;
   readonly nodeReporter: NodeReporter;
-  /** Of keys and of root keys. */
-  readonly lastUsed: readonly LastUsed[];
+  /** Of keys, of root keys and of their permissions. */
+  readonly lastUsed: readonly Pick<LastUsed, "start" | "stop">[];
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
@@ -136,6 +137,10 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     clock,
     write: rootKeys.markUsed,
     onError: (error) => events.backgroundTaskFailed("last used", error),
+  });
+  const usedPermissions = createUsedPermissions({
+    write: rootKeys.noteUses,
+    onError: (error) => events.backgroundTaskFailed("used permissions", error),
   });
   const migrations = createMigrationsRepository(store);
   /** Bytes of a cache that has so many hundredths of all. */
@@ -200,6 +205,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const pipeline = createPipeline({
     clock,
     authenticator,
+    usedPermissions,
     procedures: createProcedures({
       testClock,
       clock,
@@ -241,5 +247,5 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,
   });
-  return { pipeline, limiter, analytics, feed, auditMover, sweeper, nodeReporter, lastUsed: [lastUsed, rootKeysLastUsed] };
+  return { pipeline, limiter, analytics, feed, auditMover, sweeper, nodeReporter, lastUsed: [lastUsed, rootKeysLastUsed, usedPermissions] };
 };

@@ -166,6 +166,10 @@ export interface RootKeyDocument extends AuditedDocument {
   /** Expired at `expires` already, not only after it: the root key was rerolled away. */
   readonly expiresInclusive?: boolean;
   readonly lastUsedAt?: number;
+  /** Sorted by permission; see `noteUses`. */
+  readonly usedPermissions?: readonly { readonly permission: string; readonly lastUsedAt: number }[];
+  /** Counts writes of `usedPermissions`, which move no `revision`: they change nothing that anybody configured. */
+  readonly usesRevision?: number;
   /** Absent before the first change. */
   readonly revision?: number;
 }

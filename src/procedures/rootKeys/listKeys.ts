@@ -1,4 +1,5 @@
 import type { RootKeysServiceListKeysRequestSchema, RootKeysServiceListKeysResponseSchema } from "../../../gen/latchkey/v2/root_keys_pb.ts";
+import { permits } from "../../domain/authorization.ts";
 import type { Procedure } from "../call.ts";
 import { readPageRequest, showPagination } from "../paging.ts";
 import type { RootKeysDeps } from "./findRootKey.ts";
@@ -10,5 +11,6 @@ export const listKeys =
   async (request, call) => {
     const scope = call.caller.grants.scope("root_key.read_root_key");
     const page = await rootKeys.listPage(scope.all ? undefined : scope.ids, readPageRequest(request), call);
-    return { data: page.items.map(showRootKey), pagination: showPagination(page) };
+    for (const { _id } of page.items) permits(call.caller, "root_key.read_root_key", _id);
+    return { data: page.items.map((rootKey) => showRootKey(rootKey, call.receivedAt)), pagination: showPagination(page) };
   };

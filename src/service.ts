@@ -4,6 +4,7 @@ import { ApisService } from "../gen/latchkey/v2/apis_pb.ts";
 import { IdentitiesService } from "../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../gen/latchkey/v2/keys_pb.ts";
 import { MigrationsService } from "../gen/latchkey/v2/migrations_pb.ts";
+import { NodesService } from "../gen/latchkey/v2/nodes_pb.ts";
 import { PermissionsService } from "../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../gen/latchkey/v2/root_keys_pb.ts";
@@ -47,6 +48,7 @@ export const services: readonly DescService[] = [
   IdentitiesService,
   KeysService,
   MigrationsService,
+  NodesService,
   PermissionsService,
   RatelimitService,
   RootKeysService,
@@ -124,7 +126,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed } = await assemble({
+  const { pipeline, limiter, analytics, feed, auditMover, sweeper, nodeReporter, lastUsed } = await assemble({
     config,
     clock,
     testClock,
@@ -173,6 +175,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     auditMover.start();
     sweeper.start();
     for (const each of lastUsed) each.start();
+    await nodeReporter.start();
     ready = true;
     health.setState("serving");
     const shownHost = listener.address.host.includes(":") ? `[${listener.address.host}]` : listener.address.host;
@@ -187,7 +190,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       () => listener?.stop(),
       // What never ran has nothing to finish, and a store that was never reached would only be said to be away. Analytics
       // stops before the limiter, which gives back what queries hold of their quota.
-      ...(running ? [analytics, limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each?.stop()) : []),
+      ...(running ? [nodeReporter, analytics, limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each?.stop()) : []),
       store.close,
       admin.stop,
       async () => events.sumUp(),

@@ -8,7 +8,7 @@ import { createExecution } from "./execution.ts";
 import { createIsolationProof } from "./isolationProof.ts";
 import type { JsonObject } from "./json.ts";
 import { createQueries, type Query } from "./queries.ts";
-import { createQuota } from "./quota.ts";
+import { createQuota, type Quota } from "./quota.ts";
 import { createRecorder } from "./recorder.ts";
 import { ratelimitRow, verificationRow } from "./rows.ts";
 import { type Dataset, ratelimits, verifications } from "./schema.ts";
@@ -29,6 +29,8 @@ export interface Analytics {
   readonly query: (query: Query) => Promise<JsonObject[]>;
   /** How many events there were, by time and group. Fails with those that are no fault of SQL. */
   readonly usage: (call: UsageCall) => Promise<JsonObject[]>;
+  /** What is left of the quota of queries. */
+  readonly quotaLeft: Quota["left"];
   readonly start: () => void;
   /** Writes what waits, for 8 s at most, and ends the embedded engine. */
   readonly stop: () => Promise<void>;
@@ -151,7 +153,8 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     retentionDays,
     execution: createExecution(clickhouse, queryLimits),
   };
-  const query = createQueries({ ...asked, clickhouse, quota: createQuota({ limiter, ...limits }), limits: queryLimits });
+  const quota = createQuota({ limiter, ...limits });
+  const query = createQueries({ ...asked, clickhouse, quota, limits: queryLimits });
   const usage = createUsage({ ...asked, querySeconds: limits.querySeconds });
 
   let timer: NodeJS.Timeout | undefined;
@@ -160,6 +163,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     recordRatelimit: recorders.ratelimits.record,
     query,
     usage,
+    quotaLeft: quota.left,
     start: () => {
       recorders.verifications.start();
       recorders.ratelimits.start();

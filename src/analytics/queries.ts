@@ -32,7 +32,7 @@ export interface QueriesOptions {
   readonly database: string;
   /** Resolves when the tables are there. */
   readonly ready: () => Promise<void>;
-  readonly quota: Quota;
+  readonly quota: Pick<Quota, "admit" | "spend">;
   /** Whether the engine keeps scoped queries to their scope. */
   readonly isIsolated: () => Promise<boolean>;
   readonly retentionDays: number;

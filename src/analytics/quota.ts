@@ -1,7 +1,16 @@
+import type { Behalf } from "../domain/behalf.ts";
 import { ServiceError } from "../domain/errors.ts";
 import type { CheckResult, Limiter } from "../ratelimit/limiter.ts";
 
 const HOUR_MS = 3_600_000;
+
+/** What is left of the hour's quota. */
+export interface QuotaLeft {
+  readonly queries: number;
+  readonly milliseconds: number;
+  /** End of the current fixed window, Unix ms. */
+  readonly reset: number;
+}
 
 /** What queries may use in an hour, all root keys and nodes together (analytics §2). */
 export interface Quota {
@@ -9,6 +18,8 @@ export interface Quota {
   readonly admit: (now: number) => Promise<void>;
   /** Counts the time that a query took. */
   readonly spend: (milliseconds: number, now: number) => Promise<void>;
+  /** Counts nothing. While the store is away nothing limits queries: all is left, and `behalf` hears of it. */
+  readonly left: (now: number, behalf: Behalf) => Promise<QuotaLeft>;
 }
 
 export interface QuotaOptions {
@@ -21,14 +32,17 @@ export interface QuotaOptions {
 export const createQuota = ({ limiter, queriesPerHour, secondsPerHour }: QuotaOptions): Quota => {
   const queries = { key: "analytics:queries", limit: queriesPerHour, duration: HOUR_MS };
   const time = { key: "analytics:time", limit: secondsPerHour * 1_000, duration: HOUR_MS };
-  const timeLeft = async (now: number): Promise<number> => {
-    const { results, storeAway } = await limiter.check([{ ...time, cost: 0 }], now);
-    const { passed, remaining } = results[0] as CheckResult;
-    return storeAway ? time.limit : passed ? remaining : 0;
+  const left = async (now: number, behalf?: Behalf): Promise<QuotaLeft> => {
+    const checks = [queries, time].map((each) => ({ ...each, cost: 0 }));
+    const { results, storeAway } = await limiter.check(checks, now, behalf);
+    const [ofQueries, ofTime] = results as readonly [CheckResult, CheckResult];
+    const { reset } = ofTime;
+    if (storeAway) return { queries: queries.limit, milliseconds: time.limit, reset };
+    return { queries: ofQueries.passed ? ofQueries.remaining : 0, milliseconds: ofTime.passed ? ofTime.remaining : 0, reset };
   };
   return {
     admit: async (now) => {
-      if ((await timeLeft(now)) <= 0) {
+      if ((await left(now)).milliseconds <= 0) {
         throw new ServiceError("query_quota_exceeded", `Queries ran for ${secondsPerHour} s within an hour, which is the limit.`);
       }
       const { passed, storeAway } = await limiter.check([{ ...queries, cost: 1 }], now);
@@ -37,8 +51,9 @@ export const createQuota = ({ limiter, queriesPerHour, secondsPerHour }: QuotaOp
       }
     },
     spend: async (milliseconds, now) => {
-      const cost = Math.min(Math.max(1, Math.round(milliseconds)), await timeLeft(now));
+      const cost = Math.min(Math.max(1, Math.round(milliseconds)), (await left(now)).milliseconds);
       if (cost > 0) await limiter.check([{ ...time, cost }], now);
     },
+    left,
   };
 };

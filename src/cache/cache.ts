@@ -26,7 +26,15 @@ const SPARED_AT_ONCE = 200;
 /** What is too much then waits for the next insertions, up to this share. */
 const OVERDRAFT = 0.01;
 
-export interface Cache<V> {
+/** How much is cached. */
+export interface CacheSize {
+  /** Entries. */
+  readonly size: () => number;
+  /** Bytes of all entries together, by the estimate that bounds them. */
+  readonly bytes: () => number;
+}
+
+export interface Cache<V> extends CacheSize {
   /**
    * The cached value and how old its oldest read is, or what the store answers now. While the feed is silent the store is
    * asked about what is cached, too; where it does not answer, what is cached has to do, and `behalf.degrade` is called.
@@ -36,10 +44,13 @@ export interface Cache<V> {
   readonly has: (key: string) => boolean;
   /** True while a load is under way that `get` would join. */
   readonly isLoading: (key: string) => boolean;
-  readonly size: () => number;
-  /** Bytes of all entries together, by the estimate that bounds them. */
-  readonly bytes: () => number;
 }
+
+/** The caches as one. */
+export const sizeOfAll = (caches: readonly CacheSize[]): CacheSize => ({
+  size: () => caches.reduce((sum, { size }) => sum + size(), 0),
+  bytes: () => caches.reduce((sum, { bytes }) => sum + bytes(), 0),
+});
 
 export interface CacheOptions<V> {
   readonly clock: Clock;

@@ -16,6 +16,10 @@ const CATCH_UP_MS = 30_000;
 const REMEMBER_MS = CATCH_UP_MS + OVERLAP_MS;
 
 export interface ChangesFeed extends Announcer {
+  /** Id of this node. */
+  readonly node: string;
+  /** Milliseconds since it last heard what others announced. */
+  readonly lag: () => number;
   readonly start: () => void;
   /** Publishes what is queued and stops polling. */
   readonly stop: () => Promise<void>;
@@ -82,6 +86,8 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
   };
 
   return {
+    node,
+    lag: () => Math.max(0, clock.now() - heardAt),
     announce: (ids) => {
       if (durable) return outgoing.publish(ids);
       outgoing.publishSoon(ids);

@@ -139,7 +139,7 @@ export interface Caller {
   readonly expires: number | undefined;
   readonly grants: Grants;
   /** Hears of every permission that was asked for and is held. */
-  readonly onPermitted?: (needed: readonly Permission[]) => void;
+  readonly onPermitted?: (action: Action, id: string) => void;
   /** Hears of what it was found to be allowed to hand out (rootkeys §1). */
   readonly onHandedOut?: (handOut: HandOut) => void;
 }
@@ -148,6 +148,13 @@ export interface Caller {
 export const allows = (caller: Caller, action: Action, id: string): boolean => {
   const scope = caller.grants.scope(action);
   return scope.all || scope.ids.has(id);
+};
+
+/** The same, where the answer rests on it: it counts as asked for and held. */
+export const permits = (caller: Caller, action: Action, id: string): boolean => {
+  if (!allows(caller, action, id)) return false;
+  caller.onPermitted?.(action, id);
+  return true;
 };
 
 /** True when the caller holds the action for any object at all. */
@@ -168,9 +175,21 @@ export const insufficientPermissions = (missing: readonly (readonly [Action, str
     `The root key lacks the permission ${missing.map(([action, id]) => alternatives(action, id)).join(", and ")}.`,
   );
 
+/** Throws 403 `insufficient_permissions` unless the caller holds one of the actions, for whatever object. */
+export const requireAnyOf = (caller: Caller, actions: readonly Action[]): void => {
+  const held = actions.find((action) => allowsAny(caller, action));
+  if (held === undefined) {
+    const missing = actions.map((action) => formatPermission({ action, id: "*" })).join(" or ");
+    throw new ServiceError("insufficient_permissions", `The root key lacks the permission ${missing}, for any object.`);
+  }
+  const { all, ids } = caller.grants.scope(held);
+  const [id] = all ? ["*"] : ids;
+  if (id !== undefined) caller.onPermitted?.(held, id);
+};
+
 /** Throws 403 `insufficient_permissions` unless the caller holds every action for the object named beside it. */
 export const requirePermissions = (caller: Caller, ...needed: readonly (readonly [Action, string])[]): void => {
   const missing = needed.filter(([action, id]) => !allows(caller, action, id));
   if (missing.length > 0) throw insufficientPermissions(missing);
-  caller.onPermitted?.(needed.map(([action, id]) => ({ action, id })));
+  for (const [action, id] of needed) caller.onPermitted?.(action, id);
 };

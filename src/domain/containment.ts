@@ -33,7 +33,7 @@ export const requireContained = (caller: Caller, permissions: readonly string[] 
   if (missing.length > 0) {
     throw new ServiceError("insufficient_permissions", `The root key cannot hand out what it does not hold: ${missing.join(", ")}.`);
   }
-  caller.onPermitted?.(held);
+  for (const { action, id } of held) caller.onPermitted?.(action, id);
 };
 
 /** 403 when the caller expires and the root key at hand would outlive it; `expires` undefined = never. */

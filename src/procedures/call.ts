@@ -1,6 +1,7 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../domain/authorization.ts";
 import type { Degraded } from "../domain/behalf.ts";
+import type { Violation } from "../domain/errors.ts";
 import type { IdPrefix } from "../domain/ids.ts";
 import type { KeySecret, KeySecretForm } from "../domain/keySecret.ts";
 import type { RootKeySecret } from "../domain/rootKeySecret.ts";
@@ -61,7 +62,11 @@ export const isOwnWrite = (error: unknown, call: Call): boolean =>
 export type Answer<O extends DescMessage> = Omit<MessageInitShape<O>, "meta" | "$typeName" | "$unknown">;
 
 /** One procedure: a validated request in, an answer out. Fails with `ServiceError`. */
-export type Procedure<I extends DescMessage, O extends DescMessage> = (
-  request: MessageShape<I>,
-  call: Call,
-) => Answer<O> | Promise<Answer<O>>;
+export interface Procedure<I extends DescMessage, O extends DescMessage> {
+  (request: MessageShape<I>, call: Call): Answer<O> | Promise<Answer<O>>;
+  /**
+   * What it refuses of a request at `now` (Unix ms) beside what the annotations tell, for a 400 that is due anyway: it names
+   * everything at once. The request may be one of which a part could not be read. The procedure itself judges so, too.
+   */
+  readonly judge?: (request: MessageShape<I>, now: number) => readonly Violation[];
+}

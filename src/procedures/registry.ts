@@ -4,11 +4,14 @@ import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { MigrationsService } from "../../gen/latchkey/v2/migrations_pb.ts";
+import { NodesService } from "../../gen/latchkey/v2/nodes_pb.ts";
 import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
 import type { SettableClock } from "../domain/clock.ts";
+import type { Violation } from "../domain/errors.ts";
+import { getQuota } from "./analytics/getQuota.ts";
 import { getRatelimits } from "./analytics/getRatelimits.ts";
 import { getUsage } from "./analytics/getUsage.ts";
 import { getVerifications } from "./analytics/getVerifications.ts";
@@ -43,6 +46,7 @@ import { whoami } from "./keys/whoami.ts";
 import { createMigration } from "./migrations/createMigration.ts";
 import { deleteMigration } from "./migrations/deleteMigration.ts";
 import { listMigrations } from "./migrations/listMigrations.ts";
+import { listNodes, type NodesDeps } from "./nodes/listNodes.ts";
 import { createPermission } from "./permissions/createPermission.ts";
 import { createRole } from "./permissions/createRole.ts";
 import { deletePermission } from "./permissions/deletePermission.ts";
@@ -70,6 +74,7 @@ import type { RootKeysDeps } from "./rootKeys/findRootKey.ts";
 import { listKeys as listRootKeys } from "./rootKeys/listKeys.ts";
 import { rerollKey as rerollRootKey } from "./rootKeys/rerollKey.ts";
 import { updateKey as updateRootKey } from "./rootKeys/updateKey.ts";
+import { whoami as rootKeyWhoami } from "./rootKeys/whoami.ts";
 import { setTime } from "./testing/setTime.ts";
 
 /** What all procedures together depend on; each takes its part. */
@@ -80,10 +85,14 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   VerifyKeyDeps &
   NamespaceDeps &
   OverrideDeps &
+  NodesDeps &
   RootKeysDeps;
 
 /** A procedure as the pipeline calls it: the edges have made sure that the message is of the method's input type. */
-export type AnyProcedure = (request: Message, call: Call) => Promise<object> | object;
+export interface AnyProcedure {
+  (request: Message, call: Call): Promise<object> | object;
+  readonly judge?: (request: Message, now: number) => readonly Violation[];
+}
 export type ProcedureTable = ReadonlyMap<DescMethodUnary, AnyProcedure>;
 
 type Unary<S extends DescService> = { [K in keyof S["method"]]: S["method"][K] extends DescMethodUnary ? K : never }[keyof S["method"]];
@@ -101,6 +110,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     }
   };
   register(AnalyticsService, {
+    getQuota: getQuota(deps),
     getRatelimits: getRatelimits(deps),
     getUsage: getUsage(deps),
     getVerifications: getVerifications(deps),
@@ -135,6 +145,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     listMigrations: listMigrations(deps),
     deleteMigration: deleteMigration(deps),
   });
+  register(NodesService, { listNodes: listNodes(deps) });
   register(PermissionsService, {
     createPermission: createPermission(deps),
     createRole: createRole(deps),
@@ -161,6 +172,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     listKeys: listRootKeys(deps),
     rerollKey: rerollRootKey(deps),
     updateKey: updateRootKey(deps),
+    whoami: rootKeyWhoami(deps),
   });
   if (deps.testClock) register(TestingService, { setTime: setTime({ clock: deps.testClock }) });
   register(RatelimitService, {

@@ -1,4 +1,4 @@
-import { createCache } from "../cache/cache.ts";
+import { type CacheSize, createCache } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
 import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
@@ -15,7 +15,7 @@ export interface CachedNamespace {
   readonly overrides: OverrideMatcher<LiveOverride>;
 }
 
-export interface NamespaceCache {
+export interface NamespaceCache extends CacheSize {
   /** By id or name, as requests name it; null when there is none. A deleted one is found, too. */
   readonly get: (idOrName: string, behalf: Behalf) => Cached<CachedNamespace | null> | Promise<Cached<CachedNamespace | null>>;
 }

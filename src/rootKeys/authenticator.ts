@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createCache } from "../cache/cache.ts";
+import { type CacheSize, createCache } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { type Caller, compileGrants, unrestrictedGrants } from "../domain/authorization.ts";
@@ -15,7 +15,7 @@ import type { RootKeysRepository } from "../storage/rootKeys.ts";
 const UNKNOWN_MAX_AGE_MS = 1_000;
 
 /** `S`: what tells where a call comes from, and for whom it is read. */
-export interface Authenticator<S extends Behalf> {
+export interface Authenticator<S extends Behalf> extends CacheSize {
   /**
    * The caller behind an `Authorization` header (protocol §7). 401 `authentication_missing`, `_malformed`,
    * `_key_not_found`, `_key_disabled` or `_key_expired`; 503, after a rest, when too many root keys are asked for that are
@@ -128,6 +128,8 @@ export const createAuthenticator = <S extends Behalf>(options: AuthenticatorOpti
   };
 
   return {
+    size: cache.size,
+    bytes: cache.bytes,
     authenticate: (authorization, now, source) => {
       const token = bearerToken(authorization);
       const hash = hashKey(token);

@@ -12,27 +12,34 @@ import type { RootKeysRepository } from "../storage/rootKeys.ts";
 
 /** Managing root keys (protocol §7); the command line and the procedures of `rootKeys` use the same functions. */
 
+/** The most permissions that a root key has (rootkeys §2). */
+const MOST_PERMISSIONS = 1_000;
+
+/** The items of a permission list that protocol §8 refuses; of a list that is too long, of as many as there may be. */
+export const refusedPermissions = (permissions: readonly string[]): Violation[] =>
+  permissions.slice(0, MOST_PERMISSIONS).flatMap((text, i) =>
+    parsePermission(text) !== undefined
+      ? []
+      : {
+          location: `body.permissions[${i}]`,
+          message: `'${text}' is not a root-key permission`,
+          fix: "Write <type>.<id or *>.<action>, such as api.*.verify_key.",
+        },
+  );
+
+/** Throws 400 `invalid_input` when there is anything in the list, with one entry for each. */
+export const refuse = (violations: readonly Violation[]): void => {
+  if (violations.length === 0) return;
+  throw invalidInput(`${violations.map(({ location, message }) => `${location}: ${message}`).join("; ")}.`, violations);
+};
+
 /**
  * Reads a permission list: each item once, spelled with the type `api`, sorted. 400 `invalid_input` names every item
- * that protocol §8 refuses, and what else is wrong with the request.
+ * that protocol §8 refuses.
  */
-export const readPermissions = (permissions: readonly string[], others: readonly Violation[] = []): string[] => {
-  const violations: Violation[] = [];
-  const read = permissions.map((text, i) => {
-    const permission = parsePermission(text);
-    if (permission) return formatPermission(permission);
-    violations.push({
-      location: `body.permissions[${i}]`,
-      message: `'${text}' is not a root-key permission`,
-      fix: "Write <type>.<id or *>.<action>, such as api.*.verify_key.",
-    });
-    return text;
-  });
-  if (violations.length + others.length > 0) {
-    const all = [...violations, ...others];
-    throw invalidInput(`${all.map(({ location, message }) => `${location}: ${message}`).join("; ")}.`, all);
-  }
-  return [...new Set(read)].sort();
+export const readPermissions = (permissions: readonly string[]): string[] => {
+  refuse(refusedPermissions(permissions));
+  return [...new Set(permissions.flatMap((text) => parsePermission(text) ?? []).map(formatPermission))].sort();
 };
 
 const notFound = (rootKeyId: string): ServiceError => new ServiceError("key_not_found", `The root key ${rootKeyId} does not exist.`);

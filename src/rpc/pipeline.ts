@@ -7,9 +7,11 @@ import type { CallerPath } from "../domain/fairShares.ts";
 import type { AnyProcedure, ProcedureTable } from "../procedures/registry.ts";
 import { toServiceError } from "../procedures/toServiceError.ts";
 import type { Authenticator } from "../rootKeys/authenticator.ts";
+import type { CallerOfCall, UsedPermissions } from "../rootKeys/usedPermissions.ts";
 import type { CallOutcome } from "../telemetry/metrics.ts";
 import type { Capacity } from "./capacity.ts";
 import { type ClientAddress, networkOf } from "./clientAddress.ts";
+import { mostFindings } from "./codec/findings.ts";
 import type { Idempotency } from "./idempotency/idempotency.ts";
 import { checkIdempotencyKey } from "./idempotency/idempotencyKey.ts";
 import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
@@ -19,7 +21,8 @@ import { procedureName } from "./procedureName.ts";
 
 export interface PipelineOptions {
   readonly clock: Clock;
-  readonly authenticator: Authenticator<IncomingCall>;
+  readonly authenticator: Pick<Authenticator<IncomingCall>, "authenticate">;
+  readonly usedPermissions: Pick<UsedPermissions, "open">;
   readonly procedures: ProcedureTable;
   readonly clientAddress: ClientAddress;
   readonly managementLimit: ManagementLimit | undefined;
@@ -39,9 +42,16 @@ const describeViolations = (procedure: string, violations: readonly Violation[])
   return `The request of ${procedure} failed validation: ${first?.location ?? "body"}: ${first?.message ?? "invalid"}${more}.`;
 };
 
+/** Everything that is wrong: what is known, and what the procedure itself refuses elsewhere. */
+const withOwn = (known: readonly Violation[], own: readonly Violation[]): readonly Violation[] => {
+  const places = new Set(known.map(({ location }) => location));
+  return [...known, ...own.filter(({ location }) => !places.has(location))].slice(0, mostFindings);
+};
+
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { clock, authenticator, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } = options;
+  const { clock, authenticator, usedPermissions, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } =
+    options;
   const { calls, bodies } = options.capacity;
 
   interface Bound {
@@ -87,15 +97,19 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const { name, procedure, keyed } = bind(call.method);
     const idempotencyKey = keyed ? call.idempotencyKey : undefined;
     const badKey = idempotencyKey === undefined ? undefined : checkIdempotencyKey(idempotencyKey);
-    const all = badKey ? [...violations, badKey] : violations;
-    if (all.length > 0) throw invalidInput(describeViolations(name, all), all);
+    const known = badKey ? [...violations, badKey] : violations;
+    if (known.length > 0) {
+      const all = withOwn(known, procedure.judge?.(message, call.receivedAt) ?? []);
+      throw invalidInput(describeViolations(name, all), all);
+    }
     const remoteIp = clientAddress(call);
     return idempotencyKey === undefined
       ? procedure(message, new PipelineCall(call, caller, remoteIp))
       : idempotency({ incoming: call, idempotencyKey, caller, remoteIp, message, procedure });
   };
 
-  const succeed = (call: IncomingCall, answer: object): Response => {
+  const succeed = (call: IncomingCall, caller: CallerOfCall, answer: object): Response => {
+    caller.succeed();
     end(call, "ok");
     const { requestId, degraded } = call;
     return { ...answer, meta: degraded === undefined ? { requestId } : { requestId, degraded } };
@@ -133,7 +147,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     },
     pathOf,
     holdBody: bodies.take,
-    invoke: (call, caller, message, violations) => {
+    invoke: (call, known, message, violations) => {
+      const caller = usedPermissions.open(known, call.receivedAt);
       // A call that is answered at once takes no place; whether there is one has to be known before it begins.
       let slot = calls.hasRoom(1) ? undefined : (calls.take(pathOf(call, caller), 1) ?? refuse(call));
       try {
@@ -142,12 +157,12 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
           : perform(call, caller, message, violations);
         if (!(answer instanceof Promise)) {
           slot?.give();
-          return succeed(call, answer);
+          return succeed(call, caller, answer);
         }
         slot ??= calls.take(pathOf(call, caller), 1);
         call.onRelease = slot?.give;
         return answer.then(
-          (known) => succeed(call, known),
+          (settled) => succeed(call, caller, settled),
           (error: unknown) => {
             throw fail(call, error);
           },

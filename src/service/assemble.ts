@@ -1,5 +1,7 @@
+import { hostname } from "node:os";
 import type { Analytics } from "../analytics/analytics.ts";
 import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
+import { sizeOfAll } from "../cache/cache.ts";
 import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
@@ -12,6 +14,7 @@ import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
 import { restartWhenSetBack } from "../ratelimit/restartable.ts";
 import { createAuthenticator } from "../rootKeys/authenticator.ts";
+import { createUsedPermissions } from "../rootKeys/usedPermissions.ts";
 import type { Capacity } from "../rpc/capacity.ts";
 import { type ClientAddress, networkOf } from "../rpc/clientAddress.ts";
 import { createIdempotency } from "../rpc/idempotency/idempotency.ts";
@@ -30,6 +33,7 @@ import { createKeysRepository } from "../storage/keys.ts";
 import { createLeasesRepository } from "../storage/leases.ts";
 import { createMigrationsRepository } from "../storage/migrations.ts";
 import { createNamespacesRepository } from "../storage/namespaces.ts";
+import { createNodesRepository } from "../storage/nodes.ts";
 import { createOverridesRepository } from "../storage/overrides.ts";
 import { createPermissionsRepository } from "../storage/permissions.ts";
 import { createReservationsRepository } from "../storage/reservations.ts";
@@ -40,12 +44,14 @@ import { createSweepsRepository } from "../storage/sweeps.ts";
 import { createSweeper, type Sweeper } from "../sweep/sweeper.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { createNodeReporter, type NodeReporter } from "../telemetry/nodeReporter.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
 import { createFailureBudget } from "../verification/failureBudget.ts";
 import { createLastUsed, type LastUsed } from "../verification/lastUsed.ts";
 import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
+import { version } from "../version.ts";
 import { openAnalytics } from "./openAnalytics.ts";
 
 export interface AssembleOptions {
@@ -68,8 +74,9 @@ export interface Core {
   readonly feed: ChangesFeed;
   readonly auditMover: AuditMover;
   readonly sweeper: Sweeper;
-  /** Of keys and of root keys. */
-  readonly lastUsed: readonly LastUsed[];
+  readonly nodeReporter: NodeReporter;
+  /** Of keys, of root keys and of their permissions. */
+  readonly lastUsed: readonly Pick<LastUsed, "start" | "stop">[];
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
@@ -131,6 +138,10 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     write: rootKeys.markUsed,
     onError: (error) => events.backgroundTaskFailed("last used", error),
   });
+  const usedPermissions = createUsedPermissions({
+    write: rootKeys.noteUses,
+    onError: (error) => events.backgroundTaskFailed("used permissions", error),
+  });
   const migrations = createMigrationsRepository(store);
   /** Bytes of a cache that has so many hundredths of all. */
   const share = (hundredths: number): number => Math.floor(config.cacheMegabytes * 1024 * 1024 * (hundredths / 100));
@@ -155,20 +166,46 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onAccess: metrics.cache("namespace"),
   });
 
+  const authenticator = createAuthenticator<IncomingCall>({
+    clock,
+    invalidations,
+    contact,
+    rootKeys,
+    maxBytes: share(4),
+    roomForRead: (call) => capacity.rootKeyReads.take([networkOf(clientAddress(call))], 1),
+    unknownRest: unknownRootKeyRest,
+    refusalRest: refusedRootKeyRest,
+    onAccess: metrics.cache("root_key"),
+    onUse: rootKeysLastUsed.mark,
+  });
+  // Rows are nothing that nodes remember.
+  const nodes = createNodesRepository(plainStore);
+  const cached = sizeOfAll([verifications, namespaceCache, objects, authenticator]);
+  const analyticsKind = analytics === undefined ? "none" : config.analytics?.clickhouseUrl === undefined ? "embedded" : "clickhouse";
+  const nodeReporter = createNodeReporter({
+    clock: commonClock,
+    nodes,
+    node: { _id: feed.node, version, host: hostname(), storeKind: plainStore.engine },
+    figures: () => {
+      const { verifications: verified, limits, eventsDropped, storeUp, analyticsUp } = metrics.totals();
+      return {
+        changesLagMs: Math.round(feed.lag()),
+        cacheEntries: cached.size(),
+        cacheBytes: Math.round(cached.bytes()),
+        inFlight: capacity.calls.taken(),
+        analytics: { kind: analyticsKind, up: analytics !== undefined && analyticsUp, dropped: eventsDropped },
+        storeUp,
+        totals: { verifications: verified, limits },
+      };
+    },
+    ping: plainStore.ping,
+    onError: (error) => events.backgroundTaskFailed("nodes", error),
+  });
+
   const pipeline = createPipeline({
     clock,
-    authenticator: createAuthenticator<IncomingCall>({
-      clock,
-      invalidations,
-      contact,
-      rootKeys,
-      maxBytes: share(4),
-      roomForRead: (call) => capacity.rootKeyReads.take([networkOf(clientAddress(call))], 1),
-      unknownRest: unknownRootKeyRest,
-      refusalRest: refusedRootKeyRest,
-      onAccess: metrics.cache("root_key"),
-      onUse: rootKeysLastUsed.mark,
-    }),
+    authenticator,
+    usedPermissions,
     procedures: createProcedures({
       testClock,
       clock,
@@ -188,6 +225,8 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
       lastUsed,
       failures: createFailureBudget(clock),
       migrations,
+      nodes,
+      nodesClock: commonClock,
       migrate: createMigrateOnUse({ clock, invalidations, contact, keys, migrations, objects }),
       keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),
       onOutcome: metrics.verification,
@@ -208,5 +247,5 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,
   });
-  return { pipeline, limiter, analytics, feed, auditMover, sweeper, lastUsed: [lastUsed, rootKeysLastUsed] };
+  return { pipeline, limiter, analytics, feed, auditMover, sweeper, nodeReporter, lastUsed: [lastUsed, rootKeysLastUsed, usedPermissions] };
 };

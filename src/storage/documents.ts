@@ -3,6 +3,7 @@
 import type { Permission } from "../domain/authorization.ts";
 import type { HandOut } from "../domain/containment.ts";
 import type { AuditedCollection } from "./auditLog.ts";
+import type { NodeFacts } from "./nodeFacts.ts";
 
 /** The newest schema that this version writes and understands. 2: the embedded store has `deletedAt` and `remaining` in columns, too. */
 export const SCHEMA_VERSION = 2;
@@ -167,6 +168,10 @@ export interface RootKeyDocument extends AuditedDocument {
   /** Expired at `expires` already, not only after it: the root key was rerolled away. */
   readonly expiresInclusive?: boolean;
   readonly lastUsedAt?: number;
+  /** Sorted by permission; see `noteUses`. */
+  readonly usedPermissions?: readonly { readonly permission: string; readonly lastUsedAt: number }[];
+  /** Counts writes of `usedPermissions`, which move no `revision`: they change nothing that anybody configured. */
+  readonly usesRevision?: number;
   /** Absent before the first change. */
   readonly revision?: number;
 }
@@ -258,6 +263,10 @@ export interface SweepDocument extends BaseDocument {
   readonly after: string;
 }
 
+export interface NodeDocument extends BaseDocument, NodeFacts {
+  readonly expireAt: Date;
+}
+
 /** Facts about the store itself; `_id: "schema"` holds the newest schema version that wrote to it. */
 export interface SystemDocument extends BaseDocument {
   readonly schema: number;
@@ -279,6 +288,7 @@ export interface Documents {
   readonly audit: AuditLogDocument;
   readonly leases: LeaseDocument;
   readonly sweeps: SweepDocument;
+  readonly nodes: NodeDocument;
   readonly system: SystemDocument;
 }
 

@@ -58,6 +58,7 @@ export const indexes: readonly IndexDeclaration[] = [
   index({ collection: "counters", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "changes", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "idempotency", name: "expiry", fields: ["expireAt"], expiry: true }),
+  index({ collection: "nodes", name: "expiry", fields: ["expireAt"], expiry: true }),
   ...pending,
   ...swept,
   ...live,

@@ -6,6 +6,25 @@ import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
 const PAGE = 500;
+const DAY_MS = 86_400_000;
+/** How long a use of a permission is remembered (management §5). */
+const USE_KEPT_MS = 30 * DAY_MS;
+/** As many permissions as a root key has at a time: what it had before gives way. */
+const MOST_USES = 1_000;
+
+type UsedPermissions = NonNullable<RootKeyDocument["usedPermissions"]>;
+
+const mergeUses = (known: UsedPermissions, uses: ReadonlyMap<string, number>): UsedPermissions => {
+  const all = new Map(known.map(({ permission, lastUsedAt }) => [permission, lastUsedAt]));
+  for (const [permission, at] of uses) all.set(permission, Math.max(at, all.get(permission) ?? 0));
+  const since = Math.max(...all.values()) - USE_KEPT_MS;
+  return [...all]
+    .map(([permission, lastUsedAt]) => ({ permission, lastUsedAt }))
+    .filter(({ lastUsedAt }) => lastUsedAt > since)
+    .sort((a, b) => b.lastUsedAt - a.lastUsedAt)
+    .slice(0, MOST_USES)
+    .sort((a, b) => (a.permission < b.permission ? -1 : 1));
+};
 
 export interface RootKeysRepository {
   readonly find: (rootKeyId: string, options?: OperationOptions) => Promise<RootKeyDocument | null>;
@@ -18,6 +37,8 @@ export interface RootKeysRepository {
   readonly list: (options?: OperationOptions) => Promise<RootKeyDocument[]>;
   /** Notes when root keys were used last; touches nothing else of them, and never goes back. */
   readonly markUsed: (times: ReadonlyMap<string, number>) => Promise<void>;
+  /** Notes when permissions of a root key were used last (Unix ms), and forgets uses of more than 30 days ago. */
+  readonly noteUses: (rootKeyId: string, uses: ReadonlyMap<string, number>) => Promise<void>;
   readonly insert: (rootKey: RootKeyDocument, options?: OperationOptions) => Promise<void>;
   /** Those of the hashes that a root key has. */
   readonly findTakenHashes: (hashes: readonly string[], options?: OperationOptions) => Promise<ReadonlySet<string>>;
@@ -56,6 +77,17 @@ export const createRootKeysRepository = (store: Store, moveEvents?: MoveEvents):
       await rootKeys.bulkWrite(
         [...times].map(([_id, lastUsedAt]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt } } } })),
       );
+    },
+    noteUses: async (_id, uses) => {
+      for (;;) {
+        const found = await rootKeys.findOne({ _id, ...notDeleted });
+        if (found === null) return;
+        const { usesRevision } = found;
+        const isUnchanged = { usesRevision: usesRevision ?? { $exists: false } } as const;
+        const $set = { usedPermissions: mergeUses(found.usedPermissions ?? [], uses), usesRevision: (usesRevision ?? 0) + 1 };
+        // Another node may have written its own meanwhile.
+        if ((await rootKeys.updateOne({ _id, ...isUnchanged }, { $set })).matchedCount === 1) return;
+      }
     },
     insert: async (rootKey, options) => {
       await rootKeys.insertOne(rootKey, options);

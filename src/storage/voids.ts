@@ -25,7 +25,15 @@ interface Rule<D> {
 }
 
 /** Fields that no node remembers: a write that touches nothing else voids nothing. */
-const UNREMEMBERED: ReadonlySet<string> = new Set(["outbox", "pendingMark", "v", "revision", "lastUsedAt"]);
+const UNREMEMBERED: ReadonlySet<string> = new Set([
+  "outbox",
+  "pendingMark",
+  "v",
+  "revision",
+  "lastUsedAt",
+  "usedPermissions",
+  "usesRevision",
+]);
 
 /** Only the store decides a spend, so a balance is remembered as what it was. To set one is another matter: it may be the first. */
 const isSpend = (operator: string, field: string): boolean => operator === "$inc" && field === "remaining";
@@ -70,6 +78,7 @@ const rules: { readonly [N in CollectionName]: Rule<Documents[N]> | undefined } 
   audit: undefined,
   leases: undefined,
   sweeps: undefined,
+  nodes: undefined,
   system: undefined,
 };
 

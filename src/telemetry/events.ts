@@ -2,7 +2,7 @@ import type { Log } from "./log.ts";
 import { createRepeats } from "./repeats.ts";
 
 /** A background task, as it appears in the log. */
-export type BackgroundTask = "changes feed" | "audit log" | "last used" | "sweep";
+export type BackgroundTask = "changes feed" | "audit log" | "last used" | "sweep" | "nodes" | "used permissions";
 
 /** How long what happens again is only counted, in milliseconds. */
 const SUM_UP_EVERY = 10_000;

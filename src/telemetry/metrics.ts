@@ -10,6 +10,17 @@ export type RatelimitSource = "memory" | "store" | "store_down";
 
 export type StoreOutcome = "ok" | "duplicate_key" | "overloaded" | "unavailable" | "error";
 
+/** Counts since the start. */
+export interface Totals {
+  readonly verifications: number;
+  /** Decisions on single rate limits. */
+  readonly limits: number;
+  readonly eventsDropped: number;
+  /** Not known to be away. */
+  readonly storeUp: boolean;
+  readonly analyticsUp: boolean;
+}
+
 /**
  * What the service counts. Recorders are bound once to their labels and cost well under a microsecond each, so they may
  * stand on the path of every verification. Durations are given in milliseconds and published in seconds.
@@ -34,6 +45,8 @@ export interface Metrics {
   readonly swept: (kind: string, count: number) => void;
   /** Deleted objects that wait for their sweep. */
   readonly sweepDue: (collection: string, count: number) => void;
+  /** What of it nodes tell each other. */
+  readonly totals: () => Totals;
   /** Media type of `render`. */
   readonly contentType: string;
   /** Everything in Prometheus' text format. The first call starts the measurements of the process itself. */
@@ -152,14 +165,21 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown, clockOffset
     memoize((operation) => memoize((outcome) => storeDuration.bind(collection, operation, outcome))),
   );
   const processMetrics = createProcessMetrics();
+  const totals = { verifications: 0, limits: 0, eventsDropped: 0, storeUp: true, analyticsUp: true };
 
   return {
     calls: (procedure) => {
       const byOutcome = memoize((outcome) => callDuration.bind(procedure, outcome));
       return (outcome, milliseconds) => byOutcome(outcome)(milliseconds / 1000);
     },
-    verification: (code) => verification(code)(),
-    ratelimit: (isPassed, source) => (isPassed ? passed : denied)(source)(),
+    verification: (code) => {
+      totals.verifications++;
+      verification(code)();
+    },
+    ratelimit: (isPassed, source) => {
+      totals.limits++;
+      (isPassed ? passed : denied)(source)();
+    },
     cache: (name) => {
       const hit = caches.bind(name, "hit");
       const miss = caches.bind(name, "miss");
@@ -172,12 +192,24 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown, clockOffset
     },
     capacityRefused: (resource) => capacityRefused(resource)(),
     storeState: (up) => {
+      totals.storeUp = up;
       storeUp(up ? 1 : 0);
       limitsWithoutStore(up ? 0 : 1);
     },
     swept: (kind, count) => swept.bind(kind)(count),
     sweepDue: (collection, count) => sweepDue.bind(collection)(count),
-    analytics: analytics.metrics,
+    analytics: {
+      ...analytics.metrics,
+      dropped: (table, rows) => {
+        totals.eventsDropped += rows;
+        analytics.metrics.dropped(table, rows);
+      },
+      state: (up) => {
+        totals.analyticsUp = up;
+        analytics.metrics.state(up);
+      },
+    },
+    totals: () => ({ ...totals }),
     contentType: "text/plain; version=0.0.4; charset=utf-8",
     render: async () => {
       setOffset(clockOffset() / 1000);

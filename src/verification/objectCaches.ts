@@ -1,5 +1,5 @@
 import { batched } from "../cache/batched.ts";
-import { type Cache, createCache } from "../cache/cache.ts";
+import { type Cache, type CacheSize, createCache, sizeOfAll } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
 import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
@@ -15,7 +15,7 @@ import type { RolesRepository } from "../storage/roles.ts";
  * The objects that keys share, cached one by one: a cold key then costs one read. Null = does not exist, or deleted. Those
  * that are read together are read for nobody in particular.
  */
-export interface ObjectCaches {
+export interface ObjectCaches extends CacheSize {
   readonly api: (id: string, behalf: Behalf) => Cached<ApiDocument | null> | Promise<Cached<ApiDocument | null>>;
   readonly identity: (id: string, behalf: Behalf) => Cached<IdentityDocument | null> | Promise<Cached<IdentityDocument | null>>;
   readonly role: (id: string) => Cached<RoleDocument | null> | Promise<Cached<RoleDocument | null>>;
@@ -48,10 +48,12 @@ export const createObjectCaches = (options: ObjectCachesOptions): ObjectCaches =
         return { value: await find(id, behalf), dependsOn: [id], sentAt };
       },
     });
+  const api = cacheOf(apis.find);
+  const identity = cacheOf(identities.find);
+  const role = cacheOf(batched((ids) => roles.findMany(ids)));
+  const permission = cacheOf(batched((ids) => permissions.findMany(ids)));
   return {
-    api: cacheOf(apis.find).get,
-    identity: cacheOf(identities.find).get,
-    role: cacheOf(batched((ids) => roles.findMany(ids))).get,
-    permission: cacheOf(batched((ids) => permissions.findMany(ids))).get,
+    ...{ api: api.get, identity: identity.get, role: role.get, permission: permission.get },
+    ...sizeOfAll([api, identity, role, permission]),
   };
 };

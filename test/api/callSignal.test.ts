@@ -93,6 +93,7 @@ describe("the store's part of a call", () => {
     "ratelimit.listNamespaces",
     "ratelimit.listOverrides",
     "rootKeys.listKeys",
+    "rootKeys.whoami",
   ])("[design §1] the page that %s reads is given up when its caller is gone", async (procedure) => {
     const objects: Objects = await createObjects(call);
     deaf.length = 0;

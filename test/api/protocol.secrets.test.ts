@@ -12,7 +12,17 @@ import { engines } from "../support/stores.ts";
 
 const collections: Readonly<Record<CollectionName, true>> = {
   ...{ apis: true, keys: true, identities: true, permissions: true, roles: true, rootKeys: true, namespaces: true, overrides: true },
-  ...{ migrations: true, counters: true, changes: true, idempotency: true, audit: true, leases: true, sweeps: true, system: true },
+  ...{
+    migrations: true,
+    counters: true,
+    changes: true,
+    idempotency: true,
+    audit: true,
+    leases: true,
+    sweeps: true,
+    nodes: true,
+    system: true,
+  },
 };
 
 /** Procedures whose answers hold a secret, this once or because it was asked for. */

@@ -78,7 +78,7 @@ everywhere(
     });
 
     describe("rootKeys.listKeys", () => {
-      test("[rootkeys §2] shows nine fields, always: null for no name and no expiry, 0 for never used", async () => {
+      test("[rootkeys §2] shows ten fields, always: null for no name and no expiry, 0 for never used", async () => {
         const before = Date.now();
         const { keyId, key } = await create();
         const root = await shown(keyId);
@@ -92,6 +92,7 @@ everywhere(
           lastUsedAt: 0,
           expires: null,
           permissions: ["api.*.read_api"],
+          usedPermissions: [],
         });
         expect(root.createdAt).toBeGreaterThanOrEqual(before - 1_000);
       });

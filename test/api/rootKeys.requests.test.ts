@@ -28,7 +28,11 @@ const malformed: readonly (readonly [procedure: string, body: object, location: 
   ["updateKey", { keyId: "rk_1", enabled: null }, "body.enabled"],
   ["updateKey", { keyId: "rk_1", enabled: "yes" }, "body.enabled"],
   ["updateKey", { keyId: "rk_1", permissions: null }, "body.permissions"],
-  ["updateKey", { keyId: "rk_1", expires: 4_000_000_000_000 }, "body.expires"],
+  ["updateKey", { keyId: "rk_1", expires: "never" }, "body.expires"],
+  ["updateKey", { keyId: "rk_1", expires: -1 }, "body.expires"],
+  ["updateKey", { keyId: "rk_1", expires: 1 }, "body.expires"],
+  ["updateKey", { keyId: "rk_1", expires: 4_102_444_800_001 }, "body.expires"],
+  ["whoami", { keyId: "rk_1" }, "body.keyId"],
   ["rerollKey", { expiration: 0 }, "body.keyId"],
   ["rerollKey", { keyId: "rk_1", expiration: "0" }, "body.expiration"],
   ["rerollKey", { keyId: "rk_1", expiration: 0.5 }, "body.expiration"],
@@ -60,6 +64,27 @@ everywhere(
       const body = { permissions: [], name: "", expires: -1, extra: 1 };
       const { errors = [] } = expectError(await run.call("rootKeys.createKey", body), 400, "unkey/application/invalid_input");
       expect(errors.map(({ location }) => location).sort()).toEqual(["body.expires", "body.extra", "body.name", "body.permissions"]);
+    });
+
+    test("[management §5] a permission that is none and an expiry that has passed are told beside everything else", async () => {
+      const wrong = ["api.*.read_api", "nonsense", 1, "", "api.x.create_api"];
+      for (const [procedure, fields] of [
+        ["createKey", {}],
+        ["updateKey", { keyId: "rk-1" }],
+      ] as const) {
+        const body = { ...fields, permissions: wrong, name: "", expires: 1, extra: 1 };
+        const { errors = [] } = expectError(await run.call(`rootKeys.${procedure}`, body), 400, "unkey/application/invalid_input");
+        const permissionsAt = [1, 2, 3, 4].map((i) => `body.permissions[${i}]`);
+        expect(errors.map(({ location }) => location).sort()).toEqual(
+          ["body.expires", "body.extra", ...("keyId" in fields ? ["body.keyId"] : []), "body.name", ...permissionsAt].sort(),
+        );
+      }
+      const many = { permissions: Array.from({ length: 1_001 }, () => "nonsense"), expires: 1 };
+      const { errors = [] } = expectError(await run.call("rootKeys.createKey", many), 400, "unkey/application/invalid_input");
+      expect([errors.length, errors.slice(0, 2).map(({ location }) => location)]).toEqual([
+        1_000,
+        ["body.permissions", "body.permissions[0]"],
+      ]);
     });
 
     test("[protocol §10] an empty cursor is the first page, any other a position or 400, never 5xx", async () => {

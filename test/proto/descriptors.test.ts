@@ -27,6 +27,7 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
     ...["addPermissions", "removePermissions", "setPermissions", "addRoles", "removeRoles", "setRoles"],
   ],
   migrations: ["createMigration", "listMigrations", "deleteMigration"],
+  nodes: ["listNodes"],
   permissions: [
     ...["createPermission", "getPermission", "listPermissions", "updatePermission", "deletePermission"],
     ...["createRole", "getRole", "listRoles", "updateRole", "deleteRole", "setRolePermissions"],
@@ -35,7 +36,7 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
     ...["limit", "multiLimit", "setOverride", "getOverride", "listOverrides", "deleteOverride"],
     ...["listNamespaces", "deleteNamespace"],
   ],
-  rootKeys: ["createKey", "listKeys", "updateKey", "rerollKey", "deleteKey"],
+  rootKeys: ["createKey", "listKeys", "updateKey", "rerollKey", "deleteKey", "whoami"],
 };
 
 const marked = (is: (method: DescMethod) => boolean): string[] => methods.filter(is).map(nameOf).sort();
@@ -69,7 +70,9 @@ describe("the descriptors", () => {
         ["meta", 1],
         ["data", 2],
       ]);
-      expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(/List/.test(output.name) ? [["pagination", 3]] : []);
+      expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(
+        /List(?!Nodes)/.test(output.name) ? [["pagination", 3]] : [],
+      );
     }
   });
 
@@ -115,7 +118,7 @@ describe("the options of the procedures", () => {
 
   test("[protocol §2] permission_from_request marks what is judged before any lookup", () => {
     const found = marked((method) => getOption(method, permission_from_request));
-    const namespaces = ["analytics", "identities", "migrations", "permissions"];
+    const namespaces = ["analytics", "identities", "migrations", "nodes", "permissions"];
     const wholly = Object.entries(procedures).flatMap(([namespace, names]) =>
       namespaces.includes(namespace) ? names.map((name) => `${namespace}.${name}`) : [],
     );
@@ -138,7 +141,9 @@ describe("the options of the procedures", () => {
   test("[permissions §14] a permission is a triple, or says what is needed in words", () => {
     for (const method of methods.filter((candidate) => hasOption(candidate, permission))) {
       for (const line of getOption(method, permission)) {
-        expect(line).toMatch(/^(api|ratelimit|rbac|identity|root_key|migration)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission/);
+        expect(line).toMatch(
+          /^(api|audit|ratelimit|rbac|identity|node|root_key|migration)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission|^none: /,
+        );
       }
     }
   });

@@ -31,6 +31,7 @@ const limit = { identifier: "user_1", limit: 1_000_000, duration: 60_000 };
 
 /** A valid request of every procedure there is, with no more fields than it needs and a few that matter. */
 export const validBodies: Readonly<Record<string, (objects: Objects) => object>> = {
+  "analytics.getQuota": () => ({}),
   "analytics.getRatelimits": () => ({ query: "SELECT COUNT(*) FROM ratelimits_v1" }),
   "analytics.getUsage": () => ({ kind: "verifications", start: Date.now() - 60_000, end: Date.now(), granularity: "total" }),
   "analytics.getVerifications": () => ({ query: "SELECT COUNT(*) FROM key_verifications_v1" }),
@@ -63,6 +64,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "migrations.createMigration": () => ({ algorithm: "sha256" }),
   "migrations.deleteMigration": ({ migrationId }) => ({ migrationId }),
   "migrations.listMigrations": () => ({}),
+  "nodes.listNodes": () => ({}),
   "permissions.createPermission": () => ({ name: "Read", slug: `read.${crypto.randomUUID()}` }),
   "permissions.createRole": () => ({ name: `role.${crypto.randomUUID()}` }),
   "permissions.deletePermission": ({ permission }) => ({ permission }),
@@ -87,6 +89,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "rootKeys.listKeys": () => ({}),
   "rootKeys.rerollKey": ({ rootKeyId }) => ({ keyId: rootKeyId, expiration: 0 }),
   "rootKeys.updateKey": ({ rootKeyId }) => ({ keyId: rootKeyId, name: "renamed" }),
+  "rootKeys.whoami": () => ({}),
 };
 
 export const bodyOf = (procedure: string, objects: Objects): object => {

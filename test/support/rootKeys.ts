@@ -14,6 +14,7 @@ export interface ShownRootKey {
   readonly lastUsedAt: number;
   readonly expires: number | null;
   readonly permissions: readonly string[];
+  readonly usedPermissions: readonly { readonly permission: string; readonly lastUsedAt: number }[];
 }
 
 /** What issues a root key answers. */

@@ -19,7 +19,75 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/analytics.proto.
  */
 export const file_latchkey_v2_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChtsYXRjaGtleS92Mi9hbmFseXRpY3MucHJvdG8SC2xhdGNoa2V5LnYyIkUKF0dldFZlcmlmaWNhdGlvbnNSZXF1ZXN0EhoKBXF1ZXJ5GAEgASgJQga6SAPIAQFIAIgBAToEkLUYAUIICgZfcXVlcnkibgoYR2V0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBIkIKFEdldFJhdGVsaW1pdHNSZXF1ZXN0EhoKBXF1ZXJ5GAEgASgJQga6SAPIAQFIAIgBAToEkLUYAUIICgZfcXVlcnkiawoVR2V0UmF0ZWxpbWl0c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBIjMKClVzYWdlVGV4dHMSHwoGdmFsdWVzGAEgAygJQg+6SAySAQkQZCIFcgMYgAQ6BIi1GAIiLAoKVXNhZ2VGbGFncxIYCgZ2YWx1ZXMYASADKAhCCLpIBZIBAhBkOgSItRgCIpADCgtVc2FnZUZpbHRlchIoCgdvdXRjb21lGAEgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VUZXh0cxInCgZhcGlfaWQYAiABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEicKBmtleV9pZBgDIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlVGV4dHMSLAoLaWRlbnRpdHlfaWQYBCABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEiwKC2V4dGVybmFsX2lkGAUgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VUZXh0cxIkCgN0YWcYBiABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEi0KDG5hbWVzcGFjZV9pZBgHIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlVGV4dHMSKwoKaWRlbnRpZmllchgIIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlVGV4dHMSJwoGcGFzc2VkGAkgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VGbGFncyLaCQoPR2V0VXNhZ2VSZXF1ZXN0EjEKBGtpbmQYASABKA4yFi5sYXRjaGtleS52Mi5Vc2FnZUtpbmRCC7pICMgBAYIBAhABEiUKBXN0YXJ0GAIgASgDQhG6SA7IAQEiCRiAsI/msncoAEgAiAEBEiMKA2VuZBgDIAEoA0IRukgOyAEBIgkYgLCP5rJ3KAFIAYgBARI/CgtncmFudWxhcml0eRgEIAEoDjIdLmxhdGNoa2V5LnYyLlVzYWdlR3JhbnVsYXJpdHlCC7pICMgBAYIBAhABEiEKCGdyb3VwX2J5GAUgAygJQg+6SAySAQkQZCIFcgMYgAQSKAoGZmlsdGVyGAYgASgLMhgubGF0Y2hrZXkudjIuVXNhZ2VGaWx0ZXISMwoIb3JkZXJfYnkYByABKA4yFy5sYXRjaGtleS52Mi5Vc2FnZU9yZGVyQgi6SAWCAQIQARIeCgVsaW1pdBgIIAEoA0IKukgHIgUY6AcoAUgCiAEBOsgGukjEBhqNAQoPZ2V0X3VzYWdlLnJhbmdlEhxlbmQgbXVzdCBiZSBsYXRlciB0aGFuIHN0YXJ0GlwhKGhhcyh0aGlzLnN0YXJ0KSAmJiBoYXModGhpcy5lbmQpICYmIHRoaXMuc3RhcnQgPD0gNDEwMjQ0NDgwMDAwMCAmJiB0aGlzLnN0YXJ0ID49IHRoaXMuZW5kKRqgAgoSZ2V0X3VzYWdlLmdyb3VwX2J5EjJncm91cEJ5IG5hbWVzIHdoYXQgZXZlbnRzIG9mIHRoaXMga2luZCBkbyBub3QgaGF2ZRrVASh0aGlzLmtpbmQgIT0gMSB8fCB0aGlzLmdyb3VwX2J5LmFsbChuYW1lLCBuYW1lIGluIFsnb3V0Y29tZScsICdhcGlJZCcsICdrZXlJZCcsICdpZGVudGl0eUlkJywgJ2V4dGVybmFsSWQnLCAndGFnJ10pKSAmJiAodGhpcy5raW5kICE9IDIgfHwgdGhpcy5ncm91cF9ieS5hbGwobmFtZSwgbmFtZSBpbiBbJ25hbWVzcGFjZUlkJywgJ2lkZW50aWZpZXInLCAncGFzc2VkJ10pKRqOAwoQZ2V0X3VzYWdlLmZpbHRlchIxZmlsdGVyIG5hbWVzIHdoYXQgZXZlbnRzIG9mIHRoaXMga2luZCBkbyBub3QgaGF2ZRrGAiFoYXModGhpcy5maWx0ZXIpIHx8ICgodGhpcy5raW5kICE9IDEgfHwgIShoYXModGhpcy5maWx0ZXIubmFtZXNwYWNlX2lkKSB8fCBoYXModGhpcy5maWx0ZXIuaWRlbnRpZmllcikgfHwgaGFzKHRoaXMuZmlsdGVyLnBhc3NlZCkpKSAmJiAodGhpcy5raW5kICE9IDIgfHwgIShoYXModGhpcy5maWx0ZXIub3V0Y29tZSkgfHwgaGFzKHRoaXMuZmlsdGVyLmFwaV9pZCkgfHwgaGFzKHRoaXMuZmlsdGVyLmtleV9pZCkgfHwgaGFzKHRoaXMuZmlsdGVyLmlkZW50aXR5X2lkKSB8fCBoYXModGhpcy5maWx0ZXIuZXh0ZXJuYWxfaWQpIHx8IGhhcyh0aGlzLmZpbHRlci50YWcpKSkpQggKBl9zdGFydEIGCgRfZW5kQggKBl9saW1pdCJmChBHZXRVc2FnZVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgSItRgBKoMBCglVc2FnZUtpbmQSGgoWVVNBR0VfS0lORF9VTlNQRUNJRklFRBAAEi8KGFVTQUdFX0tJTkRfVkVSSUZJQ0FUSU9OUxABGhGKtRgNdmVyaWZpY2F0aW9ucxIpChVVU0FHRV9LSU5EX1JBVEVMSU1JVFMQAhoOirUYCnJhdGVsaW1pdHMq+QEKEFVzYWdlR3JhbnVsYXJpdHkSIQodVVNBR0VfR1JBTlVMQVJJVFlfVU5TUEVDSUZJRUQQABIoChhVU0FHRV9HUkFOVUxBUklUWV9NSU5VVEUQARoKirUYBm1pbnV0ZRIkChZVU0FHRV9HUkFOVUxBUklUWV9IT1VSEAIaCIq1GARob3VyEiIKFVVTQUdFX0dSQU5VTEFSSVRZX0RBWRADGgeKtRgDZGF5EiYKF1VTQUdFX0dSQU5VTEFSSVRZX01PTlRIEAQaCYq1GAVtb250aBImChdVU0FHRV9HUkFOVUxBUklUWV9UT1RBTBAFGgmKtRgFdG90YWwqawoKVXNhZ2VPcmRlchIbChdVU0FHRV9PUkRFUl9VTlNQRUNJRklFRBAAEh4KEFVTQUdFX09SREVSX1RJTUUQARoIirUYBHRpbWUSIAoRVVNBR0VfT1JERVJfQ09VTlQQAhoJirUYBWNvdW50MpIGChBBbmFseXRpY3NTZXJ2aWNlEsYBChBHZXRWZXJpZmljYXRpb25zEiQubGF0Y2hrZXkudjIuR2V0VmVyaWZpY2F0aW9uc1JlcXVlc3QaJS5sYXRjaGtleS52Mi5HZXRWZXJpZmljYXRpb25zUmVzcG9uc2UiZYq1GF1hcGkuKi5yZWFkX2FuYWx5dGljcywgb3IgYXBpLnthcGlfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgQVBJOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBEtUBCg1HZXRSYXRlbGltaXRzEiEubGF0Y2hrZXkudjIuR2V0UmF0ZWxpbWl0c1JlcXVlc3QaIi5sYXRjaGtleS52Mi5HZXRSYXRlbGltaXRzUmVzcG9uc2UifYq1GHVyYXRlbGltaXQuKi5yZWFkX2FuYWx5dGljcywgb3IgcmF0ZWxpbWl0LntuYW1lc3BhY2VfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgbmFtZXNwYWNlOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBEtwCCghHZXRVc2FnZRIcLmxhdGNoa2V5LnYyLkdldFVzYWdlUmVxdWVzdBodLmxhdGNoa2V5LnYyLkdldFVzYWdlUmVzcG9uc2UikgKKtRh4YXBpLioucmVhZF9hbmFseXRpY3Mgd2hlbiBraW5kIGlzIHZlcmlmaWNhdGlvbnMsIG9yIGFwaS57YXBpX2lkfS5yZWFkX2FuYWx5dGljcyBmb3IgYXQgbGVhc3Qgb25lIEFQSTogdGhlbiBvbmx5IGl0cyByb3dzirUYjQFyYXRlbGltaXQuKi5yZWFkX2FuYWx5dGljcyB3aGVuIGtpbmQgaXMgcmF0ZWxpbWl0cywgb3IgcmF0ZWxpbWl0LntuYW1lc3BhY2VfaWR9LnJlYWRfYW5hbHl0aWNzIGZvciBhdCBsZWFzdCBvbmUgbmFtZXNwYWNlOiB0aGVuIG9ubHkgaXRzIHJvd3OQtRgBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChtsYXRjaGtleS92Mi9hbmFseXRpY3MucHJvdG8SC2xhdGNoa2V5LnYyIhEKD0dldFF1b3RhUmVxdWVzdCJqChBHZXRRdW90YVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEi8KBGRhdGEYAiABKAsyGy5sYXRjaGtleS52Mi5BbmFseXRpY3NRdW90YUIEiLUYASJPCg5BbmFseXRpY3NRdW90YRIUCgxxdWVyaWVzX2xlZnQYASABKAMSFAoMc2Vjb25kc19sZWZ0GAIgASgDEhEKCXJlc2V0c19hdBgDIAEoAyJFChdHZXRWZXJpZmljYXRpb25zUmVxdWVzdBIaCgVxdWVyeRgBIAEoCUIGukgDyAEBSACIAQE6BJC1GAFCCAoGX3F1ZXJ5Im4KGEdldFZlcmlmaWNhdGlvbnNSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIrCgRkYXRhGAIgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEiLUYASJCChRHZXRSYXRlbGltaXRzUmVxdWVzdBIaCgVxdWVyeRgBIAEoCUIGukgDyAEBSACIAQE6BJC1GAFCCAoGX3F1ZXJ5ImsKFUdldFJhdGVsaW1pdHNSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIrCgRkYXRhGAIgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEiLUYASIzCgpVc2FnZVRleHRzEh8KBnZhbHVlcxgBIAMoCUIPukgMkgEJEGQiBXIDGIAEOgSItRgCIiwKClVzYWdlRmxhZ3MSGAoGdmFsdWVzGAEgAygIQgi6SAWSAQIQZDoEiLUYAiKQAwoLVXNhZ2VGaWx0ZXISKAoHb3V0Y29tZRgBIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlVGV4dHMSJwoGYXBpX2lkGAIgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VUZXh0cxInCgZrZXlfaWQYAyABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEiwKC2lkZW50aXR5X2lkGAQgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VUZXh0cxIsCgtleHRlcm5hbF9pZBgFIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlVGV4dHMSJAoDdGFnGAYgASgLMhcubGF0Y2hrZXkudjIuVXNhZ2VUZXh0cxItCgxuYW1lc3BhY2VfaWQYByABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEisKCmlkZW50aWZpZXIYCCABKAsyFy5sYXRjaGtleS52Mi5Vc2FnZVRleHRzEicKBnBhc3NlZBgJIAEoCzIXLmxhdGNoa2V5LnYyLlVzYWdlRmxhZ3Mi2gkKD0dldFVzYWdlUmVxdWVzdBIxCgRraW5kGAEgASgOMhYubGF0Y2hrZXkudjIuVXNhZ2VLaW5kQgu6SAjIAQGCAQIQARIlCgVzdGFydBgCIAEoA0IRukgOyAEBIgkYgLCP5rJ3KABIAIgBARIjCgNlbmQYAyABKANCEbpIDsgBASIJGICwj+aydygBSAGIAQESPwoLZ3JhbnVsYXJpdHkYBCABKA4yHS5sYXRjaGtleS52Mi5Vc2FnZUdyYW51bGFyaXR5Qgu6SAjIAQGCAQIQARIhCghncm91cF9ieRgFIAMoCUIPukgMkgEJEGQiBXIDGIAEEigKBmZpbHRlchgGIAEoCzIYLmxhdGNoa2V5LnYyLlVzYWdlRmlsdGVyEjMKCG9yZGVyX2J5GAcgASgOMhcubGF0Y2hrZXkudjIuVXNhZ2VPcmRlckIIukgFggECEAESHgoFbGltaXQYCCABKANCCrpIByIFGOgHKAFIAogBATrIBrpIxAYajQEKD2dldF91c2FnZS5yYW5nZRIcZW5kIG11c3QgYmUgbGF0ZXIgdGhhbiBzdGFydBpcIShoYXModGhpcy5zdGFydCkgJiYgaGFzKHRoaXMuZW5kKSAmJiB0aGlzLnN0YXJ0IDw9IDQxMDI0NDQ4MDAwMDAgJiYgdGhpcy5zdGFydCA+PSB0aGlzLmVuZCkaoAIKEmdldF91c2FnZS5ncm91cF9ieRIyZ3JvdXBCeSBuYW1lcyB3aGF0IGV2ZW50cyBvZiB0aGlzIGtpbmQgZG8gbm90IGhhdmUa1QEodGhpcy5raW5kICE9IDEgfHwgdGhpcy5ncm91cF9ieS5hbGwobmFtZSwgbmFtZSBpbiBbJ291dGNvbWUnLCAnYXBpSWQnLCAna2V5SWQnLCAnaWRlbnRpdHlJZCcsICdleHRlcm5hbElkJywgJ3RhZyddKSkgJiYgKHRoaXMua2luZCAhPSAyIHx8IHRoaXMuZ3JvdXBfYnkuYWxsKG5hbWUsIG5hbWUgaW4gWyduYW1lc3BhY2VJZCcsICdpZGVudGlmaWVyJywgJ3Bhc3NlZCddKSkajgMKEGdldF91c2FnZS5maWx0ZXISMWZpbHRlciBuYW1lcyB3aGF0IGV2ZW50cyBvZiB0aGlzIGtpbmQgZG8gbm90IGhhdmUaxgIhaGFzKHRoaXMuZmlsdGVyKSB8fCAoKHRoaXMua2luZCAhPSAxIHx8ICEoaGFzKHRoaXMuZmlsdGVyLm5hbWVzcGFjZV9pZCkgfHwgaGFzKHRoaXMuZmlsdGVyLmlkZW50aWZpZXIpIHx8IGhhcyh0aGlzLmZpbHRlci5wYXNzZWQpKSkgJiYgKHRoaXMua2luZCAhPSAyIHx8ICEoaGFzKHRoaXMuZmlsdGVyLm91dGNvbWUpIHx8IGhhcyh0aGlzLmZpbHRlci5hcGlfaWQpIHx8IGhhcyh0aGlzLmZpbHRlci5rZXlfaWQpIHx8IGhhcyh0aGlzLmZpbHRlci5pZGVudGl0eV9pZCkgfHwgaGFzKHRoaXMuZmlsdGVyLmV4dGVybmFsX2lkKSB8fCBoYXModGhpcy5maWx0ZXIudGFnKSkpKUIICgZfc3RhcnRCBgoEX2VuZEIICgZfbGltaXQiZgoQR2V0VXNhZ2VSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIrCgRkYXRhGAIgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEiLUYASqDAQoJVXNhZ2VLaW5kEhoKFlVTQUdFX0tJTkRfVU5TUEVDSUZJRUQQABIvChhVU0FHRV9LSU5EX1ZFUklGSUNBVElPTlMQARoRirUYDXZlcmlmaWNhdGlvbnMSKQoVVVNBR0VfS0lORF9SQVRFTElNSVRTEAIaDoq1GApyYXRlbGltaXRzKvkBChBVc2FnZUdyYW51bGFyaXR5EiEKHVVTQUdFX0dSQU5VTEFSSVRZX1VOU1BFQ0lGSUVEEAASKAoYVVNBR0VfR1JBTlVMQVJJVFlfTUlOVVRFEAEaCoq1GAZtaW51dGUSJAoWVVNBR0VfR1JBTlVMQVJJVFlfSE9VUhACGgiKtRgEaG91chIiChVVU0FHRV9HUkFOVUxBUklUWV9EQVkQAxoHirUYA2RheRImChdVU0FHRV9HUkFOVUxBUklUWV9NT05USBAEGgmKtRgFbW9udGgSJgoXVVNBR0VfR1JBTlVMQVJJVFlfVE9UQUwQBRoJirUYBXRvdGFsKmsKClVzYWdlT3JkZXISGwoXVVNBR0VfT1JERVJfVU5TUEVDSUZJRUQQABIeChBVU0FHRV9PUkRFUl9USU1FEAEaCIq1GAR0aW1lEiAKEVVTQUdFX09SREVSX0NPVU5UEAIaCYq1GAVjb3VudDKyBwoQQW5hbHl0aWNzU2VydmljZRLGAQoQR2V0VmVyaWZpY2F0aW9ucxIkLmxhdGNoa2V5LnYyLkdldFZlcmlmaWNhdGlvbnNSZXF1ZXN0GiUubGF0Y2hrZXkudjIuR2V0VmVyaWZpY2F0aW9uc1Jlc3BvbnNlImWKtRhdYXBpLioucmVhZF9hbmFseXRpY3MsIG9yIGFwaS57YXBpX2lkfS5yZWFkX2FuYWx5dGljcyBmb3IgYXQgbGVhc3Qgb25lIEFQSTogdGhlbiBvbmx5IGl0cyByb3dzkLUYARLVAQoNR2V0UmF0ZWxpbWl0cxIhLmxhdGNoa2V5LnYyLkdldFJhdGVsaW1pdHNSZXF1ZXN0GiIubGF0Y2hrZXkudjIuR2V0UmF0ZWxpbWl0c1Jlc3BvbnNlIn2KtRh1cmF0ZWxpbWl0LioucmVhZF9hbmFseXRpY3MsIG9yIHJhdGVsaW1pdC57bmFtZXNwYWNlX2lkfS5yZWFkX2FuYWx5dGljcyBmb3IgYXQgbGVhc3Qgb25lIG5hbWVzcGFjZTogdGhlbiBvbmx5IGl0cyByb3dzkLUYARLcAgoIR2V0VXNhZ2USHC5sYXRjaGtleS52Mi5HZXRVc2FnZVJlcXVlc3QaHS5sYXRjaGtleS52Mi5HZXRVc2FnZVJlc3BvbnNlIpICirUYeGFwaS4qLnJlYWRfYW5hbHl0aWNzIHdoZW4ga2luZCBpcyB2ZXJpZmljYXRpb25zLCBvciBhcGkue2FwaV9pZH0ucmVhZF9hbmFseXRpY3MgZm9yIGF0IGxlYXN0IG9uZSBBUEk6IHRoZW4gb25seSBpdHMgcm93c4q1GI0BcmF0ZWxpbWl0LioucmVhZF9hbmFseXRpY3Mgd2hlbiBraW5kIGlzIHJhdGVsaW1pdHMsIG9yIHJhdGVsaW1pdC57bmFtZXNwYWNlX2lkfS5yZWFkX2FuYWx5dGljcyBmb3IgYXQgbGVhc3Qgb25lIG5hbWVzcGFjZTogdGhlbiBvbmx5IGl0cyByb3dzkLUYARKdAQoIR2V0UXVvdGESHC5sYXRjaGtleS52Mi5HZXRRdW90YVJlcXVlc3QaHS5sYXRjaGtleS52Mi5HZXRRdW90YVJlc3BvbnNlIlSKtRhMYXBpLioucmVhZF9hbmFseXRpY3Mgb3IgcmF0ZWxpbWl0LioucmVhZF9hbmFseXRpY3MsIG9yIGVpdGhlciBvZiBhIHNpbmdsZSBpZJC1GAFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+
+/**
+ * @generated from message latchkey.v2.GetQuotaRequest
+ */
+export type GetQuotaRequest = Message<"latchkey.v2.GetQuotaRequest"> & {
+};
+
+/**
+ * Describes the message latchkey.v2.GetQuotaRequest.
+ * Use `create(GetQuotaRequestSchema)` to create a new message.
+ */
+export const GetQuotaRequestSchema: GenMessage<GetQuotaRequest> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 0);
+
+/**
+ * @generated from message latchkey.v2.GetQuotaResponse
+ */
+export type GetQuotaResponse = Message<"latchkey.v2.GetQuotaResponse"> & {
+  /**
+   * @generated from field: latchkey.v2.Meta meta = 1;
+   */
+  meta?: Meta | undefined;
+
+  /**
+   * @generated from field: latchkey.v2.AnalyticsQuota data = 2;
+   */
+  data?: AnalyticsQuota | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.GetQuotaResponse.
+ * Use `create(GetQuotaResponseSchema)` to create a new message.
+ */
+export const GetQuotaResponseSchema: GenMessage<GetQuotaResponse> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 1);
+
+/**
+ * What all root keys together may still ask in SQL. Every field is always present.
+ *
+ * @generated from message latchkey.v2.AnalyticsQuota
+ */
+export type AnalyticsQuota = Message<"latchkey.v2.AnalyticsQuota"> & {
+  /**
+   * @generated from field: int64 queries_left = 1;
+   */
+  queriesLeft: bigint;
+
+  /**
+   * Running time of queries; a part of a second counts as one, so 0 is none at all.
+   *
+   * @generated from field: int64 seconds_left = 2;
+   */
+  secondsLeft: bigint;
+
+  /**
+   * Unix ms: end of the current hour of the quota.
+   *
+   * @generated from field: int64 resets_at = 3;
+   */
+  resetsAt: bigint;
+};
+
+/**
+ * Describes the message latchkey.v2.AnalyticsQuota.
+ * Use `create(AnalyticsQuotaSchema)` to create a new message.
+ */
+export const AnalyticsQuotaSchema: GenMessage<AnalyticsQuota> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_analytics, 2);
 
 /**
  * Unknown JSON fields are ignored.
@@ -41,7 +109,7 @@ export type GetVerificationsRequest = Message<"latchkey.v2.GetVerificationsReque
  * Use `create(GetVerificationsRequestSchema)` to create a new message.
  */
 export const GetVerificationsRequestSchema: GenMessage<GetVerificationsRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 0);
+  messageDesc(file_latchkey_v2_analytics, 3);
 
 /**
  * @generated from message latchkey.v2.GetVerificationsResponse
@@ -65,7 +133,7 @@ export type GetVerificationsResponse = Message<"latchkey.v2.GetVerificationsResp
  * Use `create(GetVerificationsResponseSchema)` to create a new message.
  */
 export const GetVerificationsResponseSchema: GenMessage<GetVerificationsResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 1);
+  messageDesc(file_latchkey_v2_analytics, 4);
 
 /**
  * Unknown JSON fields are ignored.
@@ -87,7 +155,7 @@ export type GetRatelimitsRequest = Message<"latchkey.v2.GetRatelimitsRequest"> &
  * Use `create(GetRatelimitsRequestSchema)` to create a new message.
  */
 export const GetRatelimitsRequestSchema: GenMessage<GetRatelimitsRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 2);
+  messageDesc(file_latchkey_v2_analytics, 5);
 
 /**
  * @generated from message latchkey.v2.GetRatelimitsResponse
@@ -111,7 +179,7 @@ export type GetRatelimitsResponse = Message<"latchkey.v2.GetRatelimitsResponse">
  * Use `create(GetRatelimitsResponseSchema)` to create a new message.
  */
 export const GetRatelimitsResponseSchema: GenMessage<GetRatelimitsResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 3);
+  messageDesc(file_latchkey_v2_analytics, 6);
 
 /**
  * At most 100 texts of at most 512 characters; an empty list lets nothing pass.
@@ -130,7 +198,7 @@ export type UsageTexts = Message<"latchkey.v2.UsageTexts"> & {
  * Use `create(UsageTextsSchema)` to create a new message.
  */
 export const UsageTextsSchema: GenMessage<UsageTexts> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 4);
+  messageDesc(file_latchkey_v2_analytics, 7);
 
 /**
  * At most 100 times true or false; an empty list lets nothing pass.
@@ -149,7 +217,7 @@ export type UsageFlags = Message<"latchkey.v2.UsageFlags"> & {
  * Use `create(UsageFlagsSchema)` to create a new message.
  */
 export const UsageFlagsSchema: GenMessage<UsageFlags> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 5);
+  messageDesc(file_latchkey_v2_analytics, 8);
 
 /**
  * What events are counted: those that have one of the values of each list that is given.
@@ -226,7 +294,7 @@ export type UsageFilter = Message<"latchkey.v2.UsageFilter"> & {
  * Use `create(UsageFilterSchema)` to create a new message.
  */
 export const UsageFilterSchema: GenMessage<UsageFilter> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 6);
+  messageDesc(file_latchkey_v2_analytics, 9);
 
 /**
  * @generated from message latchkey.v2.GetUsageRequest
@@ -289,7 +357,7 @@ export type GetUsageRequest = Message<"latchkey.v2.GetUsageRequest"> & {
  * Use `create(GetUsageRequestSchema)` to create a new message.
  */
 export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 7);
+  messageDesc(file_latchkey_v2_analytics, 10);
 
 /**
  * @generated from message latchkey.v2.GetUsageResponse
@@ -315,7 +383,7 @@ export type GetUsageResponse = Message<"latchkey.v2.GetUsageResponse"> & {
  * Use `create(GetUsageResponseSchema)` to create a new message.
  */
 export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_analytics, 8);
+  messageDesc(file_latchkey_v2_analytics, 11);
 
 /**
  * Which events are counted.
@@ -482,6 +550,16 @@ export const AnalyticsService: GenService<{
     methodKind: "unary";
     input: typeof GetUsageRequestSchema;
     output: typeof GetUsageResponseSchema;
+  },
+  /**
+   * What is left of the quota of SQL queries (management §6). Asking costs nothing of it.
+   *
+   * @generated from rpc latchkey.v2.AnalyticsService.GetQuota
+   */
+  getQuota: {
+    methodKind: "unary";
+    input: typeof GetQuotaRequestSchema;
+    output: typeof GetQuotaResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_latchkey_v2_analytics, 0);

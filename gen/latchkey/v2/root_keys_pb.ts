@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/root_keys.proto.
  */
 export const file_latchkey_v2_root_keys: GenFile = /*@__PURE__*/
-  fileDesc("ChtsYXRjaGtleS92Mi9yb290X2tleXMucHJvdG8SC2xhdGNoa2V5LnYyIqUBCh9Sb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXF1ZXN0EikKC3Blcm1pc3Npb25zGAEgAygJQhS6SBHIAQGSAQsIARDoByIEcgIQARIdCgRuYW1lGAIgASgJQgq6SAdyBRABGP8BSACIAQESLwoHZXhwaXJlcxgDIAEoCzIeLmxhdGNoa2V5LnYyLk51bGxhYmxlVGltZXN0YW1wQgcKBV9uYW1lIogBCiBSb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI9CgRkYXRhGAIgASgLMikubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlQ3JlYXRlS2V5RGF0YUIEiLUYASJBChxSb290S2V5c1NlcnZpY2VDcmVhdGVLZXlEYXRhEg4KBmtleV9pZBgBIAEoCRIRCgNrZXkYAiABKAlCBKC1GAEiWQoeUm9vdEtleXNTZXJ2aWNlTGlzdEtleXNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgDQgm6SAYiBBhkKAFIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0IqUBCh9Sb290S2V5c1NlcnZpY2VMaXN0S2V5c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEigKBGRhdGEYAiADKAsyFC5sYXRjaGtleS52Mi5Sb290S2V5QgSItRgBEjEKCnBhZ2luYXRpb24YAyABKAsyFy5sYXRjaGtleS52Mi5QYWdpbmF0aW9uQgSItRgBIvEBCgdSb290S2V5Eg4KBmtleV9pZBgBIAEoCRItCgRuYW1lGAIgASgLMhkubGF0Y2hrZXkudjIuTnVsbGFibGVOYW1lQgSItRgBEg0KBXN0YXJ0GAMgASgJEgsKA2VuZBgEIAEoCRIPCgdlbmFibGVkGAUgASgIEhIKCmNyZWF0ZWRfYXQYBiABKAMSFAoMbGFzdF91c2VkX2F0GAcgASgDEjUKB2V4cGlyZXMYCCABKAsyHi5sYXRjaGtleS52Mi5OdWxsYWJsZVRpbWVzdGFtcEIEiLUYARIZCgtwZXJtaXNzaW9ucxgJIAMoCUIEiLUYASLVAQofUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJBInCgRuYW1lGAIgASgLMhkubGF0Y2hrZXkudjIuTnVsbGFibGVOYW1lEhQKB2VuYWJsZWQYAyABKAhIAIgBARI3CgtwZXJtaXNzaW9ucxgEIAEoCzIiLmxhdGNoa2V5LnYyLlJvb3RLZXlQZXJtaXNzaW9uTGlzdEIKCghfZW5hYmxlZCJAChVSb290S2V5UGVybWlzc2lvbkxpc3QSIQoGdmFsdWVzGAEgAygJQhG6SA6SAQsIARDoByIEcgIQAToEiLUYAiKIAQogUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5UmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESPQoEZGF0YRgCIAEoCzIpLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVVwZGF0ZUtleURhdGFCBIi1GAEiHgocUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5RGF0YSKWAQofUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJBJDCgpleHBpcmF0aW9uGAIgASgLMicubGF0Y2hrZXkudjIuTnVsbGFibGVSb290S2V5UmVyb2xsRGVsYXlCBrpIA8gBASKAAQoaTnVsbGFibGVSb290S2V5UmVyb2xsRGVsYXkSKgoEbnVsbBgBIAEoDjIaLmdvb2dsZS5wcm90b2J1Zi5OdWxsVmFsdWVIABIhCgV2YWx1ZRgCIAEoA0IQukgNIgsY/////////w8oAEgAOgSItRgBQg0KBGtpbmQSBbpIAggBIogBCiBSb290S2V5c1NlcnZpY2VSZXJvbGxLZXlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI9CgRkYXRhGAIgASgLMikubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5RGF0YUIEiLUYASJBChxSb290S2V5c1NlcnZpY2VSZXJvbGxLZXlEYXRhEg4KBmtleV9pZBgBIAEoCRIRCgNrZXkYAiABKAlCBKC1GAEiUQofUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJCKIAQogUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESPQoEZGF0YRgCIAEoCzIpLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZURlbGV0ZUtleURhdGFCBIi1GAEiHgocUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5RGF0YTK3BwoPUm9vdEtleXNTZXJ2aWNlEq4BCglDcmVhdGVLZXkSLC5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXF1ZXN0Gi0ubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlQ3JlYXRlS2V5UmVzcG9uc2UiRIq1GBpyb290X2tleS4qLmNyZWF0ZV9yb290X2tleYq1GBZldmVyeSBwZXJtaXNzaW9uIGdpdmVukLUYAbC1GAG4tRgBEqEBCghMaXN0S2V5cxIrLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZUxpc3RLZXlzUmVxdWVzdBosLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZUxpc3RLZXlzUmVzcG9uc2UiOoq1GDZyb290X2tleS57a2V5X2lkfS5yZWFkX3Jvb3Rfa2V5OiBvbmx5IHRoZXNlIGFyZSBsaXN0ZWQSsQEKCVVwZGF0ZUtleRIsLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVVwZGF0ZUtleVJlcXVlc3QaLS5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VVcGRhdGVLZXlSZXNwb25zZSJHirUYIXJvb3Rfa2V5LntrZXlfaWR9LnVwZGF0ZV9yb290X2tleYq1GBZldmVyeSBwZXJtaXNzaW9uIGdpdmVukLUYAbi1GAESgAIKCVJlcm9sbEtleRIsLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVJlcm9sbEtleVJlcXVlc3QaLS5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VSZXJvbGxLZXlSZXNwb25zZSKVAYq1GCFyb290X2tleS57a2V5X2lkfS51cGRhdGVfcm9vdF9rZXmKtRg9cm9vdF9rZXkue2tleV9pZH0uZGVsZXRlX3Jvb3Rfa2V5IHdoZW4gZXhwaXJhdGlvbiBpcyBub3QgbnVsbIq1GB9ldmVyeSBwZXJtaXNzaW9uIG9mIHRoZSBvbGQga2V5kLUYAbC1GAG4tRgBEpcBCglEZWxldGVLZXkSLC5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VEZWxldGVLZXlSZXF1ZXN0Gi0ubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlRGVsZXRlS2V5UmVzcG9uc2UiLYq1GCFyb290X2tleS57a2V5X2lkfS5kZWxldGVfcm9vdF9rZXmQtRgBuLUYAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChtsYXRjaGtleS92Mi9yb290X2tleXMucHJvdG8SC2xhdGNoa2V5LnYyIqUBCh9Sb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXF1ZXN0EikKC3Blcm1pc3Npb25zGAEgAygJQhS6SBHIAQGSAQsIARDoByIEcgIQARIdCgRuYW1lGAIgASgJQgq6SAdyBRABGP8BSACIAQESLwoHZXhwaXJlcxgDIAEoCzIeLmxhdGNoa2V5LnYyLk51bGxhYmxlVGltZXN0YW1wQgcKBV9uYW1lIogBCiBSb290S2V5c1NlcnZpY2VDcmVhdGVLZXlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI9CgRkYXRhGAIgASgLMikubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlQ3JlYXRlS2V5RGF0YUIEiLUYASJBChxSb290S2V5c1NlcnZpY2VDcmVhdGVLZXlEYXRhEg4KBmtleV9pZBgBIAEoCRIRCgNrZXkYAiABKAlCBKC1GAEiWQoeUm9vdEtleXNTZXJ2aWNlTGlzdEtleXNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgDQgm6SAYiBBhkKAFIAIgBARIOCgZjdXJzb3IYAiABKAlCCAoGX2xpbWl0IqUBCh9Sb290S2V5c1NlcnZpY2VMaXN0S2V5c1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEigKBGRhdGEYAiADKAsyFC5sYXRjaGtleS52Mi5Sb290S2V5QgSItRgBEjEKCnBhZ2luYXRpb24YAyABKAsyFy5sYXRjaGtleS52Mi5QYWdpbmF0aW9uQgSItRgBIq4CCgdSb290S2V5Eg4KBmtleV9pZBgBIAEoCRItCgRuYW1lGAIgASgLMhkubGF0Y2hrZXkudjIuTnVsbGFibGVOYW1lQgSItRgBEg0KBXN0YXJ0GAMgASgJEgsKA2VuZBgEIAEoCRIPCgdlbmFibGVkGAUgASgIEhIKCmNyZWF0ZWRfYXQYBiABKAMSFAoMbGFzdF91c2VkX2F0GAcgASgDEjUKB2V4cGlyZXMYCCABKAsyHi5sYXRjaGtleS52Mi5OdWxsYWJsZVRpbWVzdGFtcEIEiLUYARIZCgtwZXJtaXNzaW9ucxgJIAMoCUIEiLUYARI7ChB1c2VkX3Blcm1pc3Npb25zGAogAygLMhsubGF0Y2hrZXkudjIuVXNlZFBlcm1pc3Npb25CBIi1GAEiOgoOVXNlZFBlcm1pc3Npb24SEgoKcGVybWlzc2lvbhgBIAEoCRIUCgxsYXN0X3VzZWRfYXQYAiABKAMiHgocUm9vdEtleXNTZXJ2aWNlV2hvYW1pUmVxdWVzdCJwCh1Sb290S2V5c1NlcnZpY2VXaG9hbWlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIoCgRkYXRhGAIgASgLMhQubGF0Y2hrZXkudjIuUm9vdEtleUIEiLUYASKGAgofUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5UmVxdWVzdBIuCgZrZXlfaWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJBInCgRuYW1lGAIgASgLMhkubGF0Y2hrZXkudjIuTnVsbGFibGVOYW1lEhQKB2VuYWJsZWQYAyABKAhIAIgBARI3CgtwZXJtaXNzaW9ucxgEIAEoCzIiLmxhdGNoa2V5LnYyLlJvb3RLZXlQZXJtaXNzaW9uTGlzdBIvCgdleHBpcmVzGAUgASgLMh4ubGF0Y2hrZXkudjIuTnVsbGFibGVUaW1lc3RhbXBCCgoIX2VuYWJsZWQiQAoVUm9vdEtleVBlcm1pc3Npb25MaXN0EiEKBnZhbHVlcxgBIAMoCUIRukgOkgELCAEQ6AciBHICEAE6BIi1GAIiiAEKIFJvb3RLZXlzU2VydmljZVVwZGF0ZUtleVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEj0KBGRhdGEYAiABKAsyKS5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VVcGRhdGVLZXlEYXRhQgSItRgBIh4KHFJvb3RLZXlzU2VydmljZVVwZGF0ZUtleURhdGEilgEKH1Jvb3RLZXlzU2VydmljZVJlcm9sbEtleVJlcXVlc3QSLgoGa2V5X2lkGAEgASgJQh66SBvIAQFyFhADGP8BMg9eW2EtekEtWjAtOV9dKyQSQwoKZXhwaXJhdGlvbhgCIAEoCzInLmxhdGNoa2V5LnYyLk51bGxhYmxlUm9vdEtleVJlcm9sbERlbGF5Qga6SAPIAQEigAEKGk51bGxhYmxlUm9vdEtleVJlcm9sbERlbGF5EioKBG51bGwYASABKA4yGi5nb29nbGUucHJvdG9idWYuTnVsbFZhbHVlSAASIQoFdmFsdWUYAiABKANCELpIDSILGP////////8PKABIADoEiLUYAUINCgRraW5kEgW6SAIIASKIAQogUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5UmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESPQoEZGF0YRgCIAEoCzIpLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVJlcm9sbEtleURhdGFCBIi1GAEiQQocUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5RGF0YRIOCgZrZXlfaWQYASABKAkSEQoDa2V5GAIgASgJQgSgtRgBIlEKH1Jvb3RLZXlzU2VydmljZURlbGV0ZUtleVJlcXVlc3QSLgoGa2V5X2lkGAEgASgJQh66SBvIAQFyFhADGP8BMg9eW2EtekEtWjAtOV9dKyQiiAEKIFJvb3RLZXlzU2VydmljZURlbGV0ZUtleVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEj0KBGRhdGEYAiABKAsyKS5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VEZWxldGVLZXlEYXRhQgSItRgBIh4KHFJvb3RLZXlzU2VydmljZURlbGV0ZUtleURhdGEywggKD1Jvb3RLZXlzU2VydmljZRKuAQoJQ3JlYXRlS2V5EiwubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlQ3JlYXRlS2V5UmVxdWVzdBotLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZUNyZWF0ZUtleVJlc3BvbnNlIkSKtRgacm9vdF9rZXkuKi5jcmVhdGVfcm9vdF9rZXmKtRgWZXZlcnkgcGVybWlzc2lvbiBnaXZlbpC1GAGwtRgBuLUYARKhAQoITGlzdEtleXMSKy5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VMaXN0S2V5c1JlcXVlc3QaLC5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VMaXN0S2V5c1Jlc3BvbnNlIjqKtRg2cm9vdF9rZXkue2tleV9pZH0ucmVhZF9yb290X2tleTogb25seSB0aGVzZSBhcmUgbGlzdGVkEogBCgZXaG9hbWkSKS5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VXaG9hbWlSZXF1ZXN0GioubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlV2hvYW1pUmVzcG9uc2UiJ4q1GCNub25lOiBldmVyeSByb290IGtleSBtYXkgc2VlIGl0c2VsZhKxAQoJVXBkYXRlS2V5EiwubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlVXBkYXRlS2V5UmVxdWVzdBotLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVVwZGF0ZUtleVJlc3BvbnNlIkeKtRghcm9vdF9rZXkue2tleV9pZH0udXBkYXRlX3Jvb3Rfa2V5irUYFmV2ZXJ5IHBlcm1pc3Npb24gZ2l2ZW6QtRgBuLUYARKAAgoJUmVyb2xsS2V5EiwubGF0Y2hrZXkudjIuUm9vdEtleXNTZXJ2aWNlUmVyb2xsS2V5UmVxdWVzdBotLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZVJlcm9sbEtleVJlc3BvbnNlIpUBirUYIXJvb3Rfa2V5LntrZXlfaWR9LnVwZGF0ZV9yb290X2tleYq1GD1yb290X2tleS57a2V5X2lkfS5kZWxldGVfcm9vdF9rZXkgd2hlbiBleHBpcmF0aW9uIGlzIG5vdCBudWxsirUYH2V2ZXJ5IHBlcm1pc3Npb24gb2YgdGhlIG9sZCBrZXmQtRgBsLUYAbi1GAESlwEKCURlbGV0ZUtleRIsLmxhdGNoa2V5LnYyLlJvb3RLZXlzU2VydmljZURlbGV0ZUtleVJlcXVlc3QaLS5sYXRjaGtleS52Mi5Sb290S2V5c1NlcnZpY2VEZWxldGVLZXlSZXNwb25zZSItirUYIXJvb3Rfa2V5LntrZXlfaWR9LmRlbGV0ZV9yb290X2tleZC1GAG4tRgBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceCreateKeyRequest
@@ -222,6 +222,13 @@ export type RootKey = Message<"latchkey.v2.RootKey"> & {
    * @generated from field: repeated string permissions = 9;
    */
   permissions: string[];
+
+  /**
+   * Those that calls which succeeded have needed within 30 days (management §5); sorted by permission.
+   *
+   * @generated from field: repeated latchkey.v2.UsedPermission used_permissions = 10;
+   */
+  usedPermissions: UsedPermission[];
 };
 
 /**
@@ -230,6 +237,67 @@ export type RootKey = Message<"latchkey.v2.RootKey"> & {
  */
 export const RootKeySchema: GenMessage<RootKey> = /*@__PURE__*/
   messageDesc(file_latchkey_v2_root_keys, 5);
+
+/**
+ * @generated from message latchkey.v2.UsedPermission
+ */
+export type UsedPermission = Message<"latchkey.v2.UsedPermission"> & {
+  /**
+   * As it is stored: the one for the single id if that was held, else its `*` form.
+   *
+   * @generated from field: string permission = 1;
+   */
+  permission: string;
+
+  /**
+   * Unix ms, within an hour.
+   *
+   * @generated from field: int64 last_used_at = 2;
+   */
+  lastUsedAt: bigint;
+};
+
+/**
+ * Describes the message latchkey.v2.UsedPermission.
+ * Use `create(UsedPermissionSchema)` to create a new message.
+ */
+export const UsedPermissionSchema: GenMessage<UsedPermission> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_root_keys, 6);
+
+/**
+ * @generated from message latchkey.v2.RootKeysServiceWhoamiRequest
+ */
+export type RootKeysServiceWhoamiRequest = Message<"latchkey.v2.RootKeysServiceWhoamiRequest"> & {
+};
+
+/**
+ * Describes the message latchkey.v2.RootKeysServiceWhoamiRequest.
+ * Use `create(RootKeysServiceWhoamiRequestSchema)` to create a new message.
+ */
+export const RootKeysServiceWhoamiRequestSchema: GenMessage<RootKeysServiceWhoamiRequest> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_root_keys, 7);
+
+/**
+ * @generated from message latchkey.v2.RootKeysServiceWhoamiResponse
+ */
+export type RootKeysServiceWhoamiResponse = Message<"latchkey.v2.RootKeysServiceWhoamiResponse"> & {
+  /**
+   * @generated from field: latchkey.v2.Meta meta = 1;
+   */
+  meta?: Meta | undefined;
+
+  /**
+   * @generated from field: latchkey.v2.RootKey data = 2;
+   */
+  data?: RootKey | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.RootKeysServiceWhoamiResponse.
+ * Use `create(RootKeysServiceWhoamiResponseSchema)` to create a new message.
+ */
+export const RootKeysServiceWhoamiResponseSchema: GenMessage<RootKeysServiceWhoamiResponse> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_root_keys, 8);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceUpdateKeyRequest
@@ -260,6 +328,13 @@ export type RootKeysServiceUpdateKeyRequest = Message<"latchkey.v2.RootKeysServi
    * @generated from field: latchkey.v2.RootKeyPermissionList permissions = 4;
    */
   permissions?: RootKeyPermissionList | undefined;
+
+  /**
+   * Unix ms, in the future, no later than the caller's own. Null: never.
+   *
+   * @generated from field: latchkey.v2.NullableTimestamp expires = 5;
+   */
+  expires?: NullableTimestamp | undefined;
 };
 
 /**
@@ -267,7 +342,7 @@ export type RootKeysServiceUpdateKeyRequest = Message<"latchkey.v2.RootKeysServi
  * Use `create(RootKeysServiceUpdateKeyRequestSchema)` to create a new message.
  */
 export const RootKeysServiceUpdateKeyRequestSchema: GenMessage<RootKeysServiceUpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 6);
+  messageDesc(file_latchkey_v2_root_keys, 9);
 
 /**
  * 1-1000 triples `type.id.action` (protocol §8).
@@ -286,7 +361,7 @@ export type RootKeyPermissionList = Message<"latchkey.v2.RootKeyPermissionList">
  * Use `create(RootKeyPermissionListSchema)` to create a new message.
  */
 export const RootKeyPermissionListSchema: GenMessage<RootKeyPermissionList> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 7);
+  messageDesc(file_latchkey_v2_root_keys, 10);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceUpdateKeyResponse
@@ -308,7 +383,7 @@ export type RootKeysServiceUpdateKeyResponse = Message<"latchkey.v2.RootKeysServ
  * Use `create(RootKeysServiceUpdateKeyResponseSchema)` to create a new message.
  */
 export const RootKeysServiceUpdateKeyResponseSchema: GenMessage<RootKeysServiceUpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 8);
+  messageDesc(file_latchkey_v2_root_keys, 11);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceUpdateKeyData
@@ -321,7 +396,7 @@ export type RootKeysServiceUpdateKeyData = Message<"latchkey.v2.RootKeysServiceU
  * Use `create(RootKeysServiceUpdateKeyDataSchema)` to create a new message.
  */
 export const RootKeysServiceUpdateKeyDataSchema: GenMessage<RootKeysServiceUpdateKeyData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 9);
+  messageDesc(file_latchkey_v2_root_keys, 12);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceRerollKeyRequest
@@ -347,7 +422,7 @@ export type RootKeysServiceRerollKeyRequest = Message<"latchkey.v2.RootKeysServi
  * Use `create(RootKeysServiceRerollKeyRequestSchema)` to create a new message.
  */
 export const RootKeysServiceRerollKeyRequestSchema: GenMessage<RootKeysServiceRerollKeyRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 10);
+  messageDesc(file_latchkey_v2_root_keys, 13);
 
 /**
  * Milliseconds, at least 0, or null.
@@ -378,7 +453,7 @@ export type NullableRootKeyRerollDelay = Message<"latchkey.v2.NullableRootKeyRer
  * Use `create(NullableRootKeyRerollDelaySchema)` to create a new message.
  */
 export const NullableRootKeyRerollDelaySchema: GenMessage<NullableRootKeyRerollDelay> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 11);
+  messageDesc(file_latchkey_v2_root_keys, 14);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceRerollKeyResponse
@@ -400,7 +475,7 @@ export type RootKeysServiceRerollKeyResponse = Message<"latchkey.v2.RootKeysServ
  * Use `create(RootKeysServiceRerollKeyResponseSchema)` to create a new message.
  */
 export const RootKeysServiceRerollKeyResponseSchema: GenMessage<RootKeysServiceRerollKeyResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 12);
+  messageDesc(file_latchkey_v2_root_keys, 15);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceRerollKeyData
@@ -426,7 +501,7 @@ export type RootKeysServiceRerollKeyData = Message<"latchkey.v2.RootKeysServiceR
  * Use `create(RootKeysServiceRerollKeyDataSchema)` to create a new message.
  */
 export const RootKeysServiceRerollKeyDataSchema: GenMessage<RootKeysServiceRerollKeyData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 13);
+  messageDesc(file_latchkey_v2_root_keys, 16);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceDeleteKeyRequest
@@ -445,7 +520,7 @@ export type RootKeysServiceDeleteKeyRequest = Message<"latchkey.v2.RootKeysServi
  * Use `create(RootKeysServiceDeleteKeyRequestSchema)` to create a new message.
  */
 export const RootKeysServiceDeleteKeyRequestSchema: GenMessage<RootKeysServiceDeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 14);
+  messageDesc(file_latchkey_v2_root_keys, 17);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceDeleteKeyResponse
@@ -467,7 +542,7 @@ export type RootKeysServiceDeleteKeyResponse = Message<"latchkey.v2.RootKeysServ
  * Use `create(RootKeysServiceDeleteKeyResponseSchema)` to create a new message.
  */
 export const RootKeysServiceDeleteKeyResponseSchema: GenMessage<RootKeysServiceDeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 15);
+  messageDesc(file_latchkey_v2_root_keys, 18);
 
 /**
  * @generated from message latchkey.v2.RootKeysServiceDeleteKeyData
@@ -480,7 +555,7 @@ export type RootKeysServiceDeleteKeyData = Message<"latchkey.v2.RootKeysServiceD
  * Use `create(RootKeysServiceDeleteKeyDataSchema)` to create a new message.
  */
 export const RootKeysServiceDeleteKeyDataSchema: GenMessage<RootKeysServiceDeleteKeyData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_root_keys, 16);
+  messageDesc(file_latchkey_v2_root_keys, 19);
 
 /**
  * Credentials of the callers of this interface: `rootKeys.*`.
@@ -509,7 +584,17 @@ export const RootKeysService: GenService<{
     output: typeof RootKeysServiceListKeysResponseSchema;
   },
   /**
-   * Changes name, state or permissions of a root key; what is unset is kept.
+   * The caller's own root key, as ListKeys shows it (management §5).
+   *
+   * @generated from rpc latchkey.v2.RootKeysService.Whoami
+   */
+  whoami: {
+    methodKind: "unary";
+    input: typeof RootKeysServiceWhoamiRequestSchema;
+    output: typeof RootKeysServiceWhoamiResponseSchema;
+  },
+  /**
+   * Changes name, state, permissions or expiry of a root key; what is unset is kept.
    *
    * @generated from rpc latchkey.v2.RootKeysService.UpdateKey
    */

@@ -15,14 +15,19 @@ export interface Readable {
   readonly scope: readonly string[] | undefined;
 }
 
+/** The analytics store, or 412 `analytics_not_configured`. */
+export const requireAnalytics = ({ analytics }: AnalyticsDeps): Analytics => {
+  if (!analytics) throw new ServiceError("analytics_not_configured", "This deployment has no analytics store.");
+  return analytics;
+};
+
 /**
  * Which events the root key may see (analytics §1): the wildcard sees everything, grants for single ids only theirs, which is a
  * filter and no error. 403 without any, then 412 without a store.
  */
-export const readScope = ({ analytics }: AnalyticsDeps, action: Action, call: Call): Readable => {
+export const readScope = (deps: AnalyticsDeps, action: Action, call: Call): Readable => {
   if (!allowsAny(call.caller, action)) throw insufficientPermissions([[action, "*"]]);
   const { all, ids } = call.caller.grants.scope(action);
   requirePermissions(call.caller, ...(all ? ["*"] : ids).values().map((id) => [action, id] as const));
-  if (!analytics) throw new ServiceError("analytics_not_configured", "This deployment has no analytics store.");
-  return { analytics, scope: all ? undefined : [...ids] };
+  return { analytics: requireAnalytics(deps), scope: all ? undefined : [...ids] };
 };

@@ -1,5 +1,5 @@
 import type { GetIdentityRequestSchema, GetIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
-import { allows, insufficientPermissions } from "../../domain/authorization.ts";
+import { insufficientPermissions, permits } from "../../domain/authorization.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import type { Procedure } from "../call.ts";
 import { showIdentity } from "../keys/keyObject.ts";
@@ -17,7 +17,7 @@ export const getIdentity =
   }): Procedure<typeof GetIdentityRequestSchema, typeof GetIdentityResponseSchema> =>
   async ({ identity }, call) => {
     const found = await lookUpIdentity(identities, identity, call);
-    if (!allows(call.caller, "identity.read_identity", found?._id ?? identity)) {
+    if (!permits(call.caller, "identity.read_identity", found?._id ?? identity)) {
       throw insufficientPermissions([["identity.read_identity", "*"]]);
     }
     if (found === null) throw identityNotFound(identity);

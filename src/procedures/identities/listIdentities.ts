@@ -1,5 +1,5 @@
 import type { ListIdentitiesRequestSchema, ListIdentitiesResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
-import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
+import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import type { Procedure } from "../call.ts";
 import { showIdentity } from "../keys/keyObject.ts";
@@ -16,6 +16,7 @@ export const listIdentities =
     const forbidden = () => insufficientPermissions([["identity.read_identity", "*"]]);
     if (!allowsAny(call.caller, "identity.read_identity")) throw forbidden();
     const page = await identities.list(readPageRequest(request), call);
-    if (!page.items.every(({ _id }) => allows(call.caller, "identity.read_identity", _id))) throw forbidden();
+    if (!page.items.every(({ _id }) => permits(call.caller, "identity.read_identity", _id))) throw forbidden();
+    if (page.items.length === 0) permits(call.caller, "identity.read_identity", "*");
     return { data: page.items.map(showIdentity), pagination: showPagination(page) };
   };

@@ -6,7 +6,7 @@ import {
   type VerifyKeyResponseSchema,
 } from "../../../gen/latchkey/v2/keys_pb.ts";
 import type { Analytics } from "../../analytics/analytics.ts";
-import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
+import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { hashKey } from "../../domain/keySecret.ts";
 import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../domain/permissionQuery.ts";
@@ -76,7 +76,7 @@ const refusal = (
 
 /** Whether the call may know of keys of this API (verify §1, §6 step 5). */
 const isVisible = (apiId: string, request: VerifyKeyRequest, call: Call): boolean =>
-  allows(call.caller, "api.verify_key", apiId) && (request.keyspaces === undefined || request.keyspaces.values.includes(apiId));
+  (request.keyspaces === undefined || request.keyspaces.values.includes(apiId)) && permits(call.caller, "api.verify_key", apiId);
 
 /** Does something when it is one's turn, and lets the next one have it. */
 const inTurn = async <T>(turn: Promise<() => void>, task: () => T | Promise<T>): Promise<T> => {
@@ -179,7 +179,10 @@ export const verifyKey = ({
     call: Call,
     query: PermissionQuery | undefined,
   ): Answer | Promise<Answer> => {
-    if (found === null) failures.note(call.caller.rootKeyId);
+    if (found === null) {
+      failures.note(call.caller.rootKeyId);
+      permits(call.caller, "api.verify_key", "*");
+    }
     if (found === null || !isVisible(found.apiId, request, call)) return notFound();
     const refused = refusal(found, query, call);
     if (refused !== undefined) return conclude(found, request, call, refused, undefined, balanceAt(found, call.receivedAt));

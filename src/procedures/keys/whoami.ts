@@ -1,5 +1,5 @@
 import type { WhoamiRequestSchema, WhoamiResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import { allows, allowsAny, insufficientPermissions } from "../../domain/authorization.ts";
+import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { hashKey } from "../../domain/keySecret.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
@@ -19,7 +19,7 @@ export const whoami =
     const visible =
       key !== null &&
       key.pendingMigrationId === undefined &&
-      allows(call.caller, "api.read_key", key.apiId) &&
+      permits(call.caller, "api.read_key", key.apiId) &&
       (await deps.apis.find(key.apiId, call)) !== null;
     if (!visible) throw new ServiceError("key_not_found", "No key has this secret.");
     return { data: await keyObject(deps, withDueRefills(key, call.receivedAt), call) };

@@ -4,25 +4,25 @@ import type {
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
-import type { Violation } from "../../domain/errors.ts";
-import { createRootKey, readPermissions } from "../../rootKeys/rootKeys.ts";
+import { createRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeys.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
 import type { RootKeysDeps } from "./findRootKey.ts";
+import { givenExpiry, refusedExpiry } from "./givenExpiry.ts";
 
-const expiryHasPassed: Violation = {
-  location: "body.expires",
-  message: "the expiry must lie in the future",
-  fix: "Send a later time in Unix milliseconds.",
-};
+type Create = Procedure<typeof RootKeysServiceCreateKeyRequestSchema, typeof RootKeysServiceCreateKeyResponseSchema>;
+
+const judge: NonNullable<Create["judge"]> = ({ permissions, expires }, now) => [
+  ...refusedPermissions(permissions),
+  ...refusedExpiry(expires, now),
+];
 
 /** Makes a root key and returns its secret, this once; it holds no more than its maker (rootkeys §2). */
-export const createKey =
-  ({ rootKeys }: RootKeysDeps): Procedure<typeof RootKeysServiceCreateKeyRequestSchema, typeof RootKeysServiceCreateKeyResponseSchema> =>
-  async (request, call) => {
-    const expires = request.expires?.kind.case === "value" ? Number(request.expires.kind.value) : undefined;
-    const past = expires !== undefined && expires <= call.receivedAt;
-    const permissions = readPermissions(request.permissions, past ? [expiryHasPassed] : []);
+export const createKey = ({ rootKeys }: RootKeysDeps): Create => {
+  const create: Create = async (request, call) => {
+    refuse(judge(request, call.receivedAt));
+    const expires = givenExpiry(request.expires) ?? undefined;
+    const permissions = readPermissions(request.permissions);
     requirePermissions(call.caller, ["root_key.create_root_key", "*"]);
     requireContained(call.caller, permissions);
     requireNoLaterExpiry(call.caller, expires);
@@ -34,3 +34,5 @@ export const createKey =
     await createRootKey(rootKeys, wanted, auditSource(call), fresh, { signal, caller, mark: (events) => call.mark(events) });
     return answer;
   };
+  return Object.assign(create, { judge });
+};

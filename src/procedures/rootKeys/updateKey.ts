@@ -4,32 +4,46 @@ import type {
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
-import { changeRootKey, readPermissions } from "../../rootKeys/rootKeys.ts";
+import { changeRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeys.ts";
 import type { RootKeyDocument } from "../../storage/documents.ts";
 import type { Change } from "../../storage/modify.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
+import { givenExpiry, refusedExpiry } from "./givenExpiry.ts";
 
-/** Changes a root key: what is given, `permissions` as a whole (rootkeys §2). */
-export const updateKey =
-  (deps: RootKeysDeps): Procedure<typeof RootKeysServiceUpdateKeyRequestSchema, typeof RootKeysServiceUpdateKeyResponseSchema> =>
-  async ({ keyId, name, enabled, permissions }, call) => {
+type UpdateKey = Procedure<typeof RootKeysServiceUpdateKeyRequestSchema, typeof RootKeysServiceUpdateKeyResponseSchema>;
+
+const judge: NonNullable<UpdateKey["judge"]> = ({ permissions, expires }, now) => [
+  ...refusedPermissions(permissions?.values ?? []),
+  ...refusedExpiry(expires, now),
+];
+
+/** Changes a root key: what is given, `permissions` as a whole (rootkeys §2, management §5). */
+export const updateKey = (deps: RootKeysDeps): UpdateKey => {
+  const update: UpdateKey = async (request, call) => {
+    const { keyId, name, enabled } = request;
+    refuse(judge(request, call.receivedAt));
     const newName = name === undefined ? undefined : name.kind.case === "value" ? name.kind.value : null;
-    const given = permissions && readPermissions(permissions.values);
+    const given = request.permissions && readPermissions(request.permissions.values);
+    const expires = givenExpiry(request.expires);
     requirePermissions(call.caller, ["root_key.update_root_key", keyId]);
     const found = await findRootKey(deps, keyId, call);
     if (given) requireContained(call.caller, given);
     requireNoLaterExpiry(call.caller, found.expires);
+    // After the one that it has: what it is given is what the call hands out.
+    if (expires !== undefined) requireNoLaterExpiry(call.caller, expires ?? undefined);
     const answer = { data: {} };
     await call.begin({ collection: "rootKeys", id: keyId }, answer);
-    const change = changeRootKey({ name: newName, enabled, permissions: given }, auditSource(call));
+    const change = changeRootKey({ name: newName, enabled, permissions: given, expires }, auditSource(call));
     const decide = (rootKey: RootKeyDocument): Change<RootKeyDocument> => {
       // Its expiry may have been put off since it was looked up.
       requireNoLaterExpiry(call.caller, rootKey.expires);
-      const { update, events } = change(rootKey);
-      return { update, events: call.mark(events) };
+      const changed = change(rootKey);
+      return { ...changed, events: call.mark(changed.events) };
     };
     if ((await deps.rootKeys.modify(keyId, decide, call)) === null) throw rootKeyNotFound(keyId);
     return answer;
   };
+  return Object.assign(update, { judge });
+};

@@ -12,7 +12,7 @@ export interface Finding {
 export type Check<T> = (value: T, findings: Finding[]) => void;
 
 /** More than this many findings are not reported, so that a body of nonsense cannot make a far larger answer. */
-const mostFindings = 1000;
+export const mostFindings = 1000;
 
 /** Adds a finding about the value itself, or about what `location` (`.name`, `[1].limit`) leads to. */
 export const report = (findings: Finding[], message: string, fix?: string, location = ""): void => {

@@ -137,7 +137,10 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
       let handedOut: HandOut | undefined;
       const recording: Caller = {
         ...caller,
-        onPermitted: (needed) => permissions.push(...needed),
+        onPermitted: (action, id) => {
+          permissions.push({ action, id });
+          caller.onPermitted?.(action, id);
+        },
         onHandedOut: (more) => {
           handedOut = { ...handedOut, ...more };
         },

@@ -19,6 +19,7 @@ const collections: Readonly<Record<CollectionName, true>> = {
   audit: true,
   leases: true,
   sweeps: true,
+  nodes: true,
   system: true,
 };
 

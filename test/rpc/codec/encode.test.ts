@@ -87,10 +87,10 @@ describe("values", () => {
     expect(codec.encode({ meta, data: {} })).toBe(want);
   });
 
-  test("[rootkeys §2] all nine fields of a listed root key are present", () => {
+  test("[rootkeys §2] all ten fields of a listed root key are present", () => {
     const row = { keyId: "rk_1", start: "lkr_abcd", end: "wxyz", enabled: true, createdAt: 1n };
     expect(compileCodec(RootKeysServiceListKeysResponseSchema).encode({ meta, data: [row], pagination: { hasMore: false } })).toContain(
-      '[{"keyId":"rk_1","name":null,"start":"lkr_abcd","end":"wxyz","enabled":true,"createdAt":1,"lastUsedAt":0,"expires":null,"permissions":[]}]',
+      '[{"keyId":"rk_1","name":null,"start":"lkr_abcd","end":"wxyz","enabled":true,"createdAt":1,"lastUsedAt":0,"expires":null,"permissions":[],"usedPermissions":[]}]',
     );
   });
 

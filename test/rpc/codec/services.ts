@@ -4,6 +4,7 @@ import { ApisService } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { IdentitiesService } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { MigrationsService } from "../../../gen/latchkey/v2/migrations_pb.ts";
+import { NodesService } from "../../../gen/latchkey/v2/nodes_pb.ts";
 import { PermissionsService } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../../gen/latchkey/v2/root_keys_pb.ts";
@@ -15,6 +16,7 @@ export const services: readonly DescService[] = [
   KeysService,
   MigrationsService,
   PermissionsService,
+  NodesService,
   RatelimitService,
   RootKeysService,
 ];

@@ -8,6 +8,7 @@ import { createKeysRepository, type KeysRepository } from "../../../../src/stora
 import { createLeasesRepository, type LeasesRepository } from "../../../../src/storage/leases.ts";
 import { createMigrationsRepository, type MigrationsRepository } from "../../../../src/storage/migrations.ts";
 import { createNamespacesRepository, type NamespacesRepository } from "../../../../src/storage/namespaces.ts";
+import { createNodesRepository, type NodeRow, type NodesRepository } from "../../../../src/storage/nodes.ts";
 import { createOverridesRepository, type OverridesRepository } from "../../../../src/storage/overrides.ts";
 import { createPermissionsRepository, type PermissionsRepository } from "../../../../src/storage/permissions.ts";
 import { createReservationsRepository, type ReservationsRepository } from "../../../../src/storage/reservations.ts";
@@ -37,6 +38,7 @@ interface Repositories {
   readonly leases: LeasesRepository;
   readonly migrations: MigrationsRepository;
   readonly namespaces: NamespacesRepository;
+  readonly nodes: NodesRepository;
   readonly overrides: OverridesRepository;
   readonly permissions: PermissionsRepository;
   readonly reservations: ReservationsRepository;
@@ -56,6 +58,7 @@ export const repositories: { readonly [K in keyof Repositories]: (store: Store) 
   leases: on("createLeasesRepository", createLeasesRepository),
   migrations: on("createMigrationsRepository", createMigrationsRepository),
   namespaces: on("createNamespacesRepository", createNamespacesRepository),
+  nodes: on("createNodesRepository", createNodesRepository),
   overrides: on("createOverridesRepository", createOverridesRepository),
   permissions: on("createPermissionsRepository", createPermissionsRepository),
   reservations: on("createReservationsRepository", createReservationsRepository),
@@ -76,6 +79,11 @@ const newestFirst = (prefix: string) =>
     [page, search, { limit: 100, cursor: idOf(prefix, MANY.others * 0.75 + 50) }].map((request) => [some, request] as const),
   );
 const walk: Walk = { permissionIds: ids("perm", 1_000), roleIds: ids("role", 1_000), stage: "roles", after: "" };
+const sampleNode: NodeRow = {
+  ...{ _id: idOf("node", 1), version: "1", startedAt: 1, lastSeenAt: 2, host: "host", inFlight: 0, eventLoopLagMs: 0 },
+  ...{ changesLagMs: 0, cacheEntries: 0, cacheBytes: 0, verificationsPerSecond: 0, limitsPerSecond: 0 },
+  ...{ store: { kind: "embedded", up: true, latencyMs: 0 }, analytics: { kind: "none", up: false, dropped: 0 } },
+};
 const nothing = () => undefined;
 
 export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K]> } = {
@@ -163,6 +171,11 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     listPage: (namespaces) => Promise.all(newestFirst("rlns").map(([some, request]) => namespaces.listPage(some, request, {}))),
     findOrCreate: (namespaces) => namespaces.findOrCreate({ id: "rlns_x", name: idOf("name", 1) }, 1, []),
     delete: (namespaces) => namespaces.delete(idOf("rlns", MANY.others - 1), 1, []),
+  },
+  nodes: {
+    write: (nodes) => nodes.write(sampleNode),
+    remove: (nodes) => nodes.remove(idOf("node", 2)),
+    list: (nodes) => nodes.list(1),
   },
   overrides: {
     find: (overrides) => overrides.find("rlns_big", idOf("identifier", MANY.others - 1)),
@@ -256,6 +269,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
       ),
     list: (rootKeys) => rootKeys.list(),
     markUsed: (rootKeys) => rootKeys.markUsed(new Map([[idOf("rk", 1), 1]])),
+    noteUses: (rootKeys) => rootKeys.noteUses(idOf("rk", 1), new Map([["api.*.read_api", 1]])),
     insert: (rootKeys) =>
       rootKeys.insert({ _id: "rk_new", v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, createdAt: 1, start: "s", end: "e", enabled: true }),
     findTakenHashes: (rootKeys) => rootKeys.findTakenHashes(ids("hash", 500)),

@@ -1,0 +1,9 @@
+import type { RootKeysServiceWhoamiRequestSchema, RootKeysServiceWhoamiResponseSchema } from "../../../gen/latchkey/v2/root_keys_pb.ts";
+import type { Procedure } from "../call.ts";
+import { findRootKey, type RootKeysDeps } from "./findRootKey.ts";
+import { showRootKey } from "./rootKeyObject.ts";
+
+/** The caller's own root key, as listKeys shows it; no permission needed. 404 `key_not_found` once it is deleted (management §5). */
+export const whoami =
+  (deps: RootKeysDeps): Procedure<typeof RootKeysServiceWhoamiRequestSchema, typeof RootKeysServiceWhoamiResponseSchema> =>
+  async (_request, call) => ({ data: showRootKey(await findRootKey(deps, call.caller.rootKeyId, call), call.receivedAt) });

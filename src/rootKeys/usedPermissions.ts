@@ -1,0 +1,131 @@
+import { type Action, type Caller, formatPermission, type Grants } from "../domain/authorization.ts";
+import type { HandOut } from "../domain/containment.ts";
+
+const HOUR_MS = 3_600_000;
+const FLUSH_EVERY_MS = 5_000;
+
+/** Times of uses in Unix ms, by stored permission. */
+export type Uses = ReadonlyMap<string, number>;
+
+/** The caller of one call: what it was found to be permitted counts as used once the call has succeeded. */
+export interface CallerOfCall extends Caller {
+  readonly succeed: () => void;
+}
+
+/** Which of their permissions root keys use (management §5), written behind the answers. */
+export interface UsedPermissions {
+  /** @param now arrival of the call, Unix ms. */
+  readonly open: (caller: Caller, now: number) => CallerOfCall;
+  readonly start: () => void;
+  /** Writes all that is not written yet. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface UsedPermissionsOptions {
+  /** What it could not write is tried again. */
+  readonly write: (rootKeyId: string, uses: Uses) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+const getOrAdd = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+};
+
+/**
+ * Of each permission the first use of an hour is noted, and written within some 5 s; the further ones of that hour cost
+ * a look into a map.
+ */
+export const createUsedPermissions = ({ write, onError }: UsedPermissionsOptions): UsedPermissions => {
+  /** What was noted in this hour, by root key and action: ids of grants. */
+  const noted = new Map<string, Map<Action, Set<string>>>();
+  let notedIn = 0;
+  const unwritten = new Map<string, Map<string, number>>();
+
+  const isNoted = (rootKeyId: string, action: Action, id: string, now: number): boolean =>
+    notedIn === Math.floor(now / HOUR_MS) && noted.get(rootKeyId)?.get(action)?.has(id) === true;
+
+  const add = (rootKeyId: string, permission: string, now: number): void => {
+    const uses = getOrAdd(unwritten, rootKeyId, () => new Map<string, number>());
+    uses.set(permission, Math.max(now, uses.get(permission) ?? 0));
+  };
+
+  const note = (rootKeyId: string, action: Action, id: string, now: number): void => {
+    if (isNoted(rootKeyId, action, id, now)) return;
+    const hour = Math.floor(now / HOUR_MS);
+    if (hour !== notedIn) noted.clear();
+    notedIn = hour;
+    const actions = getOrAdd(noted, rootKeyId, () => new Map<Action, Set<string>>());
+    getOrAdd(actions, action, () => new Set<string>()).add(id);
+    add(rootKeyId, formatPermission({ action, id }), now);
+  };
+
+  /** One is made per call, on the way of every verification, hence a class: its members are shared. */
+  class Calling implements CallerOfCall {
+    readonly rootKeyId: string;
+    readonly name: string | undefined;
+    readonly expires: number | undefined;
+    readonly grants: Grants;
+    readonly onHandedOut?: (handOut: HandOut) => void;
+    readonly #now: number;
+    /** Actions and ids of grants in turn; made when there is one that is not noted yet. */
+    #used: [Action, string][] | undefined;
+
+    constructor({ rootKeyId, name, expires, grants }: Caller, now: number) {
+      this.rootKeyId = rootKeyId;
+      this.name = name;
+      this.expires = expires;
+      this.grants = grants;
+      this.#now = now;
+    }
+
+    onPermitted(action: Action, id: string): void {
+      const grant = this.grants.scope(action).ids.has(id) ? id : "*";
+      if (isNoted(this.rootKeyId, action, grant, this.#now)) return;
+      this.#used ??= [];
+      this.#used.push([action, grant]);
+    }
+
+    succeed(): void {
+      if (this.#used === undefined) return;
+      for (const [action, grant] of this.#used) note(this.rootKeyId, action, grant, this.#now);
+    }
+  }
+
+  const flush = async (): Promise<void> => {
+    for (const [rootKeyId, uses] of [...unwritten]) {
+      unwritten.delete(rootKeyId);
+      try {
+        await write(rootKeyId, uses);
+      } catch (error) {
+        for (const [permission, at] of uses) add(rootKeyId, permission, at);
+        throw error;
+      }
+    }
+  };
+
+  let timer: NodeJS.Timeout | undefined;
+  let flushing: Promise<void> = Promise.resolve();
+  const schedule = (): void => {
+    timer = setTimeout(() => {
+      flushing = flush().catch(onError);
+      void flushing.finally(() => timer && schedule());
+    }, FLUSH_EVERY_MS);
+    timer.unref();
+  };
+
+  return {
+    open: (caller, now) => new Calling(caller, now),
+    start: schedule,
+    stop: async () => {
+      clearTimeout(timer);
+      timer = undefined;
+      await flushing;
+      await flush().catch(onError);
+    },
+  };
+};

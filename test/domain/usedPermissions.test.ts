@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { type Action, compileGrants, permits, requirePermissions, unrestrictedGrants } from "../../src/domain/authorization.ts";
+import { createUsedPermissions, type Uses } from "../../src/rootKeys/usedPermissions.ts";
+
+const HOUR = 3_600_000;
+
+const open = (permissions?: readonly string[]) => {
+  const written: [string, Uses][] = [];
+  let fails = false;
+  const used = createUsedPermissions({
+    write: async (rootKeyId, uses) => {
+      if (fails) throw new Error("away");
+      written.push([rootKeyId, new Map(uses)]);
+    },
+    onError: () => undefined,
+  });
+  const grants = permissions === undefined ? unrestrictedGrants : compileGrants(permissions);
+  const caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants };
+  const use = (action: Action, id: string, now: number): void => {
+    const calling = used.open(caller, now);
+    requirePermissions(calling, [action, id]);
+    calling.succeed();
+  };
+  return {
+    ...{ used, use, caller, written },
+    setFails: (to: boolean) => {
+      fails = to;
+    },
+  };
+};
+
+test("[management §5] a permission is written once an hour, whatever it is used for", async () => {
+  const { used, use, written } = open(["api.*.read_api", "api.api_1.read_api"]);
+  for (let i = 0; i < 10; i++) use("api.read_api", "api_2", 10 * HOUR + i);
+  use("api.read_api", "api_1", 10 * HOUR + 20);
+  await used.stop();
+  use("api.read_api", "api_3", 11 * HOUR - 1);
+  await used.stop();
+  use("api.read_api", "api_3", 11 * HOUR);
+  await used.stop();
+  expect(written.map(([id, uses]) => [id, ...uses])).toEqual([
+    ["rk_1", ["api.*.read_api", 10 * HOUR], ["api.api_1.read_api", 10 * HOUR + 20]],
+    ["rk_1", ["api.*.read_api", 11 * HOUR]],
+  ]);
+});
+
+test("[management §5] nothing of a call that does not succeed, nor of what was not held", async () => {
+  const { used, caller, written } = open(["api.*.read_api"]);
+  requirePermissions(used.open(caller, 1), ["api.read_api", "api_1"]);
+  const calling = used.open(caller, 1);
+  expect(permits(calling, "api.read_key", "api_1")).toBe(false);
+  calling.succeed();
+  await used.stop();
+  expect(written).toEqual([]);
+});
+
+test("[management §5] what could not be written is written with the next", async () => {
+  const { used, use, written, setFails } = open();
+  use("api.read_api", "api_1", 1);
+  setFails(true);
+  await used.stop();
+  setFails(false);
+  use("api.read_key", "api_1", 2);
+  await used.stop();
+  expect(written.map(([, uses]) => [...uses.keys()].sort())).toEqual([["api.*.read_api", "api.*.read_key"]]);
+});

@@ -23,7 +23,7 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
   apis: ["createApi", "getApi", "deleteApi", "listKeys"],
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
   keys: [
-    ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey"],
+    ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey", "explain"],
     ...["addPermissions", "removePermissions", "setPermissions", "addRoles", "removeRoles", "setRoles"],
   ],
   permissions: [
@@ -96,7 +96,15 @@ describe("the options of the procedures", () => {
   test("[protocol §11] changes marks exactly the procedures that write audit events and take an Idempotency-Key", () => {
     const silent = [
       ...["analytics.getRatelimits", "analytics.getVerifications", "apis.getApi", "apis.listKeys", "identities.getIdentity"],
-      ...["identities.listIdentities", "keys.getKey", "keys.verifyKey", "keys.whoami", "permissions.getPermission", "permissions.getRole"],
+      ...[
+        "identities.listIdentities",
+        "keys.explain",
+        "keys.getKey",
+        "keys.verifyKey",
+        "keys.whoami",
+        "permissions.getPermission",
+        "permissions.getRole",
+      ],
       ...["permissions.listPermissions", "permissions.listRoles", "ratelimit.getOverride", "ratelimit.limit", "ratelimit.listOverrides"],
       ...["ratelimit.multiLimit", "rootKeys.listKeys"],
     ];

@@ -1,9 +1,11 @@
+import { isIP } from "node:net";
 import type { Message } from "@bufbuild/protobuf";
 import { type RatelimitConfig, type Refill, RefillInterval } from "../../../gen/latchkey/v2/common_pb.ts";
 import type { CreateIdentityRequest, UpdateIdentityRequest } from "../../../gen/latchkey/v2/identities_pb.ts";
 import {
   type CreateKeyCredits,
   CreditOperation,
+  type ExplainRequest,
   type UpdateCreditsRequest,
   type UpdateKeyCredits,
 } from "../../../gen/latchkey/v2/keys_pb.ts";
@@ -82,6 +84,18 @@ export const crossRules: ReadonlyMap<string, CrossRule> = new Map([
   ],
   ["create_identity.unique_ratelimit_names", over<CreateIdentityRequest>(({ ratelimits }) => repeatedName(ratelimits))],
   ["update_identity.unique_ratelimit_names", over<UpdateIdentityRequest>(({ ratelimits }) => repeatedName(ratelimits?.values ?? []))],
+  [
+    "explain.one_key",
+    over<ExplainRequest>(({ keyId, key }) =>
+      (keyId === undefined) === (key === undefined) ? { at: ".keyId", message: "give exactly one of keyId and key" } : undefined,
+    ),
+  ],
+  [
+    "explain.remote_ip",
+    over<ExplainRequest>(({ remoteIp }) =>
+      remoteIp !== undefined && isIP(remoteIp) === 0 ? { at: ".remoteIp", message: "is neither an IPv4 nor an IPv6 address" } : undefined,
+    ),
+  ],
   [
     "set_role_permissions.one_role",
     over<SetRolePermissionsRequest>(({ role, roleId }) =>

@@ -88,3 +88,7 @@ export const compileIpAllowlist = (entries: readonly string[]): IpAllowlist => {
   }
   return list;
 };
+
+/** The first entry that allows the address by itself; undefined when none does. For a person, not for every call. */
+export const matchingEntry = (entries: readonly string[], address: string | undefined): string | undefined =>
+  entries.find((entry) => compile([entry]).allows(address));

@@ -124,3 +124,36 @@ export const satisfies = (granted: GrantedPermissions, query: PermissionQuery): 
     ? query.operands.every((operand) => satisfies(granted, operand))
     : query.operands.some((operand) => satisfies(granted, operand));
 };
+
+/** Every slug that is enough to satisfy the term: itself, and the wildcards that cover it, the widest last. */
+export const coveringSlugs = (permission: string): readonly string[] => {
+  const slugs = new Set([permission]);
+  for (let end = permission.length - 1; end > 0; end--) {
+    const separator = permission[end - 1];
+    if (separator === "." || separator === ":") slugs.add(`${permission.slice(0, end)}*`);
+  }
+  return [...slugs.add("*")];
+};
+
+/** The terms of a query, each once, in their order. */
+export const termsOf = (query: PermissionQuery): readonly string[] =>
+  typeof query === "string" ? [query] : [...new Set(query.operands.flatMap(termsOf))];
+
+/**
+ * A few further slugs with which the query is satisfied: of alternatives those that need fewest. Undefined when that takes
+ * one that cannot be granted.
+ */
+export const lackingGrants = (
+  granted: GrantedPermissions,
+  query: PermissionQuery,
+  canGrant: (slug: string) => boolean,
+): readonly string[] | undefined => {
+  if (typeof query === "string") {
+    if (granted.has(query)) return [];
+    return canGrant(query) ? [query] : undefined;
+  }
+  const each = query.operands.map((operand) => lackingGrants(granted, operand, canGrant));
+  const possible = each.filter((slugs) => slugs !== undefined);
+  if (query.operator === "and") return possible.length < each.length ? undefined : [...new Set(possible.flat())];
+  return possible.sort((a, b) => a.length - b.length)[0];
+};

@@ -37,12 +37,20 @@ const instantNumber = ({ interval, refillDay = 1 }: RefillSchedule, time: number
   return time >= instantOfMonth(month, refillDay) ? month : month - 1;
 };
 
+/** When the instant of this number is; NaN beyond what a date can hold. */
+const instantOf = ({ interval, refillDay = 1 }: RefillSchedule, number: number): number =>
+  interval === "daily" ? number * DAY_MS : instantOfMonth(number, refillDay);
+
+/** The `count`-th (1 or more) scheduled instant after `time`; NaN beyond what a date can hold. */
+export const instantAfter = (schedule: RefillSchedule, time: number, count = 1): number =>
+  instantOf(schedule, instantNumber(schedule, time) + count);
+
 /** The scheduled instants after `mark` (the last one that the balance contains) up to and including `now`. */
 export const dueInstants = (schedule: RefillSchedule, mark: number, now: number): DueInstants => {
   const number = instantNumber(schedule, now);
   const count = Math.max(0, number - instantNumber(schedule, mark));
   if (count === 0) return { count, last: mark };
-  return { count, last: schedule.interval === "daily" ? number * DAY_MS : instantOfMonth(number, schedule.refillDay ?? 1) };
+  return { count, last: instantOf(schedule, number) };
 };
 
 /** What a key's balance depends on beside spending. */

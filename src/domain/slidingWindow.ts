@@ -15,3 +15,33 @@ export const weightedPrevious = (previous: number, now: number, duration: number
   if (Number.isSafeInteger(product)) return Math.floor(product / duration);
   return Number((BigInt(previous) * BigInt(left)) / BigInt(duration));
 };
+
+/**
+ * The first moment from `now` until `horizon` at which at most `most` (0 or more) is used, if nothing is used meanwhile:
+ * counts only lose weight. Undefined when that comes later.
+ */
+export const roomFrom = (
+  current: number,
+  previous: number,
+  most: number,
+  now: number,
+  duration: number,
+  horizon: number,
+): number | undefined => {
+  const window = windowAt(now, duration);
+  const hasRoom = (time: number): boolean => {
+    const later = windowAt(time, duration) - window;
+    if (later === 0) return current + weightedPrevious(previous, time, duration) <= most;
+    return later > 1 || weightedPrevious(current, time, duration) <= most;
+  };
+  if (hasRoom(now)) return now;
+  if (now >= horizon || !hasRoom(horizon)) return undefined;
+  let before = now;
+  let from = horizon;
+  while (from - before > 1) {
+    const between = before + Math.floor((from - before) / 2);
+    if (hasRoom(between)) from = between;
+    else before = between;
+  }
+  return from;
+};

@@ -32,6 +32,7 @@ import { addPermissions } from "./keys/addPermissions.ts";
 import { addRoles } from "./keys/addRoles.ts";
 import { createKey } from "./keys/createKey.ts";
 import { deleteKey } from "./keys/deleteKey.ts";
+import { type ExplainDeps, explain } from "./keys/explain.ts";
 import { getKey } from "./keys/getKey.ts";
 import { type MigrateKeysDeps, migrateKeys } from "./keys/migrateKeys.ts";
 import { removePermissions } from "./keys/removePermissions.ts";
@@ -83,6 +84,7 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   AnalyticsDeps &
   LimitDeps &
   VerifyKeyDeps &
+  ExplainDeps &
   NamespaceDeps &
   OverrideDeps &
   NodesDeps &
@@ -129,6 +131,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     getKey: getKey(deps),
     deleteKey: deleteKey(deps),
     verifyKey: verifyKey(deps),
+    explain: explain(deps),
     addPermissions: addPermissions(deps),
     addRoles: addRoles(deps),
     removePermissions: removePermissions(deps),

@@ -20,6 +20,8 @@ const LEAST_ARRIVALS = 1_000;
 export interface CounterTable {
   /** The counter of a check, with what is still known of it; a new one knows nothing. */
   readonly open: (key: string, duration: number, monotonic: number) => Counter;
+  /** One that may hold something, as it is: looking leaves no trace. */
+  readonly find: (key: string) => Counter | undefined;
   /** Keeps less of a counter that holds nothing and that no call waits for. Calls under way may still read the object. */
   readonly close: (counter: Counter, monotonic: number) => void;
   /** Looks at about `count` counters, from where it stopped last time: parks what is idle, forgets what is idle for long. */
@@ -78,6 +80,7 @@ export const createCounterTable = ({ isBusy, keepsWhatIsKnown }: CounterTableOpt
       counter.usedAt = monotonic;
       return counter;
     },
+    find: (key) => active.get(key) ?? arrivals.get(key),
     close: (counter, monotonic) => {
       const isPlain = counter.awaySpent === 0 && counter.chunk === 1 && holdsNothing(counter);
       if (!isPlain) return;

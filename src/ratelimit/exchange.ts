@@ -20,7 +20,11 @@ const expiry = (seq: number, duration: number): Date => new Date(Math.min(LAST_D
  * charged the current window yet, and as it stands if another node's clock is ahead. What a clock counted that was
  * set back since belongs to the window that it is now: else the counter would stand still until that time comes.
  */
-const asOf = (clock: Clock, shared: SharedCounter | null, duration: number): { readonly state: SharedCounter; readonly now: number } => {
+export const asOf = (
+  clock: Clock,
+  shared: SharedCounter | null,
+  duration: number,
+): { readonly state: SharedCounter; readonly now: number } => {
   const now = clock.now();
   const seq = windowAt(now, duration);
   if (shared === null || shared.seq < seq - 1) return { state: { seq, current: 0, previous: 0 }, now };

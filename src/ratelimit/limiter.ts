@@ -7,6 +7,7 @@ import { type Counter, usedAt } from "./counter.ts";
 import { createCounterTable } from "./counterTable.ts";
 import { createExchange } from "./exchange.ts";
 import { type Claim, createJudge, type DecisionSource, type Grant, type LimitedCall, type StoreDownPolicy } from "./judge.ts";
+import { createPeek, type Peek } from "./peek.ts";
 import { takeTurns } from "./takeTurns.ts";
 
 /** Budget that nobody spends for so long goes back to the shared counter. */
@@ -61,6 +62,11 @@ export interface Limiter {
    * `StoreOverloadedError` does, when the caller, or all of them together, ask more of the counters than the store takes.
    */
   readonly check: (checks: readonly Check[], now: number, behalf?: Behalf) => Decision | Promise<Decision>;
+  /**
+   * What every limit by itself would say to a check, in their order, without charging anything or leaving any trace: the counts
+   * of the store, of which only the budget that this node holds counts as free. Rejects with `StoreUnavailableError`.
+   */
+  readonly peek: (checks: readonly Check[], behalf?: Behalf) => Promise<readonly Peek[]>;
   /** Sweeps twice a second from now on. */
   readonly start: () => void;
   /** One round of housekeeping: gives idle budget back, forgets idle counters. Settles when the store has answered. */
@@ -227,6 +233,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       }
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
     },
+    peek: createPeek({ clock, counters: repository, find: table.find }),
     start: schedule,
     sweep,
     stop: async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { SettableClock } from "../domain/clock.ts";
-import type { Limiter } from "./limiter.ts";
+import type { Check, Limiter } from "./limiter.ts";
 
 /**
  * The same limiter under a clock that tests turn: each time it is set back, every limit begins anew. What was counted
@@ -9,16 +9,13 @@ import type { Limiter } from "./limiter.ts";
 export const restartWhenSetBack = (limiter: Limiter, clock: SettableClock): Limiter => {
   // Counters are kept in the store, and another start counts from zero again.
   const start = randomUUID();
+  const ofThisRun = (checks: readonly Check[]): readonly Check[] => {
+    const times = clock.timesSetBack();
+    return times === 0 ? checks : checks.map((check) => ({ ...check, key: `${check.key}#${start}:${times}` }));
+  };
   return {
     ...limiter,
-    check: (checks, now, behalf) => {
-      const times = clock.timesSetBack();
-      if (times === 0) return limiter.check(checks, now, behalf);
-      return limiter.check(
-        checks.map((check) => ({ ...check, key: `${check.key}#${start}:${times}` })),
-        now,
-        behalf,
-      );
-    },
+    check: (checks, now, behalf) => limiter.check(ofThisRun(checks), now, behalf),
+    peek: (checks, behalf) => limiter.peek(ofThisRun(checks), behalf),
   };
 };

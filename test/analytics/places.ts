@@ -73,6 +73,7 @@ const noLimits: Limiter = {
     results: checks.map(({ limit }) => ({ passed: true, remaining: limit, reset: 0 })),
     storeAway: false,
   }),
+  peek: async () => [],
   start: () => undefined,
   stop: async () => undefined,
   size: () => 0,

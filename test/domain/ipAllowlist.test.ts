@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileIpAllowlist, parseIpAllowlist, parseNetwork, plainAddress } from "../../src/domain/ipAllowlist.ts";
+import { compileIpAllowlist, matchingEntry, parseIpAllowlist, parseNetwork, plainAddress } from "../../src/domain/ipAllowlist.ts";
 
 const entriesOf = (text: string): readonly string[] => {
   const parsed = parseIpAllowlist(text);
@@ -160,4 +160,15 @@ describe("[verify §9] whom a list lets in", () => {
       { numRuns: 500 },
     );
   });
+});
+
+test("[management §2] the entry that matches is the first that allows the address; there is one exactly when the list allows it", () => {
+  const entries = ["192.0.2.7/32", "2001:db8::/32", "192.0.2.0/24", "::/0"];
+  expect(matchingEntry(entries, "192.0.2.7")).toBe("192.0.2.7/32");
+  expect(matchingEntry(entries, "::ffff:192.0.2.8")).toBe("192.0.2.0/24");
+  expect(matchingEntry(entries, "fe80::1%eth0")).toBe("::/0");
+  for (const address of ["203.0.113.1", "nonsense", undefined]) {
+    expect(matchingEntry(entries, address)).toBeUndefined();
+    expect(compileIpAllowlist(entries).allows(address)).toBe(false);
+  }
 });

@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../src/domain/errors.ts";
-import { grantPermissions, type PermissionQuery, parsePermissionQuery, satisfies } from "../../src/domain/permissionQuery.ts";
+import {
+  coveringSlugs,
+  grantPermissions,
+  lackingGrants,
+  type PermissionQuery,
+  parsePermissionQuery,
+  satisfies,
+  termsOf,
+} from "../../src/domain/permissionQuery.ts";
 
 const holds = (granted: readonly string[], query: string): boolean => satisfies(grantPermissions(granted), parsePermissionQuery(query));
 
@@ -113,5 +121,37 @@ describe("evaluation", () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+});
+
+describe("what explains a query", () => {
+  const slug = fc.string({ unit: fc.constantFrom("a", "b", ".", ":", "*"), minLength: 1, maxLength: 6 });
+
+  test("[management §2] a term is covered exactly by the slugs that are named", () => {
+    fc.assert(
+      fc.property(fc.array(slug, { maxLength: 4 }), slug, (granted, term) => {
+        const named = coveringSlugs(term);
+        expect(new Set(named).size).toBe(named.length);
+        for (const each of granted) expect(grantPermissions([each]).has(term)).toBe(named.includes(each));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("[management §2] the terms of a query are there once, in their order", () => {
+    expect(termsOf(parsePermissionQuery("b AND (a OR b) AND c OR a"))).toEqual(["b", "a", "c"]);
+  });
+
+  test.each([
+    ["a", [], ["a"]],
+    ["a AND b", ["a"], ["b"]],
+    ["a AND b OR c", [], ["c"]],
+    ["a AND b OR c", ["a", "b"], []],
+    ["(a AND b) OR (c AND d AND e)", ["c", "d"], ["e"]],
+    ["x AND a", [], undefined],
+    ["x OR (a AND b)", [], ["a", "b"]],
+    ["x AND a", ["x"], ["a"]],
+  ])("[management §2] %s with %j lacks %j, where x cannot be granted", (query, granted, lacking) => {
+    expect(lackingGrants(grantPermissions(granted), parsePermissionQuery(query), (slug) => slug !== "x")).toEqual(lacking);
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { bringInRefills, dueInstants, MAX_CREDITS, type RefillSchedule } from "../../src/domain/refill.ts";
+import { bringInRefills, dueInstants, instantAfter, MAX_CREDITS, type RefillSchedule } from "../../src/domain/refill.ts";
 
 const at = (text: string): number => Date.parse(text);
 const monthly = (refillDay: number): RefillSchedule => ({ interval: "monthly", amount: 10, refillDay });
@@ -65,4 +65,17 @@ test("[keys §1.9] the amount is added once per instant, up to 2^53-1", () => {
   expect(bringInRefills({ remaining: 7, refill: daily, refilledAt: mark }, mark)).toBeUndefined();
   expect(bringInRefills({ remaining: 7 }, now)).toBeUndefined();
   expect(bringInRefills({ refill: daily, refilledAt: mark }, now)).toBeUndefined();
+});
+
+test("[management §2] the instant after a time is the next one that will be due", () => {
+  const schedule = fc.oneof(fc.constant(daily), fc.integer({ min: 1, max: 31 }).map(monthly));
+  const time = fc.integer({ min: at("2023-01-01T00:00:00Z"), max: at("2033-01-01T00:00:00Z") });
+  fc.assert(
+    fc.property(schedule, time, fc.integer({ min: 1, max: 40 }), (each, now, count) => {
+      const instant = instantAfter(each, now, count);
+      expect(dueInstants(each, now, instant)).toEqual({ count, last: instant });
+      expect(dueInstants(each, now, instant - 1).count).toBe(count - 1);
+    }),
+  );
+  expect(instantAfter(monthly(31), 0, 1e12)).toBeNaN();
 });

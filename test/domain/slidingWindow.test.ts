@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { weightedPrevious, windowAt, windowEnd } from "../../src/domain/slidingWindow.ts";
+import { roomFrom, weightedPrevious, windowAt, windowEnd } from "../../src/domain/slidingWindow.ts";
 
 const D = 10_000;
 
@@ -36,4 +36,25 @@ test("[ratelimit §3] windows are aligned to the Unix epoch and end at a multipl
   expect(windowAt(D, D)).toBe(1);
   expect(windowEnd(D, D)).toBe(2 * D);
   expect(windowEnd(2 * D - 1, D)).toBe(2 * D);
+});
+
+test("[management §2] a limit has room again from the first moment at which the windows weigh little enough", () => {
+  const count = fc.integer({ min: 0, max: 20 });
+  fc.assert(
+    fc.property(count, count, count, fc.integer({ min: 0, max: 49 }), (current, previous, most, elapsed) => {
+      const duration = 50;
+      const now = 5 * duration + elapsed;
+      const used = (time: number): number => {
+        const later = windowAt(time, duration) - 5;
+        if (later === 0) return current + weightedPrevious(previous, time, duration);
+        return later === 1 ? weightedPrevious(current, time, duration) : 0;
+      };
+      let first = now;
+      while (used(first) > most) first++;
+      expect(roomFrom(current, previous, most, now, duration, 10 * duration)).toBe(first);
+      expect(roomFrom(current, previous, most, now, duration, first)).toBe(first);
+      if (first > now) expect(roomFrom(current, previous, most, now, duration, first - 1)).toBeUndefined();
+    }),
+    { numRuns: 1_000 },
+  );
 });

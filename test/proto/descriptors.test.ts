@@ -23,7 +23,7 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
   apis: ["createApi", "getApi", "listApis", "updateApi", "deleteApi", "listKeys"],
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
   keys: [
-    ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey"],
+    ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey", "explain"],
     ...["addPermissions", "removePermissions", "setPermissions", "addRoles", "removeRoles", "setRoles"],
   ],
   migrations: ["createMigration", "listMigrations", "deleteMigration"],

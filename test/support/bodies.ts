@@ -50,6 +50,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "keys.addRoles": ({ keyId, role }) => ({ keyId, roles: [role] }),
   "keys.createKey": ({ apiId }) => ({ apiId }),
   "keys.deleteKey": ({ keyId }) => ({ keyId }),
+  "keys.explain": ({ keyId }) => ({ keyId }),
   "keys.getKey": ({ keyId }) => ({ keyId }),
   "keys.migrateKeys": ({ apiId, migrationId }) => ({ apiId, migrationId, keys: [{ hash: hash("sha256", crypto.randomUUID()) }] }),
   "keys.removePermissions": ({ keyId, permission }) => ({ keyId, permissions: [permission] }),

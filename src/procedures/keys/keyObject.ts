@@ -6,13 +6,13 @@ import {
   RefillInterval,
   type RefillSchema,
 } from "../../../gen/latchkey/v2/common_pb.ts";
-import { chunks } from "../../domain/chunks.ts";
 import type { OperationOptions } from "../../storage/collection.ts";
 import type { IdentityDocument, KeyDocument, StoredRatelimit, StoredRefill } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
 import { readMeta } from "../../verification/verificationEntry.ts";
+import { readAll } from "../readAll.ts";
 
 export interface KeyObjectDeps {
   readonly identities: IdentitiesRepository;
@@ -37,19 +37,6 @@ export const showIdentity = ({ _id, externalId, meta, ratelimits }: IdentityDocu
 
 const showCredits = ({ remaining, refill }: KeyDocument): MessageInitShape<typeof KeySchema>["credits"] =>
   remaining === undefined ? undefined : { remaining: BigInt(remaining), ...(refill === undefined ? {} : { refill: showRefill(refill) }) };
-
-/** Documents that one query looks for. */
-const LOOKED_UP = 1_000;
-
-/** Looks objects up by their ids, each once; those that are gone are missing. */
-const readAll = async <D extends { readonly _id: string }>(
-  ids: readonly string[],
-  findMany: (ids: readonly string[]) => Promise<readonly D[]>,
-): Promise<ReadonlyMap<string, D>> => {
-  const found = new Map<string, D>();
-  for (const chunk of chunks([...new Set(ids)], LOOKED_UP)) for (const document of await findMany(chunk)) found.set(document._id, document);
-  return found;
-};
 
 /**
  * Keys as getKey, whoami and listKeys show them (keys §1.8), in their order. What they hold is read from the store, for

@@ -3,12 +3,21 @@ import type { IdentitySchema } from "../../../gen/latchkey/v2/common_pb.ts";
 import { VerificationCode, type VerifiedRatelimitSchema, type VerifyKeyDataSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { messageAbout } from "../../domain/fixedPart.ts";
 import type { CheckResult } from "../../ratelimit/limiter.ts";
+import type { Refusal } from "../../verification/decision.ts";
 import type { LimitCheck } from "../../verification/ratelimitChecks.ts";
 import type { VerificationEntry } from "../../verification/verificationEntry.ts";
 import { showRatelimits } from "./keyObject.ts";
 
 /** The `data` of an answer of verifyKey. */
 export type Data = MessageInitShape<typeof VerifyKeyDataSchema>;
+
+/** As answers spell them. */
+export const REFUSALS: Readonly<Record<Refusal, VerificationCode>> = {
+  DISABLED: VerificationCode.DISABLED,
+  EXPIRED: VerificationCode.EXPIRED,
+  FORBIDDEN: VerificationCode.FORBIDDEN,
+  INSUFFICIENT_PERMISSIONS: VerificationCode.INSUFFICIENT_PERMISSIONS,
+};
 
 const showIdentity = ({
   id,

@@ -9,18 +9,20 @@ import type { Analytics } from "../../analytics/analytics.ts";
 import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { hashKey } from "../../domain/keySecret.ts";
-import { type PermissionQuery, parsePermissionQuery, satisfies } from "../../domain/permissionQuery.ts";
-import { bringInRefills, type Refillable } from "../../domain/refill.ts";
+import { type PermissionQuery, parsePermissionQuery } from "../../domain/permissionQuery.ts";
+import { bringInRefills } from "../../domain/refill.ts";
 import type { Decision, Limiter } from "../../ratelimit/limiter.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
+import { balanceAt, creditsOf, refusal } from "../../verification/decision.ts";
 import type { FailureBudget } from "../../verification/failureBudget.ts";
 import type { LastUsed } from "../../verification/lastUsed.ts";
 import type { MigrateOnUse } from "../../verification/migrateOnUse.ts";
-import { type LimitCheck, limitChecks, type RequestedLimit } from "../../verification/ratelimitChecks.ts";
+import { type LimitCheck, limitChecks } from "../../verification/ratelimitChecks.ts";
 import type { VerificationCache } from "../../verification/verificationCache.ts";
 import type { VerificationEntry } from "../../verification/verificationEntry.ts";
 import type { Answer as AnswerOf, Call, Procedure } from "../call.ts";
-import { type Data, showChecks, showVerification } from "./verificationAnswer.ts";
+import { type Data, REFUSALS, showChecks, showVerification } from "./verificationAnswer.ts";
+import { creditCost, requestedLimits } from "./verificationRequest.ts";
 
 export interface VerifyKeyDeps {
   readonly verifications: VerificationCache;
@@ -37,42 +39,7 @@ export interface VerifyKeyDeps {
 
 type Answer = AnswerOf<typeof VerifyKeyResponseSchema>;
 
-const NO_LIMITS: readonly RequestedLimit[] = [];
-
 const codeName = (code: VerificationCode): string => VerificationCodeSchema.value[code]?.localName ?? "UNSPECIFIED";
-
-const requestedLimits = (request: VerifyKeyRequest): readonly RequestedLimit[] =>
-  request.ratelimits.length === 0
-    ? NO_LIMITS
-    : request.ratelimits.map(({ name, cost, limit, duration }) => ({
-        name,
-        cost: cost === undefined ? 1 : Number(cost),
-        limit: limit === undefined ? undefined : Number(limit),
-        duration: duration === undefined ? undefined : Number(duration),
-      }));
-
-const entryCredits = ({ balance, refill, refilledAt }: VerificationEntry): Refillable => ({
-  ...(balance === undefined ? {} : { remaining: balance }),
-  ...(refill === undefined ? {} : { refill }),
-  ...(refilledAt === undefined ? {} : { refilledAt }),
-});
-
-/** The balance that this node saw last, with the refills that are due since. */
-const balanceAt = (entry: VerificationEntry, now: number): number | undefined =>
-  bringInRefills(entryCredits(entry), now)?.remaining ?? entry.balance;
-
-/** Decided by the key and the request alone, in the order of verify §6, steps 6 to 9. */
-const refusal = (
-  entry: VerificationEntry,
-  query: PermissionQuery | undefined,
-  { receivedAt, remoteIp }: Call,
-): VerificationCode | undefined => {
-  if (!entry.enabled) return VerificationCode.DISABLED;
-  if (entry.expiredFrom !== undefined && receivedAt >= entry.expiredFrom) return VerificationCode.EXPIRED;
-  if (entry.ipAllowlist !== undefined && !entry.ipAllowlist.allows(remoteIp)) return VerificationCode.FORBIDDEN;
-  if (query !== undefined && !satisfies(entry.permissions, query)) return VerificationCode.INSUFFICIENT_PERMISSIONS;
-  return undefined;
-};
 
 /** Whether the call may know of keys of this API (verify §1, §6 step 5). */
 const isVisible = (apiId: string, request: VerifyKeyRequest, call: Call): boolean =>
@@ -140,8 +107,8 @@ export const verifyKey = ({
     call: Call,
     ratelimits: Data["ratelimits"],
   ): Promise<Answer> => {
-    const cost = request.credits?.cost === undefined ? 1 : Number(request.credits.cost);
-    const time = { now: call.receivedAt, refillDue: bringInRefills(entryCredits(entry), call.receivedAt) !== undefined };
+    const cost = creditCost(request);
+    const time = { now: call.receivedAt, refillDue: bringInRefills(creditsOf(entry), call.receivedAt) !== undefined };
     const spent = await credits.spend(entry.keyId, cost, time, call);
     if (spent.outcome === "gone") return notFound();
     if (spent.outcome === "unlimited") return conclude(entry, request, call, VerificationCode.VALID, ratelimits, undefined);
@@ -184,8 +151,8 @@ export const verifyKey = ({
       permits(call.caller, "api.verify_key", "*");
     }
     if (found === null || !isVisible(found.apiId, request, call)) return notFound();
-    const refused = refusal(found, query, call);
-    if (refused !== undefined) return conclude(found, request, call, refused, undefined, balanceAt(found, call.receivedAt));
+    const refused = refusal(found, query, call.receivedAt, call.remoteIp);
+    if (refused !== undefined) return conclude(found, request, call, REFUSALS[refused], undefined, balanceAt(found, call.receivedAt));
     const checks = limitChecks(found, requestedLimits(request));
     if (checks.length === 0) return pay(found, request, call, undefined);
     const decision = limiter.check(checks, call.receivedAt, call);

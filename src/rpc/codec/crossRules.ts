@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Message } from "@bufbuild/protobuf";
 import { type GetUsageRequest, UsageKind } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { type RatelimitConfig, type Refill, RefillInterval } from "../../../gen/latchkey/v2/common_pb.ts";
@@ -5,6 +6,7 @@ import type { CreateIdentityRequest, UpdateIdentityRequest } from "../../../gen/
 import {
   type CreateKeyCredits,
   CreditOperation,
+  type ExplainRequest,
   type UpdateCreditsRequest,
   type UpdateKeyCredits,
 } from "../../../gen/latchkey/v2/keys_pb.ts";
@@ -121,6 +123,18 @@ export const crossRules: ReadonlyMap<string, CrossRule> = new Map([
       const found = strangeName(kind, given);
       return found && { at: `.filter.${given[found.index]}`, message: found.message };
     }),
+  ],
+  [
+    "explain.one_key",
+    over<ExplainRequest>(({ keyId, key }) =>
+      (keyId === undefined) === (key === undefined) ? { at: ".keyId", message: "give exactly one of keyId and key" } : undefined,
+    ),
+  ],
+  [
+    "explain.remote_ip",
+    over<ExplainRequest>(({ remoteIp }) =>
+      remoteIp !== undefined && isIP(remoteIp) === 0 ? { at: ".remoteIp", message: "is neither an IPv4 nor an IPv6 address" } : undefined,
+    ),
   ],
   [
     "set_role_permissions.one_role",

@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Check, createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
+import { createCountersRepository } from "../../src/storage/counters.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { sized } from "../support/sized.ts";
+import { engines } from "../support/stores.ts";
+import { createTestClock } from "../support/testClock.ts";
+
+const MINUTE = 60_000;
+
+describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
+  const clock = createTestClock();
+  let store: Store;
+  let series = 0;
+  beforeAll(async () => {
+    store = await engine.open();
+  });
+  afterAll(() => engine.close());
+
+  const createNode = (): Limiter => createLimiter({ clock, counters: createCountersRepository(store), storeDown: "deny" });
+  const limitOf = (key: string, limit: number, cost: number, duration = MINUTE): Check => ({ key, limit, duration, cost });
+
+  test("[management §2] what has used nothing yet is empty, and looking at it makes no counter", async () => {
+    const node = createNode();
+    const seq = Math.floor(clock.now() / MINUTE);
+    const empty = { seq, current: 0, previous: 0, weighted: 0, now: clock.now() };
+    expect(await node.peek([limitOf("unseen", 2, 2), limitOf("unseen", 2, 3)])).toEqual([
+      { ...empty, passed: true },
+      { ...empty, passed: false },
+    ]);
+    expect(node.size()).toBe(0);
+    expect(await createCountersRepository(store).read("unseen")).toBeNull();
+  });
+
+  test("[management §2] counts of the window before lose weight, and budget that is left of it is not among them", async () => {
+    const node = createNode();
+    clock.advance(MINUTE - (clock.now() % MINUTE));
+    for (let i = 0; i < 40; i++) await node.check([limitOf("weighed", 1_000, 1)], clock.now());
+    expect(await node.peek([limitOf("weighed", 1_000, 1)])).toMatchObject([{ current: 40, previous: 0, weighted: 0 }]);
+    clock.advance(MINUTE);
+    expect(await node.peek([limitOf("weighed", 1_000, 1)])).toMatchObject([{ current: 0, previous: 40, weighted: 40 }]);
+    clock.advance(MINUTE / 2);
+    expect(await node.peek([limitOf("weighed", 1_000, 1)])).toMatchObject([{ current: 0, previous: 40, weighted: 20 }]);
+    await node.stop();
+  });
+
+  test("[management §2] a look says what the check after it decides, and changes nothing about it", async () => {
+    const check = fc.record({
+      name: fc.constantFrom("a", "b"),
+      limit: fc.constantFrom(1, 3, 25, 60),
+      cost: fc.constantFrom(0, 1, 2, 10),
+      duration: fc.constantFrom(1_000, MINUTE),
+    });
+    const step = fc.record({
+      wait: fc.constantFrom(0, 0, 0, 100, 999, 1_000, 30_000, 60_000),
+      checks: fc.uniqueArray(check, { minLength: 1, maxLength: 2, selector: ({ name }) => name }),
+    });
+    const run = async (steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]): Promise<void> => {
+      const node = createNode();
+      const prefix = `run${++series}`;
+      for (const { wait, checks } of steps) {
+        clock.advance(wait);
+        const asked = checks.map(({ name, limit, cost, duration }) => limitOf(`${prefix}:${duration}:${name}`, limit, cost, duration));
+        const peeks = await node.peek(asked);
+        expect(await node.peek(asked)).toEqual(peeks);
+        const { passed, results } = await node.check(asked, clock.now());
+        expect(peeks.every((peek) => peek.passed)).toBe(passed);
+        if (passed) continue;
+        // After a refusal the others tell what they have, of which nothing was taken.
+        for (const [i, { current, weighted, passed: hasRoom }] of peeks.entries()) {
+          expect(results[i]?.remaining).toBe(hasRoom ? Math.max(0, (asked[i]?.limit ?? 0) - current - weighted) : 0);
+        }
+      }
+      await node.stop();
+    };
+    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), run), { numRuns: sized(40, 400) });
+  });
+});

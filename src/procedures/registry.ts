@@ -30,6 +30,7 @@ import { type MigrateKeysDeps, migrateKeys } from "./keys/migrateKeys.ts";
 import { removePermissions } from "./keys/removePermissions.ts";
 import { removeRoles } from "./keys/removeRoles.ts";
 import { rerollKey } from "./keys/rerollKey.ts";
+import { type SearchKeysDeps, searchKeys } from "./keys/searchKeys.ts";
 import { setPermissions } from "./keys/setPermissions.ts";
 import { setRoles } from "./keys/setRoles.ts";
 import { updateCredits } from "./keys/updateCredits.ts";
@@ -69,6 +70,7 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   AnalyticsDeps &
   LimitDeps &
   VerifyKeyDeps &
+  SearchKeysDeps &
   NamespaceDeps &
   OverrideDeps &
   RootKeysDeps;
@@ -104,6 +106,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     removePermissions: removePermissions(deps),
     removeRoles: removeRoles(deps),
     rerollKey: rerollKey(deps),
+    searchKeys: searchKeys(deps),
     setPermissions: setPermissions(deps),
     setRoles: setRoles(deps),
     updateCredits: updateCredits(deps),

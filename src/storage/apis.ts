@@ -6,6 +6,8 @@ import type { Store } from "./store.ts";
 export interface ApisRepository {
   /** The API unless it is deleted. */
   readonly find: (apiId: string, options?: OperationOptions) => Promise<ApiDocument | null>;
+  /** Ids of those that live, in no order; of these ids, if told. */
+  readonly findLivingIds: (ids: readonly string[] | undefined, options?: OperationOptions) => Promise<string[]>;
   readonly insert: (
     api: { id: string; name: string },
     now: number,
@@ -36,6 +38,10 @@ export const createApisRepository = (store: Store): ApisRepository => {
 
   return {
     find: (apiId, options) => apis.findOne({ _id: apiId, ...notDeleted }, options),
+    findLivingIds: async (ids, options) => {
+      const found = await apis.findFields([], { ...(ids === undefined ? {} : { _id: { $in: ids } }), ...notDeleted }, options);
+      return found.map(({ _id }) => _id);
+    },
     insert: async ({ id, name }, now, events, options) => {
       await apis.insertOne({ ...newDocument(id, now, events), name }, options);
     },

@@ -24,6 +24,7 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
   keys: [
     ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey"],
+    "searchKeys",
     ...["addPermissions", "removePermissions", "setPermissions", "addRoles", "removeRoles", "setRoles"],
   ],
   permissions: [
@@ -65,7 +66,9 @@ describe("the descriptors", () => {
         ["meta", 1],
         ["data", 2],
       ]);
-      expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(/List/.test(output.name) ? [["pagination", 3]] : []);
+      expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(
+        /List|Search/.test(output.name) ? [["pagination", 3]] : [],
+      );
     }
   });
 
@@ -96,7 +99,15 @@ describe("the options of the procedures", () => {
   test("[protocol §11] changes marks exactly the procedures that write audit events and take an Idempotency-Key", () => {
     const silent = [
       ...["analytics.getRatelimits", "analytics.getVerifications", "apis.getApi", "apis.listKeys", "identities.getIdentity"],
-      ...["identities.listIdentities", "keys.getKey", "keys.verifyKey", "keys.whoami", "permissions.getPermission", "permissions.getRole"],
+      ...[
+        "identities.listIdentities",
+        "keys.getKey",
+        "keys.searchKeys",
+        "keys.verifyKey",
+        "keys.whoami",
+        "permissions.getPermission",
+        "permissions.getRole",
+      ],
       ...["permissions.listPermissions", "permissions.listRoles", "ratelimit.getOverride", "ratelimit.limit", "ratelimit.listOverrides"],
       ...["ratelimit.multiLimit", "rootKeys.listKeys"],
     ];

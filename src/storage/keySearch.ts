@@ -48,8 +48,11 @@ export interface KeySearchRepository {
     limit: number,
     options: OperationOptions,
   ) => Promise<SearchEntry[]>;
-  /** Ids of the first live identities whose externalId begins with `prefix` without regard to letter case, by that. */
-  readonly findIdentities: (prefix: string, limit: number, options: OperationOptions) => Promise<string[]>;
+  /**
+   * Ids of the first live identities whose externalId begins with `text` without regard to letter case, by that; and of the
+   * one whose externalId it is, which an earlier version may have made.
+   */
+  readonly findIdentities: (text: string, limit: number, options: OperationOptions) => Promise<string[]>;
   /** The keys of these ids that live, in no order. */
   readonly findMany: (ids: readonly string[], options: OperationOptions) => Promise<KeyDocument[]>;
 }
@@ -104,10 +107,11 @@ export const createKeySearchRepository = (store: Store): KeySearchRepository => 
       const found = await keys.findFields(["identityId"], filter, { signal, caller, limit });
       return found.map(({ _id, identityId }) => ({ text: identityId ?? "", id: _id }));
     },
-    findIdentities: async (prefix, limit, { signal, caller }) => {
-      const filter = { workspaceId, externalKey: beginningWith(prefix), ...notDeleted };
+    findIdentities: async (text, limit, { signal, caller }) => {
+      const exact = await identities.findFields([], { workspaceId, externalId: text, ...notDeleted }, { signal, caller, limit: 1 });
+      const filter = { workspaceId, externalKey: beginningWith(foldCase(text)), ...notDeleted };
       const found = await identities.findFields([], filter, { signal, caller, sort: { externalKey: 1, _id: 1 }, limit });
-      return found.map(({ _id }) => _id);
+      return [...new Set([...exact, ...found].map(({ _id }) => _id))].slice(0, limit);
     },
     findMany: (ids, options) => keys.find({ _id: { $in: ids }, ...notDeleted }, options).toArray(),
   };

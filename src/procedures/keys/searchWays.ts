@@ -46,6 +46,8 @@ export const createSearchWays = (
 
   /** The first `limit` of all APIs: each gives its own first so many. */
   const inEveryApi = async (limit: number, read: (apiId: string) => Promise<readonly SearchEntry[]>): Promise<readonly SearchEntry[]> => {
+    const [only] = apiIds;
+    if (only !== undefined && apiIds.length === 1) return read(only);
     let first: readonly SearchEntry[] = [];
     for (const some of chunks(apiIds, APIS_AT_ONCE)) {
       const entries = await mapLimited(some, PARALLEL, read);
@@ -86,8 +88,8 @@ export const createSearchWays = (
   /** Ascending; read once, and only if a page comes so far. */
   const identitiesFound = (): Promise<readonly string[]> => {
     // No externalId has other characters, and none is longer.
-    const possible = /^[a-z0-9_.-]{1,255}$/.test(folded);
-    found ??= possible ? keySearch.findIdentities(folded, MOST_IDENTITIES, options).then((ids) => ids.sort()) : Promise.resolve([]);
+    const possible = /^[a-zA-Z0-9_.-]{1,255}$/.test(query);
+    found ??= possible ? keySearch.findIdentities(query, MOST_IDENTITIES, options).then((ids) => ids.sort()) : Promise.resolve([]);
     return found;
   };
 

@@ -78,6 +78,10 @@ try {
     await measure(`apis.listKeys, ${PAGE} from the middle`, 20, rounds, (round) => page(keyAt(0.5 + round / 1_000)));
     await measure(`apis.listKeys, ${PAGE} near the end`, 20, rounds, (round) => page(keyAt(0.95 + round / 1_000)));
     await measure(`apis.listKeys, ${PAGE} of one identity`, 20, rounds, (round) => page("", { externalId: `bench_user_${round}` }));
+    const search = (body: object) => call<readonly unknown[]>("keys.searchKeys", { limit: PAGE, ...body });
+    await measure(`keys.searchKeys, ${PAGE} by a name's beginning`, 20, rounds, (round) => search({ query: `KEY ${round % 10}` }));
+    await measure(`keys.searchKeys, ${PAGE} by externalId`, 20, rounds, (round) => search({ query: `bench_user_${100 + round}` }));
+    await measure("keys.searchKeys, by a text that finds nothing", 20, rounds, (round) => search({ query: `nowhere ${round}` }));
     await measure("keys.getKey", 5, 10 * rounds, (round) => call("keys.getKey", { keyId: keyAt((round * 0.618) % 1) }));
     await measure("keys.verifyKey, the first time", undefined, 1, () => call("keys.verifyKey", { key }));
     let cursor: string | undefined = "";

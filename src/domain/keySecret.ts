@@ -34,6 +34,8 @@ export interface KeySecret {
   readonly hash: string;
   /** The prefix with its `_` and the first four characters of the secret part. */
   readonly start: string;
+  /** The last four characters of the key. */
+  readonly lastFour: string;
 }
 
 /** Base64 SHA-256 of the UTF-8 bytes of a key, 44 characters: the form in which secrets are stored and looked up. */
@@ -51,7 +53,7 @@ const keySecretOf = (bytes: Uint8Array, prefix: string | undefined): KeySecret =
   const secretPart = encodeBase58(bytes);
   const head = prefix === undefined ? "" : `${prefix}_`;
   const key = head + secretPart;
-  return { key: secret(key), hash: hashKey(key), start: head + secretPart.slice(0, 4) };
+  return { key: secret(key), hash: hashKey(key), start: head + secretPart.slice(0, 4), lastFour: key.slice(-4) };
 };
 
 /** A secret of bytes from a CSPRNG. */

@@ -38,6 +38,7 @@ import { type MigrateKeysDeps, migrateKeys } from "./keys/migrateKeys.ts";
 import { removePermissions } from "./keys/removePermissions.ts";
 import { removeRoles } from "./keys/removeRoles.ts";
 import { rerollKey } from "./keys/rerollKey.ts";
+import { type SearchKeysDeps, searchKeys } from "./keys/searchKeys.ts";
 import { setPermissions } from "./keys/setPermissions.ts";
 import { setRoles } from "./keys/setRoles.ts";
 import { updateCredits } from "./keys/updateCredits.ts";
@@ -85,6 +86,7 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   LimitDeps &
   VerifyKeyDeps &
   ExplainDeps &
+  SearchKeysDeps &
   NamespaceDeps &
   OverrideDeps &
   NodesDeps &
@@ -137,6 +139,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     removePermissions: removePermissions(deps),
     removeRoles: removeRoles(deps),
     rerollKey: rerollKey(deps),
+    searchKeys: searchKeys(deps),
     setPermissions: setPermissions(deps),
     setRoles: setRoles(deps),
     updateCredits: updateCredits(deps),

@@ -29,6 +29,7 @@ import { createAuditLogRepository } from "../storage/auditLog.ts";
 import { createChangesRepository } from "../storage/changes.ts";
 import { createCountersRepository } from "../storage/counters.ts";
 import { createIdentitiesRepository } from "../storage/identities.ts";
+import { createKeySearchRepository } from "../storage/keySearch.ts";
 import { createKeysRepository } from "../storage/keys.ts";
 import { createLeasesRepository } from "../storage/leases.ts";
 import { createMigrationsRepository } from "../storage/migrations.ts";
@@ -117,6 +118,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
 
   const apis = createApisRepository(store, auditMover.run);
   const keys = createKeysRepository(store, auditMover.run);
+  const keySearch = createKeySearchRepository(store);
   const identities = createIdentitiesRepository(store, auditMover.run);
   const permissions = createPermissionsRepository(store, auditMover.run);
   const roles = createRolesRepository(store, auditMover.run);
@@ -212,6 +214,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
       analytics,
       apis,
       keys,
+      keySearch,
       identities,
       permissions,
       roles,

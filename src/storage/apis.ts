@@ -10,6 +10,8 @@ export interface ApisRepository {
   readonly find: (apiId: string, options?: OperationOptions) => Promise<ApiDocument | null>;
   /** One page of those that are not deleted, newest first; `ids`: only these. */
   readonly listPage: (ids: ReadonlySet<string> | undefined, page: PageRequest, options: OperationOptions) => Promise<Page<ApiDocument>>;
+  /** Ids of those that live, in no order; of these ids, if told. */
+  readonly findLivingIds: (ids: readonly string[] | undefined, options?: OperationOptions) => Promise<string[]>;
   readonly insert: (
     api: { id: string; name: string },
     now: number,
@@ -27,6 +29,10 @@ export const createApisRepository = (store: Store, moveEvents?: MoveEvents): Api
   return {
     find: (apiId, options) => apis.findOne({ _id: apiId, ...notDeleted }, options),
     listPage: (ids, page, options) => readNewestPage(apis, ids, page, options),
+    findLivingIds: async (ids, options) => {
+      const found = await apis.findFields([], { ...(ids === undefined ? {} : { _id: { $in: ids } }), ...notDeleted }, options);
+      return found.map(({ _id }) => _id);
+    },
     insert: async ({ id, name }, now, events, options) => {
       await apis.insertOne({ ...newDocument(id, now, events), name }, options);
     },

@@ -5,8 +5,11 @@ import type { HandOut } from "../domain/containment.ts";
 import type { AuditedCollection } from "./auditLog.ts";
 import type { NodeFacts } from "./nodeFacts.ts";
 
-/** The newest schema that this version writes and understands. 2: the embedded store has `deletedAt` and `remaining` in columns, too. */
-export const SCHEMA_VERSION = 2;
+/**
+ * The newest schema that this version writes and understands. 2: the embedded store has `deletedAt` and `remaining` in columns, too.
+ * 3: `start`, `nameKey` and `lastFour` of keys and `externalKey` of identities as well.
+ */
+export const SCHEMA_VERSION = 3;
 
 /** One workspace today; part of every unique index so that more can come. */
 export const WORKSPACE_ID = "ws_default";
@@ -103,6 +106,10 @@ export interface KeyDocument extends AuditedDocument {
   readonly prefix?: string;
   readonly byteLength?: number;
   readonly name?: string;
+  /** How the name is found; see `nameKeyOf`. Keys of earlier versions get it with their next update. */
+  readonly nameKey?: string;
+  /** The last four characters of the secret; absent where the secret was never known, and in keys of earlier versions. */
+  readonly lastFour?: string;
   readonly identityId?: string;
   /** JSON text of an object. */
   readonly meta?: string;
@@ -126,6 +133,8 @@ export interface KeyDocument extends AuditedDocument {
 export interface IdentityDocument extends AuditedDocument {
   /** Absent once deleted, so that it can be taken again. */
   readonly externalId?: string;
+  /** The externalId without letter case; absent once deleted. Identities of earlier versions get it with their next update. */
+  readonly externalKey?: string;
   /** Id and externalId, to be searched; see `searchText`. */
   readonly search?: string;
   readonly meta?: string;

@@ -1,3 +1,4 @@
+import { foldCase } from "../domain/foldCase.ts";
 import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type AuditEvent, type IdentityDocument, type StoredRatelimit, WORKSPACE_ID } from "./documents.ts";
@@ -73,6 +74,7 @@ export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents
   ): IdentityDocument => ({
     ...newDocument(id, now, events),
     externalId,
+    externalKey: foldCase(externalId),
     search: searchText(id, externalId),
     ...(meta === undefined ? {} : { meta }),
     ratelimits,
@@ -106,7 +108,10 @@ export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents
       ),
     modify,
     delete: async (identityId, now, eventsOf, options) => {
-      const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { externalId: "", search: "" } } as const;
+      const update = {
+        $set: { deletedAt: now, erased: true, sweepFrom: now },
+        $unset: { externalId: "", externalKey: "", search: "" },
+      } as const;
       return (await modify(identityId, (identity) => ({ update, events: eventsOf(identity) }), options)) !== null;
     },
   };

@@ -41,6 +41,17 @@ export const indexes: readonly IndexDeclaration[] = [
     fields: ["workspaceId", "identityId", "apiId", "deletedAt", "_id"],
     onlyWith: "identityId",
   }),
+  // What a search by the beginning of a text, or by the end of the secret, reads: of what lives in an API, in order. Every key
+  // has a start: `onlyWith` keeps queries away that ask for none, and have an index of their own.
+  index({ collection: "keys", name: "startOfApi", fields: ["workspaceId", "apiId", "deletedAt", "start", "_id"], onlyWith: "start" }),
+  index({ collection: "keys", name: "nameOfApi", fields: ["workspaceId", "apiId", "deletedAt", "nameKey", "_id"], onlyWith: "nameKey" }),
+  index({
+    collection: "keys",
+    name: "lastFourOfApi",
+    fields: ["workspaceId", "apiId", "deletedAt", "lastFour", "_id"],
+    onlyWith: "lastFour",
+  }),
+  index({ collection: "identities", name: "externalKey", fields: ["workspaceId", "externalKey", "_id"], onlyWith: "externalKey" }),
   index({ collection: "identities", name: "externalId", fields: ["workspaceId", "externalId"], unique: true, onlyWith: "externalId" }),
   index({ collection: "permissions", name: "slug", fields: ["workspaceId", "slugKey"], unique: true, onlyWith: "slugKey" }),
   index({ collection: "roles", name: "name", fields: ["workspaceId", "nameKey"], unique: true, onlyWith: "nameKey" }),

@@ -97,7 +97,17 @@ export const createKeysRepository = (store: Store, moveEvents?: MoveEvents): Key
         key,
         {
           $set: { deletedAt: now, erased: true, permissionIds: [], roleIds: [], ratelimits: [], start: "" },
-          $unset: { hash: "", importedHash: "", pendingMigrationId: "", encrypted: "", meta: "", name: "", identityId: "" },
+          $unset: {
+            hash: "",
+            importedHash: "",
+            pendingMigrationId: "",
+            encrypted: "",
+            meta: "",
+            name: "",
+            identityId: "",
+            nameKey: "",
+            lastFour: "",
+          },
         },
         events,
         options,

@@ -15,6 +15,8 @@ import type { ObjectCaches } from "./objectCaches.ts";
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Callers may send their migrationId always, so a flood of unknown keys comes here, too (verify §12). */
 const BELIEVED_FOR_MS = 1_000;
+/** Characters of a long token from which on its last four are kept. */
+const LEAST_ENDED = 16;
 
 /**
  * Gives a key that another system hashed its own hash, the first time it is used with its migration (verify §8).
@@ -43,6 +45,8 @@ interface Parts {
   readonly foreignHash: string;
   /** The prefix, `_`, and four characters. */
   readonly start: string;
+  /** Of the key; undefined where they would be too much of its secret. */
+  readonly lastFour: string | undefined;
 }
 
 /** `<prefix>_<shortToken>_<longToken>`, taken apart from the right: the prefix may hold `_`. */
@@ -53,18 +57,23 @@ const takeApart = (key: string): Parts | undefined => {
   if (!longToken || !shortToken || parts.length === 0) return undefined;
   // By characters: half of one could neither be stored nor sent.
   const [...tokens] = `${shortToken}_${longToken}`;
-  return { foreignHash: hash("sha256", longToken, "hex"), start: `${parts.join("_")}_${tokens.slice(0, 4).join("")}` };
+  const [...secretPart] = longToken;
+  const lastFour = secretPart.length < LEAST_ENDED ? undefined : secretPart.slice(-4).join("");
+  return { foreignHash: hash("sha256", longToken, "hex"), start: `${parts.join("_")}_${tokens.slice(0, 4).join("")}`, lastFour };
 };
 
 /** What takes a waiting key over; undefined when someone else was faster. */
 const takeOver =
-  (migrationId: string, ownHash: string, { foreignHash, start }: Parts, now: number) =>
+  (migrationId: string, ownHash: string, { foreignHash, start, lastFour }: Parts, now: number) =>
   (key: KeyDocument): KeyChange | undefined => {
     if (key.pendingMigrationId === undefined) return undefined;
     const source = { actor: { type: "system", id: "system" }, correlationId: createId("cor", now), now } as const;
     const display = `Took over key ${key._id} of migration ${migrationId}`;
     return {
-      update: { $set: { hash: ownHash, importedHash: foreignHash, start, updatedAt: now }, $unset: { pendingMigrationId: "" } },
+      update: {
+        $set: { hash: ownHash, importedHash: foreignHash, start, ...(lastFour === undefined ? {} : { lastFour }), updatedAt: now },
+        $unset: { pendingMigrationId: "" },
+      },
       events: [auditEvent(source, "key.update", display, resource("key", key._id, key.name))],
     };
   };

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { createApisRepository } from "../../src/storage/apis.ts";
 import { expectError } from "../support/api.ts";
 import { everywhere, type Run } from "../support/everywhere.ts";
 import { createTestClock } from "../support/testClock.ts";
@@ -32,8 +31,8 @@ const stepOf = ({ steps }: Explanation, check: string): Step => steps.find((step
 const countersOf = async ({ api }: Run, keyId: string): Promise<{ readonly current: number }[]> =>
   (await api.store.collection("counters").find({}).toArray()).filter(({ _id }) => _id.includes(keyId));
 
-const allowOnly = (run: Run, apiId: string, ...entries: string[]): Promise<boolean> =>
-  createApisRepository(run.api.store).setIpAllowlist(apiId, entries, 1, []);
+const allowOnly = (run: Run, apiId: string, ...entries: string[]): Promise<unknown> =>
+  run.data("apis.updateApi", { apiId, ipAllowlist: entries });
 
 /** The one limit of a key, as a node explains it. */
 const onlyLimit = (explanation: unknown): { readonly current: number; readonly remaining: number } => {

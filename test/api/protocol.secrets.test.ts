@@ -122,9 +122,11 @@ describe.each(engines)("[protocol §1, §5, §7] secrets on $name", (engine) => 
       { key, credits: key, tags: key, ratelimits: [{ name: key.slice(0, 2) }], permissions: 5 },
       { key, keyId: { x: key } },
       { apiId: "x", authorization: secret },
+      { query: key, cursor: key },
+      { query: key, limit: key, apiId: `${key}-` },
     ];
     for (const body of bodies) {
-      for (const procedure of ["keys.verifyKey", "keys.whoami", "keys.createKey"]) {
+      for (const procedure of ["keys.verifyKey", "keys.whoami", "keys.searchKeys", "keys.createKey"]) {
         const path = `/v2/${procedure}?key=${key}&authorization=${secret}`;
         const headers = {
           cookie: `key=${key}`,

@@ -43,7 +43,7 @@ describe("the lists", () => {
 });
 
 /** Whoever may read nothing gets an empty page. */
-const listsWhatMayBeRead = ["apis.listApis", "ratelimit.listNamespaces", "rootKeys.listKeys"];
+const listsWhatMayBeRead = ["apis.listApis", "keys.searchKeys", "ratelimit.listNamespaces", "rootKeys.listKeys"];
 
 /** The permissions that every call of a procedure needs, as a 403 for a caller without any names them. */
 const neededPermissions = (procedure: string): readonly string[] =>

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createApisRepository } from "../../src/storage/apis.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 import { sized } from "../support/sized.ts";
@@ -123,7 +122,7 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
   const createKey = async (planned: Scenario): Promise<{ readonly keyId: string; readonly key: string }> => {
     const unique = `n${++made}`;
     const { apiId } = await data("apis.createApi", { name: `api ${unique}` });
-    await createApisRepository(api.store).setIpAllowlist(apiId as string, planned.allowlist, clock.now(), []);
+    if (planned.allowlist.length > 0) await data("apis.updateApi", { apiId, ipAllowlist: planned.allowlist });
     await data("permissions.createRole", { name: unique, permissions: planned.inherited });
     const { identityLimits, expiresIn } = planned;
     if (identityLimits) await data("identities.createIdentity", { externalId: unique, ratelimits: identityLimits });

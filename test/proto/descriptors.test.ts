@@ -23,7 +23,8 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
   apis: ["createApi", "getApi", "listApis", "updateApi", "deleteApi", "listKeys"],
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
   keys: [
-    ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey", "explain"],
+    ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey"],
+    ...["explain", "searchKeys"],
     ...["addPermissions", "removePermissions", "setPermissions", "addRoles", "removeRoles", "setRoles"],
   ],
   migrations: ["createMigration", "listMigrations", "deleteMigration"],
@@ -71,7 +72,7 @@ describe("the descriptors", () => {
         ["data", 2],
       ]);
       expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(
-        /List(?!Nodes)/.test(output.name) ? [["pagination", 3]] : [],
+        /List(?!Nodes)|Search/.test(output.name) ? [["pagination", 3]] : [],
       );
     }
   });

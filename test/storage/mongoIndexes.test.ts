@@ -92,4 +92,16 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
       }
     },
   );
+  const ofApi = { workspaceId: WORKSPACE_ID, apiId: "api_1", ...live };
+  test.each([
+    ["keys", "startOfApi", { ...ofApi, start: { $gte: "a", $lt: "b" } }, { start: 1, _id: 1 }],
+    ["keys", "startOfApi", { ...ofApi, start: "a", _id: { $gt: "k" } }, { start: 1, _id: 1 }],
+    ["keys", "nameOfApi", { ...ofApi, nameKey: { $gte: "a", $lt: "b" } }, { nameKey: 1, _id: 1 }],
+    ["keys", "nameOfApi", { ...ofApi, nameKey: "a", _id: { $gt: "k" } }, { nameKey: 1, _id: 1 }],
+    ["keys", "lastFourOfApi", { ...ofApi, lastFour: "abcd", _id: { $gt: "k" } }, { lastFour: 1, _id: 1 }],
+    ["keys", "liveOfIdentity", { ...ofApi, identityId: { $in: ["a", "b"] }, apiId: { $in: ["api_1", "api_2"] } }, {}],
+    ["identities", "externalKey", { workspaceId: WORKSPACE_ID, externalKey: { $gte: "a", $lt: "b" }, ...live }, { externalKey: 1, _id: 1 }],
+  ] as const)("[management §2] a way of finding %s reads a range of %s", async (collection, index, filter, sort) => {
+    expect(await planOf(collection, filter, sort)).toContain(`"${index}"`);
+  });
 });

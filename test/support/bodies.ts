@@ -56,6 +56,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "keys.removePermissions": ({ keyId, permission }) => ({ keyId, permissions: [permission] }),
   "keys.removeRoles": ({ keyId, role }) => ({ keyId, roles: [role] }),
   "keys.rerollKey": ({ keyId }) => ({ keyId, expiration: 3_600_000 }),
+  "keys.searchKeys": ({ key }) => ({ query: key }),
   "keys.setPermissions": ({ keyId, permission }) => ({ keyId, permissions: [permission] }),
   "keys.setRoles": ({ keyId, role }) => ({ keyId, roles: [role] }),
   "keys.updateCredits": ({ keyId }) => ({ keyId, operation: "set", value: 10 }),

@@ -1,6 +1,7 @@
 import type { UpdateIdentityRequestSchema, UpdateIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import { foldCase } from "../../domain/foldCase.ts";
 import type { IdentityDocument } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import type { Change } from "../../storage/modify.ts";
@@ -42,7 +43,10 @@ export const updateIdentity =
         ...ratelimitEvents(source, target, current.ratelimits, after.ratelimits),
       ];
       const metaChange = after.meta === undefined ? {} : { meta: after.meta };
-      return { update: { $set: { updatedAt: now, ratelimits: after.ratelimits, ...metaChange } }, events: call.mark(events) };
+      // Also for an identity of an earlier version, which does not have it yet.
+      const { externalId } = current;
+      const searched = externalId === undefined ? {} : { externalKey: foldCase(externalId) };
+      return { update: { $set: { updatedAt: now, ratelimits: after.ratelimits, ...metaChange, ...searched } }, events: call.mark(events) };
     };
     if (!made && (await identities.modify(found._id, decide, call)) === null) throw identityNotFound(identity);
     return { data: showIdentity(after) };

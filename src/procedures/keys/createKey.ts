@@ -12,7 +12,7 @@ import type { Procedure } from "../call.ts";
 import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
 import { findRoles } from "./findRoles.ts";
 import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "./issueKey.ts";
-import { linkIdentity, permissionEvents, roleEvents, storeCredits, storeMeta, storeRatelimits } from "./keyConfiguration.ts";
+import { linkIdentity, permissionEvents, roleEvents, storeCredits, storeMeta, storeName, storeRatelimits } from "./keyConfiguration.ts";
 
 const DEFAULT_BYTE_LENGTH = 16;
 
@@ -59,7 +59,7 @@ export const createKey =
           ...newDocument(keyId, now, call.mark(events)),
           ...secret,
           apiId,
-          ...(name === undefined ? {} : { name }),
+          ...storeName(name),
           ...(request.meta === undefined ? {} : { meta: storeMeta(request.meta) }),
           ...(request.expires === undefined ? {} : { expires: Number(request.expires) }),
           ...(identity === undefined ? {} : { identityId: identity._id }),

@@ -16,7 +16,7 @@ export interface IssueKeyDeps {
 }
 
 /** What a new secret leaves in the key's document. */
-export type StoredSecret = Pick<KeyDocument, "hash" | "start" | "byteLength" | "prefix" | "encrypted">;
+export type StoredSecret = Pick<KeyDocument, "hash" | "start" | "lastFour" | "byteLength" | "prefix" | "encrypted">;
 
 /** 412 `precondition_failed` where recoverable keys are asked for and none can be made or read. */
 export const requireKeyRing = ({ keyRing }: Pick<IssueKeyDeps, "keyRing">): KeyRing => {
@@ -58,6 +58,7 @@ export const issueKey = async (
     const document = build(keyId, {
       hash: secret.hash,
       start: secret.start,
+      lastFour: secret.lastFour,
       byteLength: form.byteLength,
       ...(form.prefix === undefined ? {} : { prefix: form.prefix }),
       ...(keyRing === undefined ? {} : { encrypted: keyRing.encrypt(secret.key.reveal(), keyId) }),

@@ -15,10 +15,15 @@ import type {
   StoredRefill,
 } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
+import { nameKeyOf } from "../../storage/keySearch.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
 
 /** What createKey and updateKey share (keys §1.7): from request messages to stored values. */
+
+/** A new key's name, and how it is found. */
+export const storeName = (name: string | undefined): Pick<KeyDocument, "name" | "nameKey"> =>
+  name === undefined ? {} : { name, nameKey: nameKeyOf(name) };
 
 export const storeMeta = (meta: JsonObject): string => textOf(meta);
 

@@ -2,6 +2,7 @@ import type { UpdateKeyRequest } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { invalidInput, type ServiceError } from "../../domain/errors.ts";
 import type { Update } from "../../storage/collection.ts";
 import type { KeyDocument } from "../../storage/documents.ts";
+import { nameKeyOf } from "../../storage/keySearch.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import { refillChange, withDueRefills } from "../../verification/refillCredits.ts";
 import { storeMeta, storeRatelimits, storeRefill } from "./keyConfiguration.ts";
@@ -72,8 +73,11 @@ export const dueBefore = (credits: UpdateKeyRequest["credits"], key: KeyDocument
 /** The fields that need nothing but the request and the key. */
 export const changeFields = (request: UpdateKeyRequest, key: KeyDocument, changes: Changes, now: number): void => {
   const { name, meta, expires, credits, ratelimits, enabled } = request;
-  if (name?.kind.case === "null") changes.unset("name");
+  if (name?.kind.case === "null") changes.unset("name", "nameKey");
   if (name?.kind.case === "value") changes.set("name", name.kind.value);
+  // Also for a key of an earlier version, which does not have it yet.
+  const kept = name === undefined ? key.name : name.kind.value;
+  if (typeof kept === "string" && nameKeyOf(kept) !== key.nameKey) changes.set("nameKey", nameKeyOf(kept));
   if (meta?.kind.case === "null") changes.unset("meta");
   if (meta?.kind.case === "value") changes.set("meta", storeMeta(meta.kind.value));
   if (expires !== undefined) changes.unset("expires", "expiresInclusive");

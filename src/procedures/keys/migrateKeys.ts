@@ -17,7 +17,7 @@ import type { Call, Procedure } from "../call.ts";
 import { findMigration, type MigrationsDeps } from "../migrations/findMigration.ts";
 import type { CreateKeyDeps } from "./createKey.ts";
 import { type ImportReferences, importReferences } from "./importReferences.ts";
-import { permissionEvents, roleEvents, storeCredits, storeMeta, storeRatelimits } from "./keyConfiguration.ts";
+import { permissionEvents, roleEvents, storeCredits, storeMeta, storeName, storeRatelimits } from "./keyConfiguration.ts";
 
 /** Owner of a hash that no key can have. */
 const A_ROOT_KEY = "a root key";
@@ -66,7 +66,7 @@ const importedKey = ({ item, keyId }: NumberedKey, { api, pendingMigrationId, re
     hash: item.hash,
     ...(pendingMigrationId === undefined ? {} : { pendingMigrationId }),
     start: "",
-    ...(item.name === undefined ? {} : { name: item.name }),
+    ...storeName(item.name),
     ...(item.meta === undefined ? {} : { meta: storeMeta(item.meta) }),
     ...(item.expires === undefined ? {} : { expires: Number(item.expires) }),
     ...(item.externalId === undefined ? {} : { identityId: references.identityId(item.externalId) }),

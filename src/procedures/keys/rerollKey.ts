@@ -9,6 +9,7 @@ import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
 import { type FindKeyDeps, findKey } from "./findKey.ts";
 import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "./issueKey.ts";
+import { storeName } from "./keyConfiguration.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -64,7 +65,7 @@ export const rerollKey =
           ...newDocument(newId, now, [event]),
           ...secret,
           apiId,
-          ...(name === undefined ? {} : { name }),
+          ...storeName(name),
           ...(meta === undefined ? {} : { meta }),
           ...(identityId === undefined ? {} : { identityId }),
           ...(expires === undefined ? {} : { expires }),

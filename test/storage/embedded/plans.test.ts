@@ -74,6 +74,48 @@ test("[management §2] a page of a list that begins with the newest is read back
   expect(plan("migrations", { ...live, _id: { $gte: "x" } }, { _id: 1 }, 101)).toContain("migrations.live (deletedAt=? AND id>?)");
 });
 
+test("[management §2] each way of finding keys reads one range of its index, in order, and nothing of deleted keys", () => {
+  const live = { deletedAt: { $exists: false } } as const;
+  const ofApi = { workspaceId, apiId: "a", ...live };
+  const known = "workspaceId=? AND apiId=? AND deletedAt=?";
+  const limit = 101;
+  const plans = [
+    [
+      `keys.startOfApi (${known} AND start>? AND start<?)`,
+      plan("keys", { ...ofApi, start: { $gte: "a", $lt: "b" } }, { start: 1, _id: 1 }, limit),
+    ],
+    [
+      `keys.startOfApi (${known} AND start=? AND id>?)`,
+      plan("keys", { ...ofApi, start: "a", _id: { $gt: "k" } }, { start: 1, _id: 1 }, limit),
+    ],
+    [
+      `keys.nameOfApi (${known} AND nameKey>? AND nameKey<?)`,
+      plan("keys", { ...ofApi, nameKey: { $lt: "b", $gt: "a" } }, { nameKey: 1, _id: 1 }, limit),
+    ],
+    [
+      `keys.nameOfApi (${known} AND nameKey=? AND id>?)`,
+      plan("keys", { ...ofApi, nameKey: "a", _id: { $gt: "k" } }, { nameKey: 1, _id: 1 }, limit),
+    ],
+    [`keys.lastFourOfApi (${known} AND lastFour=?)`, plan("keys", { ...ofApi, lastFour: "a" }, { lastFour: 1, _id: 1 }, limit)],
+    [
+      `keys.lastFourOfApi (${known} AND lastFour=? AND id>?)`,
+      plan("keys", { ...ofApi, lastFour: "a", _id: { $gt: "k" } }, { lastFour: 1, _id: 1 }, limit),
+    ],
+    [
+      "identities.externalKey (workspaceId=? AND externalKey>? AND externalKey<?)",
+      plan("identities", { workspaceId, externalKey: { $gte: "a", $lt: "b" }, ...live }, { externalKey: 1, _id: 1 }, 1_000),
+    ],
+    [
+      "keys.liveOfIdentity (workspaceId=? AND identityId=? AND apiId=? AND deletedAt=?)",
+      plan("keys", { workspaceId, identityId: { $in: ["i", "j"] }, apiId: { $in: ["a", "b"] }, ...live }, {}, limit),
+    ],
+  ] as const;
+  for (const [expected, chosen] of plans) {
+    expect(chosen).toContain(expected);
+    expect(chosen).not.toMatch(/TEMP B-TREE|SCAN (?!json_each)/);
+  }
+});
+
 test("the newest entry of the audit log, and those after another, come from its index", () => {
   for (const chosen of [
     plan("audit", { workspaceId }, { sequence: -1 }, 1),

@@ -4,6 +4,7 @@ import { type ChangesRepository, createChangesRepository } from "../../../../src
 import { aroundCounters, type CountersRepository, createCountersRepository } from "../../../../src/storage/counters.ts";
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/documents.ts";
 import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/identities.ts";
+import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/storage/keySearch.ts";
 import { createKeysRepository, type KeysRepository } from "../../../../src/storage/keys.ts";
 import { createLeasesRepository, type LeasesRepository } from "../../../../src/storage/leases.ts";
 import { createMigrationsRepository, type MigrationsRepository } from "../../../../src/storage/migrations.ts";
@@ -35,6 +36,7 @@ interface Repositories {
   readonly counters: CountersRepository;
   readonly identities: IdentitiesRepository;
   readonly keys: KeysRepository;
+  readonly keySearch: KeySearchRepository;
   readonly leases: LeasesRepository;
   readonly migrations: MigrationsRepository;
   readonly namespaces: NamespacesRepository;
@@ -55,6 +57,7 @@ export const repositories: { readonly [K in keyof Repositories]: (store: Store) 
   counters: on("createCountersRepository", createCounters),
   identities: on("createIdentitiesRepository", createIdentitiesRepository),
   keys: on("createKeysRepository", createKeysRepository),
+  keySearch: on("createKeySearchRepository", createKeySearchRepository),
   leases: on("createLeasesRepository", createLeasesRepository),
   migrations: on("createMigrationsRepository", createMigrationsRepository),
   namespaces: on("createNamespacesRepository", createNamespacesRepository),
@@ -89,6 +92,7 @@ const nothing = () => undefined;
 export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K]> } = {
   apis: {
     find: (apis) => apis.find(idOf("api", 1)),
+    findLivingIds: (apis) => Promise.all([undefined, ids("api", 1_000)].map((some) => apis.findLivingIds(some))),
     insert: (apis) => apis.insert({ id: "api_new", name: "new" }, 1, []),
     listPage: (apis) => Promise.all(newestFirst("api").map(([some, request]) => apis.listPage(some, request, {}))),
     modify: (apis) => apis.modify(idOf("api", MANY.others - 1), nothing),
@@ -154,6 +158,33 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     delete: (keys) => keys.delete(sampleKey({ _id: idOf("key", MANY.keys - 2) }), 1, []),
     erase: (keys) => keys.erase(sampleKey({ _id: idOf("key", MANY.keys - 3) }), 1, []),
     spend: (keys) => keys.spend(idOf("key", MANY.keys - 4), 1),
+  },
+  keySearch: {
+    findByText: (search) =>
+      Promise.all(
+        (["start", "nameKey"] as const).flatMap((field) =>
+          ["api_big", "api_small", "api_none"].flatMap((apiId) =>
+            [undefined, { text: "start", id: idOf("key", 1) }, { text: "name", id: idOf("key", MANY.keys - 50) }].map((after) =>
+              search.findByText({ apiId, field, prefix: field === "start" ? "st" : "na" }, after, 101, {}),
+            ),
+          ),
+        ),
+      ),
+    findByLastFour: (search) =>
+      Promise.all(
+        [undefined, idOf("key", MANY.keys - 50)].map((after) =>
+          search.findByLastFour({ apiId: "api_big", lastFour: "last" }, after, 101, {}),
+        ),
+      ),
+    findOfApi: (search) =>
+      Promise.all(
+        [{ apiId: "api_big" }, { apiId: "api_big", identityId: "id_big" }].flatMap((where) =>
+          [undefined, idOf("key", MANY.keys - 50)].map((after) => search.findOfApi(where, after, 101, {})),
+        ),
+      ),
+    findOfIdentities: (search) => search.findOfIdentities({ apiIds: ids("api", 5), identityIds: ["id_big", ...ids("id", 99)] }, 101, {}),
+    findIdentities: (search) => search.findIdentities("external", 1_000, {}),
+    findMany: (search) => search.findMany(ids("key", 101, MANY.keys - 101), {}),
   },
   leases: {
     acquire: (leases) => leases.acquire(idOf("lease", 1), "me", 2, 10),

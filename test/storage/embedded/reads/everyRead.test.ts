@@ -62,6 +62,30 @@ describe("[attack B7] over a large embedded store, no read keeps the thread", ()
     expect(page.items.map(({ _id }) => _id)).toEqual(page.items.map(({ _id }) => _id).sort());
   });
 
+  test("[management §2] a way of finding keys reads as many entries as it finds, whatever else is there", async () => {
+    const search = repositories.keySearch(store);
+    const where = { apiId: "api_big", field: "nameKey", prefix: "n" } as const;
+    const behind = { text: "name", id: `key_${String(MANY.keys - 5_000).padStart(8, "0")}` };
+    const reads = {
+      start: () => search.findByText({ ...where, field: "start", prefix: "s" }, undefined, 101, {}),
+      name: () => search.findByText(where, undefined, 101, {}),
+      "name, further on": () => search.findByText(where, behind, 101, {}),
+      "last four": () => search.findByLastFour({ apiId: "api_big", lastFour: "last" }, behind.id, 101, {}),
+      "all there is": () => search.findOfApi({ apiId: "api_big" }, behind.id, 101, {}),
+      "of one identity": () => search.findOfApi({ apiId: "api_big", identityId: "id_big" }, behind.id, 101, {}),
+      "of identities": () => search.findOfIdentities({ apiIds: ["api_big"], identityIds: ["id_big", "id_none"] }, 101, {}),
+    };
+    for (const [way, read] of Object.entries(reads)) {
+      let found: readonly unknown[] = [];
+      const { steps } = await costOf(async () => {
+        found = await read();
+      });
+      expect([way, found.length]).toEqual([way, 101]);
+      // Some 15 for each entry; all there are would be thousands of times as many.
+      expect([way, steps < 101 * 40]).toEqual([way, true]);
+    }
+  });
+
   test("every file of a repository is walked here", () => {
     const files = globSync("src/storage/*.ts", { cwd: join(import.meta.dirname, "../../../..") });
     const makers = files.map((file) => import(join(import.meta.dirname, "../../../..", file)));

@@ -44,6 +44,9 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
       hash: idOf("hash", i),
       importedHash: idOf("imported", i),
       start: "start",
+      name: "name",
+      nameKey: "name",
+      lastFour: "last",
       enabled: true,
       permissionIds: [],
       roleIds: [],
@@ -55,6 +58,7 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
     times(MANY.others, (i) => ({
       ...newDocument(idOf("id", i), 1, []),
       externalId: idOf("external", i),
+      ...(isDeleted(i, MANY.others) ? {} : { externalKey: idOf("external", i) }),
       search: `${idOf("id", i)}X${idOf("external", i)}`,
       ratelimits: [],
       revision: 0,

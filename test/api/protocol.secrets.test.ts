@@ -13,6 +13,7 @@ import { engines } from "../support/stores.ts";
 const collections: Readonly<Record<CollectionName, true>> = {
   ...{ apis: true, keys: true, identities: true, permissions: true, roles: true, rootKeys: true, namespaces: true, overrides: true },
   ...{ migrations: true, counters: true, changes: true, idempotency: true, audit: true, leases: true, sweeps: true, system: true },
+  auditIndex: true,
 };
 
 /** Procedures whose answers hold a secret, this once or because it was asked for. */

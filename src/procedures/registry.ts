@@ -1,12 +1,14 @@
 import type { DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import { AnalyticsService } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
+import { AuditService } from "../../gen/latchkey/v2/audit_pb.ts";
 import { IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
+import type { FindEventsDeps } from "../audit/findEvents.ts";
 import type { SettableClock } from "../domain/clock.ts";
 import { getRatelimits } from "./analytics/getRatelimits.ts";
 import { getVerifications } from "./analytics/getVerifications.ts";
@@ -15,6 +17,8 @@ import { createApi } from "./apis/createApi.ts";
 import { deleteApi } from "./apis/deleteApi.ts";
 import { getApi } from "./apis/getApi.ts";
 import { listKeys } from "./apis/listKeys.ts";
+import { getLogs } from "./audit/getLogs.ts";
+import { verifyChain } from "./audit/verifyChain.ts";
 import type { Call, Procedure } from "./call.ts";
 import { createIdentity } from "./identities/createIdentity.ts";
 import { deleteIdentity } from "./identities/deleteIdentity.ts";
@@ -67,6 +71,7 @@ import { setTime } from "./testing/setTime.ts";
 export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & MigrateKeysDeps &
   UpdateKeyDeps &
   AnalyticsDeps &
+  FindEventsDeps &
   LimitDeps &
   VerifyKeyDeps &
   NamespaceDeps &
@@ -93,6 +98,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
   };
   register(AnalyticsService, { getRatelimits: getRatelimits(deps), getVerifications: getVerifications(deps) });
   register(ApisService, { createApi: createApi(deps), getApi: getApi(deps), deleteApi: deleteApi(deps), listKeys: listKeys(deps) });
+  register(AuditService, { getLogs: getLogs(deps), verifyChain: verifyChain(deps) });
   register(KeysService, {
     createKey: createKey(deps),
     updateKey: updateKey(deps),

@@ -21,6 +21,7 @@ const nameOf = (method: DescMethod): string => {
 const procedures: Readonly<Record<string, readonly string[]>> = {
   analytics: ["getVerifications", "getRatelimits"],
   apis: ["createApi", "getApi", "deleteApi", "listKeys"],
+  audit: ["getLogs", "verifyChain"],
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
   keys: [
     ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey"],
@@ -65,7 +66,9 @@ describe("the descriptors", () => {
         ["meta", 1],
         ["data", 2],
       ]);
-      expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(/List/.test(output.name) ? [["pagination", 3]] : []);
+      expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(
+        /List|GetLogs/.test(output.name) ? [["pagination", 3]] : [],
+      );
     }
   });
 
@@ -95,7 +98,8 @@ describe("the descriptors", () => {
 describe("the options of the procedures", () => {
   test("[protocol §11] changes marks exactly the procedures that write audit events and take an Idempotency-Key", () => {
     const silent = [
-      ...["analytics.getRatelimits", "analytics.getVerifications", "apis.getApi", "apis.listKeys", "identities.getIdentity"],
+      ...["analytics.getRatelimits", "analytics.getVerifications", "apis.getApi", "apis.listKeys"],
+      ...["audit.getLogs", "audit.verifyChain", "identities.getIdentity"],
       ...["identities.listIdentities", "keys.getKey", "keys.verifyKey", "keys.whoami", "permissions.getPermission", "permissions.getRole"],
       ...["permissions.listPermissions", "permissions.listRoles", "ratelimit.getOverride", "ratelimit.limit", "ratelimit.listOverrides"],
       ...["ratelimit.multiLimit", "rootKeys.listKeys"],
@@ -105,7 +109,7 @@ describe("the options of the procedures", () => {
 
   test("[protocol §2] permission_from_request marks what is judged before any lookup", () => {
     const found = marked((method) => getOption(method, permission_from_request));
-    const namespaces = ["analytics", "identities", "permissions"];
+    const namespaces = ["analytics", "audit", "identities", "permissions"];
     const wholly = Object.entries(procedures).flatMap(([namespace, names]) =>
       namespaces.includes(namespace) ? names.map((name) => `${namespace}.${name}`) : [],
     );
@@ -127,7 +131,7 @@ describe("the options of the procedures", () => {
   test("[permissions §14] a permission is a triple, or says what is needed in words", () => {
     for (const method of methods.filter((candidate) => hasOption(candidate, permission))) {
       for (const line of getOption(method, permission)) {
-        expect(line).toMatch(/^(api|ratelimit|rbac|identity|root_key)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission/);
+        expect(line).toMatch(/^(api|ratelimit|rbac|identity|root_key|audit)\.(\*|\{[a-z_.]+\})\.[a-z_]+(\b|$)|^every permission/);
       }
     }
   });

@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import { AnalyticsService } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../../gen/latchkey/v2/apis_pb.ts";
+import { AuditService } from "../../../gen/latchkey/v2/audit_pb.ts";
 import { IdentitiesService } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { PermissionsService } from "../../../gen/latchkey/v2/permissions_pb.ts";
@@ -10,6 +11,7 @@ import { RootKeysService } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 export const services: readonly DescService[] = [
   AnalyticsService,
   ApisService,
+  AuditService,
   IdentitiesService,
   KeysService,
   PermissionsService,

@@ -42,6 +42,9 @@ const context: CommandContext = {
   print: createLineWriter(process.stdout, "standard output"),
   // Nobody is left to be told.
   complain: (line) => complain(line).catch(() => undefined),
+  // Back to the beginning of the line, and whatever stands there goes.
+  showProgress: process.stderr.isTTY ? (line) => void process.stderr.write(`\r\u001b[K${line}`) : undefined,
+  printsToTerminal: process.stdout.isTTY,
   clock: systemClock,
   nodeVersion: process.version,
   openLog: (level) => {

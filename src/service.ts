@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { AnalyticsService } from "../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../gen/latchkey/v2/apis_pb.ts";
+import { AuditService } from "../gen/latchkey/v2/audit_pb.ts";
 import { IdentitiesService } from "../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../gen/latchkey/v2/keys_pb.ts";
 import { MigrationsService } from "../gen/latchkey/v2/migrations_pb.ts";
@@ -45,6 +46,7 @@ import { version } from "./version.ts";
 export const services: readonly DescService[] = [
   AnalyticsService,
   ApisService,
+  AuditService,
   IdentitiesService,
   KeysService,
   MigrationsService,

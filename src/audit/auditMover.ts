@@ -15,14 +15,14 @@ const DOCUMENTS_PER_ROUND = 200;
 /** A store bounds the time that one insert may take. */
 const EVENTS_PER_INSERT = 200;
 
-const chain = (head: AuditLogDocument | null, events: readonly AuditEvent[]): AuditLogDocument[] => {
+const chain = (head: AuditLogDocument | null, events: readonly AuditEvent[], insertedAt: number): AuditLogDocument[] => {
   let previousHash = head?.hash ?? GENESIS;
   let sequence = head?.sequence ?? 0;
   return events.map((event) => {
     sequence++;
     const entry = { previousHash, hash: chainHash(previousHash, sequence, event), sequence };
     previousHash = entry.hash;
-    return { _id: event.id, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, event, ...entry };
+    return { _id: event.id, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, event, ...entry, insertedAt };
   });
 };
 
@@ -50,6 +50,8 @@ export interface AuditMoverOptions {
   readonly clock: Clock;
   readonly auditLog: AuditLogRepository;
   readonly leases: LeasesRepository;
+  /** Indexes some of what is in the log, in the background. Asks before each step whether there is time for it. */
+  readonly index?: (goesOn: () => boolean) => Promise<void>;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -58,10 +60,11 @@ export interface AuditMoverOptions {
  * sequence number are unique there, so a stalled lease holder cannot fork the chain: the loser re-reads the head. An
  * event leaves its outbox only after its insert was acknowledged.
  */
-export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMoverOptions): AuditMover => {
+export const createAuditMover = ({ clock, auditLog, leases, index, onError }: AuditMoverOptions): AuditMover => {
   const node = createId("node", clock.now());
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
+  let indexing: Promise<void> | undefined;
   let stopped = false;
   /** Monotonic ms after which no further round begins. */
   let until = Number.POSITIVE_INFINITY;
@@ -70,7 +73,7 @@ export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMove
     let rest = events;
     while (rest.length > 0) {
       try {
-        await auditLog.append(chain(await auditLog.head(), rest));
+        await auditLog.append(chain(await auditLog.head(), rest, clock.now()));
         return;
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
@@ -108,10 +111,21 @@ export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMove
     return running;
   };
 
+  const indexSome = async (): Promise<void> => {
+    if (index === undefined || stopped || !(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
+    await index(() => !stopped);
+  };
+
+  const round = async (): Promise<void> => {
+    await run();
+    indexing = indexSome();
+    await indexing;
+  };
+
   const schedule = (): void => {
     if (stopped) return;
     timer = setTimeout(() => {
-      run()
+      round()
         .catch((error: unknown) => onError?.(error))
         .finally(schedule);
     }, RUN_EVERY_MS);
@@ -125,6 +139,8 @@ export const createAuditMover = ({ clock, auditLog, leases, onError }: AuditMove
       stopped = true;
       clearTimeout(timer);
       until = clock.monotonic() + STOP_MS;
+      // Whoever waits for the round hears of what failed there.
+      await indexing?.catch(() => undefined);
       try {
         await running;
         if (clock.monotonic() < until) await run();

@@ -3,6 +3,7 @@ import { createAuditLogRepository } from "../storage/auditLog.ts";
 import { readArguments } from "./arguments.ts";
 import { type Command, type ExitCode, UsageError } from "./command.ts";
 import { withStore } from "./configuredStore.ts";
+import { createProgressBar } from "./progressBar.ts";
 import { readConfig } from "./readConfig.ts";
 
 const readHead = (text: string | undefined): string | undefined => {
@@ -19,7 +20,9 @@ const verify: Command = {
     const { values } = readArguments(args, { head: { type: "string" } });
     const anchor = readHead(values.head);
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
-      const { entries, head, anchored, faults, pending } = await verifyAudit(createAuditLogRepository(store), anchor);
+      const auditLog = createAuditLogRepository(store);
+      const bar = createProgressBar(context, (await auditLog.head())?.sequence ?? 0);
+      const { entries, head, anchored, faults, pending } = await verifyAudit(auditLog, { anchor, onEntry: bar.reach }).finally(bar.end);
       for (const { sequence, eventId, problem } of faults) await context.complain(`entry ${sequence} (${eventId}) ${problem}`);
       if (anchored === false) await context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten`);
       const count = faults.length + (anchored === false ? 1 : 0);
@@ -45,8 +48,16 @@ const exportEvents: Command = {
     const { values } = readArguments(args, { since: { type: "string" } });
     const since = readSince(values.since);
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
-      for await (const { sequence, hash, event } of readAudit(createAuditLogRepository(store))) {
-        if (event.time >= since) await context.print(JSON.stringify({ sequence, ...event, hash }));
+      const auditLog = createAuditLogRepository(store);
+      // Lines and a bar at one terminal would be in each other's way.
+      const bar = createProgressBar(context.printsToTerminal ? {} : context, (await auditLog.head())?.sequence ?? 0);
+      try {
+        for await (const { sequence, hash, event } of readAudit(auditLog)) {
+          if (event.time >= since) await context.print(JSON.stringify({ sequence, ...event, hash }));
+          bar.reach(sequence);
+        }
+      } finally {
+        bar.end();
       }
       return 0;
     });

@@ -9,6 +9,10 @@ export interface CommandContext {
   readonly print: (line: string) => Promise<void>;
   /** Prints a line on standard error. Never rejects. */
   readonly complain: (line: string) => Promise<void>;
+  /** Replaces the line that it showed before on standard error; "" takes it away. Undefined unless that is a terminal. */
+  readonly showProgress?: ((line: string) => void) | undefined;
+  /** What is printed is shown at a terminal, perhaps the same. */
+  readonly printsToTerminal: boolean;
   readonly clock: Clock;
   readonly nodeVersion: string;
   /** The structured log, on standard error. */

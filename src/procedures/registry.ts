@@ -1,6 +1,7 @@
 import type { DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
 import { AnalyticsService } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
+import { AuditService } from "../../gen/latchkey/v2/audit_pb.ts";
 import { IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { MigrationsService } from "../../gen/latchkey/v2/migrations_pb.ts";
@@ -9,6 +10,7 @@ import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
+import type { FindEventsDeps } from "../audit/findEvents.ts";
 import type { SettableClock } from "../domain/clock.ts";
 import type { Violation } from "../domain/errors.ts";
 import { getQuota } from "./analytics/getQuota.ts";
@@ -22,6 +24,8 @@ import { getApi } from "./apis/getApi.ts";
 import { listApis } from "./apis/listApis.ts";
 import { listKeys } from "./apis/listKeys.ts";
 import { updateApi } from "./apis/updateApi.ts";
+import { getLogs } from "./audit/getLogs.ts";
+import { verifyChain } from "./audit/verifyChain.ts";
 import type { Call, Procedure } from "./call.ts";
 import { createIdentity } from "./identities/createIdentity.ts";
 import { deleteIdentity } from "./identities/deleteIdentity.ts";
@@ -83,6 +87,7 @@ import { setTime } from "./testing/setTime.ts";
 export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & MigrateKeysDeps &
   UpdateKeyDeps &
   AnalyticsDeps &
+  FindEventsDeps &
   LimitDeps &
   VerifyKeyDeps &
   ExplainDeps &
@@ -127,6 +132,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     deleteApi: deleteApi(deps),
     listKeys: listKeys(deps),
   });
+  register(AuditService, { getLogs: getLogs(deps), verifyChain: verifyChain(deps) });
   register(KeysService, {
     createKey: createKey(deps),
     updateKey: updateKey(deps),

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { Analytics } from "../analytics/analytics.ts";
+import { indexAudit } from "../audit/auditIndexer.ts";
 import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
 import { sizeOfAll } from "../cache/cache.ts";
 import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
@@ -25,6 +26,7 @@ import { createPipeline } from "../rpc/pipeline.ts";
 import type { Slices } from "../rpc/slices.ts";
 import { announceWrites } from "../storage/announced.ts";
 import { createApisRepository } from "../storage/apis.ts";
+import { createAuditIndexRepository } from "../storage/auditIndex.ts";
 import { createAuditLogRepository } from "../storage/auditLog.ts";
 import { createChangesRepository } from "../storage/changes.ts";
 import { createCountersRepository } from "../storage/counters.ts";
@@ -97,11 +99,14 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   });
   const store = announceWrites(plainStore, feed, commonClock);
   const leases = createLeasesRepository(store);
+  // Events and deleted objects are nothing that nodes remember: what is written of these is not announced.
+  const auditLog = createAuditLogRepository(plainStore);
+  const auditIndex = createAuditIndexRepository(plainStore);
   const auditMover = createAuditMover({
     clock: commonClock,
-    // Events and deleted objects are nothing that nodes remember: what these two write is not announced.
-    auditLog: createAuditLogRepository(plainStore),
+    auditLog,
     leases,
+    index: (goesOn) => indexAudit({ auditLog, auditIndex }, goesOn),
     onError: (error) => events.backgroundTaskFailed("audit log", error),
   });
   const sweeper = createSweeper({
@@ -212,6 +217,8 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
       testClock,
       clock,
       analytics,
+      auditLog,
+      auditIndex,
       apis,
       keys,
       keySearch,

@@ -1,3 +1,4 @@
+import type { OperationOptions } from "./collection.ts";
 import { type AuditedDocument, type AuditLogDocument, WORKSPACE_ID } from "./documents.ts";
 import type { Store } from "./store.ts";
 
@@ -17,9 +18,11 @@ export type AuditedCollection = (typeof auditedCollections)[number];
 
 export interface AuditLogRepository {
   /** The newest entry, or null when the log is empty. */
-  readonly head: () => Promise<AuditLogDocument | null>;
+  readonly head: (options?: OperationOptions) => Promise<AuditLogDocument | null>;
   /** Up to `limit` entries after the one of this number, in order. */
-  readonly listAfter: (sequence: number, limit: number) => Promise<AuditLogDocument[]>;
+  readonly listAfter: (sequence: number, limit: number, options?: OperationOptions) => Promise<AuditLogDocument[]>;
+  /** Those of these numbers that there are, in order. */
+  readonly findBySequence: (sequences: readonly number[], options?: OperationOptions) => Promise<AuditLogDocument[]>;
   /** Those of the events that the log has. */
   readonly findKnown: (eventIds: readonly string[]) => Promise<ReadonlySet<string>>;
   /** In order, stopping at the first that is refused: `DuplicateKeyError` of `_id` (known event) or `sequence` (someone else extended the chain). */
@@ -35,9 +38,13 @@ const byMark = ({ pendingMark: a = "" }: AuditedDocument, { pendingMark: b = "" 
 export const createAuditLogRepository = (store: Store): AuditLogRepository => {
   const audit = store.collection("audit");
   return {
-    head: () => audit.findOne({ workspaceId: WORKSPACE_ID }, { sort: { sequence: -1 } }),
-    listAfter: (sequence, limit) =>
-      audit.find({ workspaceId: WORKSPACE_ID, sequence: { $gt: sequence } }, { sort: { sequence: 1 }, limit }).toArray(),
+    head: (options) => audit.findOne({ workspaceId: WORKSPACE_ID }, { ...options, sort: { sequence: -1 } }),
+    listAfter: (sequence, limit, options) =>
+      audit.find({ workspaceId: WORKSPACE_ID, sequence: { $gt: sequence } }, { ...options, sort: { sequence: 1 }, limit }).toArray(),
+    findBySequence: async (sequences, options) =>
+      sequences.length === 0
+        ? []
+        : audit.find({ workspaceId: WORKSPACE_ID, sequence: { $in: sequences } }, { ...options, sort: { sequence: 1 } }).toArray(),
     findKnown: async (eventIds) => new Set((await audit.findFields([], { _id: { $in: eventIds } })).map(({ _id }) => _id)),
     append: async (entries) => {
       await audit.insertMany(entries);

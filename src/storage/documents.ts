@@ -255,6 +255,15 @@ export interface AuditLogDocument extends BaseDocument {
   /** Hex SHA-256 over the predecessor's hash and this event. */
   readonly hash: string;
   readonly previousHash: string;
+  /** When it was added, Unix ms; entries of earlier versions do not say. The hash does not cover it: it is of the entry, not of the event. */
+  readonly insertedAt?: number;
+}
+
+/** Which entries of one block of the audit log have one thing in common, or when they happened; see `auditIndex.ts`. */
+export interface AuditIndexDocument extends BaseDocument {
+  readonly offsets?: readonly number[];
+  readonly from?: number;
+  readonly to?: number;
 }
 
 export interface LeaseDocument extends BaseDocument {
@@ -295,6 +304,7 @@ export interface Documents {
   readonly changes: ChangeDocument;
   readonly idempotency: IdempotencyDocument;
   readonly audit: AuditLogDocument;
+  readonly auditIndex: AuditIndexDocument;
   readonly leases: LeaseDocument;
   readonly sweeps: SweepDocument;
   readonly nodes: NodeDocument;

@@ -76,6 +76,7 @@ const rules: { readonly [N in CollectionName]: Rule<Documents[N]> | undefined } 
   changes: undefined,
   idempotency: undefined,
   audit: undefined,
+  auditIndex: undefined,
   leases: undefined,
   sweeps: undefined,
   nodes: undefined,

@@ -23,6 +23,7 @@ const collections: Readonly<Record<CollectionName, true>> = {
     nodes: true,
     system: true,
   },
+  auditIndex: true,
 };
 
 /** Procedures whose answers hold a secret, this once or because it was asked for. */

@@ -33,7 +33,7 @@ const overheard = (store: Store, hear: (operation: string, args: readonly unknow
  * by address, and what several callers have read together.
  */
 const NOBODYS = [
-  ...["system", "changes", "leases", "audit", "sweeps", "nodes"].map((collection) => new RegExp(`^${collection} `)),
+  ...["system", "changes", "leases", "audit", "auditIndex", "sweeps", "nodes"].map((collection) => new RegExp(`^${collection} `)),
   /^rootKeys (findOne|insertOne|bulkWrite)$/,
   /^keys bulkWrite$/,
   /^(roles|permissions) find$/,

@@ -289,4 +289,34 @@ describe.each(engines)("on $name", (engine) => {
     await expectAll(store, writer.written);
     expect(await store.collection("leases").find({}).toArray()).toEqual([]);
   });
+
+  test("a mover that runs by itself has the log indexed behind what it moved, goes on when that fails, and lets it end before it stops", async () => {
+    const seen: number[] = [];
+    const problems: unknown[] = [];
+    const begun = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    let wasToldToEnd: boolean | undefined;
+    const mover = createAuditMover({
+      clock,
+      auditLog: createAuditLogRepository(store),
+      leases: createLeasesRepository(store),
+      index: async (goesOn) => {
+        seen.push((await entriesOf(store)).length);
+        if (seen.length === 1) throw new Error("no index");
+        begun.resolve();
+        await released.promise;
+        wasToldToEnd = !goesOn();
+      },
+      onError: (error) => problems.push(error),
+    });
+    await writer.insert("apis", 3);
+    mover.start();
+    await begun.promise;
+    expect([seen, problems]).toEqual([[3, 3], [new Error("no index")]]);
+    const stopped = mover.stop();
+    released.resolve();
+    await stopped;
+    expect(wasToldToEnd).toBe(true);
+    expect(await store.collection("leases").find({}).toArray()).toEqual([]);
+  });
 });

@@ -21,6 +21,7 @@ const nameOf = (method: DescMethod): string => {
 const procedures: Readonly<Record<string, readonly string[]>> = {
   analytics: ["getVerifications", "getRatelimits", "getUsage", "getQuota"],
   apis: ["createApi", "getApi", "listApis", "updateApi", "deleteApi", "listKeys"],
+  audit: ["getLogs", "verifyChain"],
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
   keys: [
     ...["createKey", "updateKey", "getKey", "deleteKey", "rerollKey", "migrateKeys", "whoami", "updateCredits", "verifyKey"],
@@ -72,7 +73,7 @@ describe("the descriptors", () => {
         ["data", 2],
       ]);
       expect(output.fields.slice(2).map(({ name, number }) => [name, number])).toEqual(
-        /List(?!Nodes)|Search/.test(output.name) ? [["pagination", 3]] : [],
+        /List(?!Nodes)|Search|GetLogs/.test(output.name) ? [["pagination", 3]] : [],
       );
     }
   });
@@ -105,6 +106,7 @@ describe("the options of the procedures", () => {
     const reading: Readonly<Record<string, readonly string[]>> = {
       analytics: ["getQuota", "getRatelimits", "getUsage", "getVerifications"],
       apis: ["getApi", "listApis", "listKeys"],
+      audit: ["getLogs", "verifyChain"],
       identities: ["getIdentity", "listIdentities"],
       keys: ["explain", "getKey", "searchKeys", "verifyKey", "whoami"],
       migrations: ["listMigrations"],
@@ -119,7 +121,7 @@ describe("the options of the procedures", () => {
 
   test("[protocol §2] permission_from_request marks what is judged before any lookup", () => {
     const found = marked((method) => getOption(method, permission_from_request));
-    const namespaces = ["analytics", "identities", "migrations", "nodes", "permissions"];
+    const namespaces = ["analytics", "audit", "identities", "migrations", "nodes", "permissions"];
     const wholly = Object.entries(procedures).flatMap(([namespace, names]) =>
       namespaces.includes(namespace) ? names.map((name) => `${namespace}.${name}`) : [],
     );

@@ -1,7 +1,15 @@
 /** Procedures of the management chapter: the versions of the official clients that the tests drive do not have them. */
 const names = [
   ...["apis.listApis", "apis.updateApi", "ratelimit.listNamespaces", "ratelimit.deleteNamespace"],
-  ...["analytics.getQuota", "analytics.getUsage", "keys.explain", "keys.searchKeys", "nodes.listNodes"],
+  ...[
+    "analytics.getQuota",
+    "analytics.getUsage",
+    "audit.getLogs",
+    "audit.verifyChain",
+    "keys.explain",
+    "keys.searchKeys",
+    "nodes.listNodes",
+  ],
   ...["migrations.createMigration", "migrations.listMigrations", "migrations.deleteMigration"],
 ];
 

@@ -1,7 +1,7 @@
 import { type Db, type Document, MongoClient } from "mongodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newDocument } from "../../src/storage/audited.ts";
-import { type CollectionName, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { type CollectionName, SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
 import { indexes, retired } from "../../src/storage/indexes.ts";
 import { openMongoStore } from "../../src/storage/mongo.ts";
 import type { Store } from "../../src/storage/store.ts";
@@ -42,6 +42,8 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
         })),
       );
     }
+    const row = { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, offsets: [1] };
+    await store.collection("auditIndex").insertMany(Array.from({ length: 10 }, (_, i) => ({ _id: `a${i}`, ...row })));
   });
   afterAll(async () => {
     await store.close();
@@ -103,5 +105,13 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     ["identities", "externalKey", { workspaceId: WORKSPACE_ID, externalKey: { $gte: "a", $lt: "b" }, ...live }, { externalKey: 1, _id: 1 }],
   ] as const)("[management §2] a way of finding %s reads a range of %s", async (collection, index, filter, sort) => {
     expect(await planOf(collection, filter, sort)).toContain(`"${index}"`);
+  });
+
+  test("[management §4] entries of the audit log that a filter finds come from ranges of ids and numbers", async () => {
+    const byNumber = await planOf("audit", { workspaceId: WORKSPACE_ID, sequence: { $in: [5, 6] } }, { sequence: 1 });
+    expect(byNumber).toContain('"sequence"');
+    const byTerm = await planOf("auditIndex", { _id: { $gte: "a1", $lte: "a2" } }, { _id: 1 });
+    expect(byTerm).toContain("_id_");
+    for (const plan of [byNumber, byTerm]) expect(plan).not.toMatch(/COLLSCAN|"stage":"SORT"/);
   });
 });

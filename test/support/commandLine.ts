@@ -4,8 +4,18 @@ import { systemClock } from "../../src/domain/clock.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { type Output, type RunningService, readRootKey, type Started, startedIn } from "./process.ts";
 
+interface CommandRun {
+  readonly context: CommandContext;
+  /** So far. */
+  readonly output: Output;
+}
+
 /** A context for commands that run in this process, and what they print. @param told at every piece of output. */
-const createContext = (env: Readonly<Record<string, string>>, untilStopped: Promise<string>, told = (_: Output): void => undefined) => {
+const createContext = (
+  env: Readonly<Record<string, string>>,
+  untilStopped: Promise<string>,
+  told = (_: Output): void => undefined,
+): CommandRun => {
   const output = { stdout: "", stderr: "" };
   const write = (stream: keyof Output, text: string): void => {
     output[stream] += text;
@@ -15,6 +25,7 @@ const createContext = (env: Readonly<Record<string, string>>, untilStopped: Prom
     env,
     print: async (text) => write("stdout", `${text}\n`),
     complain: async (text) => write("stderr", `${text}\n`),
+    printsToTerminal: false,
     clock: systemClock,
     nodeVersion: process.version,
     openLog: (level) => createLog(level, { write: (line) => write("stderr", line) }),
@@ -24,12 +35,15 @@ const createContext = (env: Readonly<Record<string, string>>, untilStopped: Prom
   return { context, output };
 };
 
+/** A context for a command that is run by itself and never told to stop. */
+export const withCommandContext = (env: Readonly<Record<string, string>>): CommandRun => createContext(env, new Promise(() => undefined));
+
 /** Runs `latchkey <args>` to its end in this process, where it is never told to stop. */
 export const runLatchkeyHere = async (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<Output & { readonly code: ExitCode }> => {
-  const { context, output } = createContext(env, new Promise(() => undefined));
+  const { context, output } = withCommandContext(env);
   return { code: await runCommandLine(args, context), ...output };
 };
 

@@ -63,7 +63,7 @@ export type Pagination = Message<"latchkey.v2.Pagination"> & {
   hasMore: boolean;
 
   /**
-   * Opaque, 1-1024 characters; set exactly when has_more is true.
+   * Opaque, 1-1024 characters; set exactly when has_more is true, and by audit.getLogs always.
    *
    * @generated from field: optional string cursor = 2;
    */

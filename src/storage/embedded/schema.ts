@@ -17,6 +17,7 @@ const collections: Readonly<Record<CollectionName, true>> = {
   changes: true,
   idempotency: true,
   audit: true,
+  auditIndex: true,
   leases: true,
   sweeps: true,
   nodes: true,

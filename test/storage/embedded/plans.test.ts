@@ -126,6 +126,15 @@ test("the newest entry of the audit log, and those after another, come from its 
   }
 });
 
+test("[management §4] entries of the audit log that a filter finds come from ranges of ids and numbers, in order", () => {
+  const page = plan("audit", { workspaceId, sequence: { $in: [5, 6] } }, { sequence: 1 }, 250);
+  expect(page).toContain("INDEX audit.sequence (workspaceId=? AND sequence=?)");
+  const forwards = plan("auditIndex", { _id: { $gte: "a1", $lte: "a2" } }, { _id: 1 }, 64);
+  const newest = plan("auditIndex", { _id: { $gte: "b0", $lte: "b9" } }, { _id: -1 }, 1);
+  for (const chosen of [forwards, newest]) expect(chosen).toContain("INDEX sqlite_autoindex_auditIndex_1 (id>? AND id<?)");
+  for (const chosen of [page, forwards, newest]) expect(chosen).not.toMatch(/TEMP B-TREE|SCAN (?!json_each)/);
+});
+
 test("documents with pending events are found by their mark", () => {
   expect(plan("keys", { pendingMark: { $exists: true } }, {}, 100)).toContain("INDEX keys.pending");
   expect(plan("keys", { workspaceId, pendingMark: { $exists: true } }, {}, 100)).toContain("INDEX keys.pending");

@@ -1,4 +1,5 @@
 import { type ApisRepository, createApisRepository } from "../../../../src/storage/apis.ts";
+import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/storage/auditIndex.ts";
 import { type AuditLogRepository, auditedCollections, createAuditLogRepository } from "../../../../src/storage/auditLog.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/changes.ts";
 import { aroundCounters, type CountersRepository, createCountersRepository } from "../../../../src/storage/counters.ts";
@@ -18,7 +19,7 @@ import { createRootKeysRepository, type RootKeysRepository } from "../../../../s
 import type { Store } from "../../../../src/storage/store.ts";
 import { createSweepsRepository, type SweepsRepository, sweptCollections, type Walk } from "../../../../src/storage/sweeps.ts";
 import { sampleKey } from "../../contract/samples.ts";
-import { idOf, MANY } from "./largeStore.ts";
+import { blockOfEntries, idOf, MANY } from "./largeStore.ts";
 
 /** Each method of a repository, asked for as much as any caller may ask for. */
 type CallsOf<R> = { readonly [K in keyof R as R[K] extends (...args: never[]) => unknown ? K : never]: (repository: R) => unknown };
@@ -31,6 +32,7 @@ const createCounters = (store: Store): CountersRepository =>
 
 interface Repositories {
   readonly apis: ApisRepository;
+  readonly auditIndex: AuditIndexRepository;
   readonly auditLog: AuditLogRepository;
   readonly changes: ChangesRepository;
   readonly counters: CountersRepository;
@@ -52,6 +54,7 @@ interface Repositories {
 /** What makes them, under its name. */
 export const repositories: { readonly [K in keyof Repositories]: (store: Store) => Repositories[K] } = {
   apis: on("createApisRepository", createApisRepository),
+  auditIndex: on("createAuditIndexRepository", createAuditIndexRepository),
   auditLog: on("createAuditLogRepository", createAuditLogRepository),
   changes: on("createChangesRepository", createChangesRepository),
   counters: on("createCountersRepository", createCounters),
@@ -98,9 +101,16 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     modify: (apis) => apis.modify(idOf("api", MANY.others - 1), nothing),
     delete: (apis) => apis.delete(idOf("api", MANY.others - 2), 1, []),
   },
+  auditIndex: {
+    indexed: (index) => index.indexed(),
+    add: (index) => index.add(MANY.blocks, blockOfEntries(MANY.blocks)),
+    find: (index) => Promise.all([0, MANY.blocks / 2].map((from) => index.find({ kind: "actorId", value: "system" }, from, 64))),
+    spans: (index) => Promise.all([0, MANY.blocks / 2].map((from) => index.spans(from, 500))),
+  },
   auditLog: {
     head: (log) => log.head(),
     listAfter: (log) => Promise.all([0, MANY.others / 2].map((sequence) => log.listAfter(sequence, 500))),
+    findBySequence: (log) => log.findBySequence(Array.from({ length: 500 }, (_, i) => i * 2 + 1)),
     findKnown: (log) => log.findKnown(ids("logged", 2_000)),
     append: (log) => log.append([]),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),

@@ -1,12 +1,21 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { newDocument } from "../../../../src/storage/audited.ts";
-import { type AuditEvent, type CollectionName, type Documents, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/documents.ts";
+import { BLOCK, rowsOfBlock } from "../../../../src/storage/auditIndex.ts";
+import {
+  type AuditEvent,
+  type AuditIndexDocument,
+  type AuditLogDocument,
+  type CollectionName,
+  type Documents,
+  SCHEMA_VERSION,
+  WORKSPACE_ID,
+} from "../../../../src/storage/documents.ts";
 import { columnsOf, columnValues } from "../../../../src/storage/embedded/columns.ts";
 import { toText } from "../../../../src/storage/embedded/documentText.ts";
 
 /** Of each list, many times what one turn may look at; what is deleted stands before what lives. */
-export const MANY = { keys: 120_000, others: 24_000, large: 48 } as const;
+export const MANY = { keys: 120_000, others: 24_000, large: 48, blocks: 2_000 } as const;
 /** Half a megabyte. */
 const LARGE_META: string = JSON.stringify({ text: "x".repeat(512 * 1024) });
 
@@ -23,6 +32,21 @@ const event = (id: string): AuditEvent => ({
   display: "x".repeat(200),
   resources: [],
 });
+
+/** A block of the log in which nearly all terms occur once. */
+export const blockOfEntries = (block: number): AuditLogDocument[] =>
+  Array.from({ length: BLOCK }, (_, i) => {
+    const id = idOf(`logged${block}`, i);
+    return {
+      ...{ ...base, _id: id, sequence: block * BLOCK + i + 1, hash: "h", previousHash: "p" },
+      event: { ...event(id), correlationId: id, resources: [{ type: "key", id }] },
+    };
+  });
+
+/** One term that all blocks have, and others that are in one entry of one block only. */
+function* auditIndexRows(): Generator<AuditIndexDocument> {
+  for (let i = 0; i < MANY.blocks; i++) yield* rowsOfBlock(i, blockOfEntries(i).slice(0, i % 100 === 0 ? BLOCK : 1));
+}
 
 const apiOf = (i: number): string => (i < MANY.keys * 0.1 ? "api_small" : i < MANY.keys * 0.2 ? "api_waiting" : "api_big");
 
@@ -139,6 +163,7 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
       hash: "h",
       previousHash: "p",
     })),
+  auditIndex: auditIndexRows,
   counters: () =>
     times(MANY.others, (i) => ({
       ...base,

@@ -1,0 +1,75 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { AuditLogSchema, GetLogsRequest, GetLogsRequestSchema, GetLogsResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
+import type { AuditFilter } from "../../audit/auditFilter.ts";
+import { type FindEventsDeps, findEvents } from "../../audit/findEvents.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
+import { invalidInput, type Violation } from "../../domain/errors.ts";
+import { readRfc3339, showRfc3339 } from "../../domain/rfc3339.ts";
+import type { AuditLogDocument } from "../../storage/documents.ts";
+import type { Procedure } from "../call.ts";
+import { readLogCursor, showLogCursor } from "./logCursor.ts";
+import { showSequence } from "./showSequence.ts";
+
+const DEFAULT_LIMIT = 100;
+
+const readTime = (text: string | undefined, location: string, violations: Violation[]): number | undefined => {
+  const time = text === undefined ? undefined : readRfc3339(text);
+  if (text !== undefined && time === undefined) {
+    violations.push({ location, message: "is no time of RFC 3339", fix: "Write it as 2026-01-31T12:00:00Z." });
+  }
+  return time;
+};
+
+const readRequest = (request: GetLogsRequest): { readonly filter: AuditFilter; readonly after: number } => {
+  const violations: Violation[] = [];
+  const start = readTime(request.start, "body.start", violations);
+  const end = readTime(request.end, "body.end", violations);
+  if (start !== undefined && end !== undefined && start > end) {
+    violations.push({ location: "body.end", message: "is before the start" });
+  }
+  const { actorId, resourceType, resourceId, correlationId } = request;
+  const filter: AuditFilter = { start, end, event: request.event?.values, actorId, resourceType, resourceId, correlationId };
+  const after = violations.length === 0 ? readLogCursor(request.cursor, filter) : 0;
+  if (after === undefined) {
+    const fix = "Send a cursor as it was given, with the filters that it was given for, or none.";
+    violations.push({ location: "body.cursor", message: "is none of these filters", fix });
+  }
+  if (after === undefined || violations.length > 0) throw invalidInput("The request does not say which events are wanted.", violations);
+  return { filter, after };
+};
+
+const showEntry = ({ event, sequence, hash, previousHash, insertedAt }: AuditLogDocument): MessageInitShape<typeof AuditLogSchema> => ({
+  auditLogId: event.id,
+  version: "v1",
+  time: showRfc3339(event.time),
+  insertedAt: showRfc3339(insertedAt ?? event.time),
+  event: event.event,
+  description: event.display,
+  outcome: "success",
+  source: "platform",
+  actor: event.actor,
+  resources: event.resources.map(({ type, id, name }) => ({ type, id, ...(name === undefined ? {} : { name }) })),
+  context: {
+    ...(event.remoteIp === undefined ? {} : { ipAddress: event.remoteIp }),
+    ...(event.userAgent === undefined ? {} : { userAgent: event.userAgent }),
+  },
+  correlationId: event.correlationId,
+  meta: { sequence: showSequence(sequence), hash, previousHash },
+});
+
+/**
+ * Lists events of the audit log, ascending by their place in its chain. The cursor is there on the last page, too, and leads to what
+ * is written after it; one that is damaged or of other filters is 400 (management §4, §8).
+ */
+export const getLogs =
+  (deps: FindEventsDeps): Procedure<typeof GetLogsRequestSchema, typeof GetLogsResponseSchema> =>
+  async (request, call) => {
+    const { filter, after } = readRequest(request);
+    requirePermissions(call.caller, ["audit.read_audit_log", "*"]);
+    const limit = request.limit === undefined ? DEFAULT_LIMIT : Number(request.limit);
+    const found = await findEvents(deps, filter, { after, limit }, call);
+    return {
+      data: found.entries.map(showEntry),
+      pagination: { hasMore: found.hasMore, cursor: showLogCursor(found.after, filter) },
+    };
+  };

@@ -15,7 +15,7 @@ const LOOPS = 4;
 /** Events that say that something was made: their first resource is what. */
 const making = new Set([
   ...["api.create", "key.create", "key.reroll", "identity.create", "permission.create", "role.create", "ratelimitNamespace.create"],
-  ...["rootKey.create", "rootKey.reroll", "ratelimit.set_override"],
+  ...["rootKey.create", "rootKey.reroll", "ratelimit.set_override", "migration.create"],
 ]);
 const ending = /\.delete$|delete_override$/;
 

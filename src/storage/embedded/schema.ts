@@ -35,7 +35,8 @@ const indexSql = ({ collection, name, fields, unique, onlyWith }: IndexDeclarati
 
 /**
  * Creates what is missing of one collection: its table, columns that are new, and the indexes; those that others took the place of go. A version that does not know
- * a column would not keep it in step with the document: whoever adds one raises `SCHEMA_VERSION`, too.
+ * a column would not keep it in step with the document: whoever adds one raises `SCHEMA_VERSION`, too, unless no earlier version
+ * writes the field.
  */
 export const createMissing = (database: DatabaseSync, collection: CollectionName): void => {
   const wanted = columnsOf(collection);

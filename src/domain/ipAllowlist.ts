@@ -89,6 +89,17 @@ export const compileIpAllowlist = (entries: readonly string[]): IpAllowlist => {
   return list;
 };
 
-/** The first entry that allows the address by itself; undefined when none does. For a person, not for every call. */
-export const matchingEntry = (entries: readonly string[], address: string | undefined): string | undefined =>
-  entries.find((entry) => compile([entry]).allows(address));
+/**
+ * The first entry that allows the address by itself; undefined when none does. By halves: a compiled list for each entry of
+ * a long list would hold up the event loop.
+ */
+export const matchingEntry = (entries: readonly string[], address: string | undefined): string | undefined => {
+  if (!compileIpAllowlist(entries).allows(address)) return undefined;
+  let found = entries;
+  while (found.length > 1) {
+    const half = found.length >> 1;
+    const head = found.slice(0, half);
+    found = compile(head).allows(address) ? head : found.slice(half);
+  }
+  return found[0];
+};

@@ -62,6 +62,10 @@ const richBodies: Readonly<Record<string, (objects: Objects) => object>> = {
   "keys.verifyKey": ({ key }) => ({
     ...{ key, tags: ["path=/v1"], permissions: "a AND (b OR c.*)", credits: { cost: 1 }, ratelimits: [{ name: "requests", cost: 2 }] },
   }),
+  "keys.explain": ({ keyId }) => ({
+    ...{ keyId, at: 1_900_000_000_000, permissions: "a AND (b OR c.*)", credits: { cost: 1 }, remoteIp: "192.0.2.1" },
+    ...{ ratelimits: [{ name: "inline", limit: 5, duration: 1_000, cost: 2 }] },
+  }),
   "identities.updateIdentity": ({ identity }) => ({ identity, meta, ratelimits }),
   "permissions.createRole": ({ permission }) => ({ name: crypto.randomUUID(), description: "fuzzed", permissions: [permission] }),
 };

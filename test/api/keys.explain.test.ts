@@ -388,6 +388,36 @@ everywhere((run) => {
     expect(await run.verify(key)).toMatchObject({ credits: 2, ratelimits: [{ remaining: 29 }] });
   });
 
+  test("[management §2] questions beside verifications take nothing from them", async () => {
+    const { keyId, key } = await run.createKey({
+      credits: { remaining: 100 },
+      ratelimits: [{ name: "requests", limit: 10, duration: MONTH, autoApply: true }],
+    });
+    const verified: Promise<Record<string, unknown>>[] = [];
+    const explained: Promise<Explanation>[] = [];
+    for (let i = 0; i < 15; i++) {
+      explained.push(explain({ keyId }), explain({ key }));
+      verified.push(run.verify(key));
+    }
+    for (const { code } of await Promise.all(explained)) expect(["VALID", "RATE_LIMITED"]).toContain(code);
+    const codes = (await Promise.all(verified)).map(({ code }) => code);
+    expect(codes.filter((code) => code === "VALID")).toHaveLength(10);
+    const after = await explain({ keyId });
+    expect(after.code).toBe("RATE_LIMITED");
+    expect(stepOf(after, "credits").facts).toMatchObject({ balance: 90 });
+  });
+
+  test("[management §2] names of any script are shown as they are", async () => {
+    const name = "größe 限制 😀";
+    const { keyId } = await run.createKey({ name: "ключ", ratelimits: [{ name, limit: 1, duration: MONTH, autoApply: true }] });
+    const { steps, suggestions } = await explain({ keyId, ratelimits: [{ name, cost: 2 }] });
+    const { detail, facts } = steps.find(({ check }) => check === "ratelimits") ?? expect.unreachable();
+    expect(detail).toContain(name);
+    expect(facts).toMatchObject({ ratelimits: [{ name }] });
+    expect(suggestions).toMatchObject([{ updateKey: { ratelimits: [{ name, limit: 2 }] } }]);
+    for (const key of ["😀".repeat(512), "\u0000"]) expectError(await run.call("keys.explain", { key }), 404, "unkey/data/key_not_found");
+  });
+
   describe("the key", () => {
     test("[management §8] unknown, deleted, of a deleted API, a root key: 404 key_not_found, by id and by secret", async () => {
       const [deleted, orphan] = [await run.createKey(), await run.createKey()];

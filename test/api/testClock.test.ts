@@ -238,7 +238,15 @@ describe("[issue 5] rate limits under a clock that is turned", () => {
 
   test("limits of keys follow in the same way", async () => {
     const { key } = await createKey({ ratelimits: [{ name: "requests", limit: 2, duration: 3_600_000, autoApply: true }] });
-    const codes = async (): Promise<unknown[]> => [await codeOf(key), await codeOf(key), await codeOf(key)];
+    const codes = async (): Promise<unknown[]> => {
+      const seen: unknown[] = [];
+      for (let i = 0; i < 3; i++) {
+        const { code } = await data("keys.explain", { key });
+        seen.push(await codeOf(key));
+        expect(code).toBe(seen.at(-1));
+      }
+      return seen;
+    };
     for (const time of [NOON, NOON + 2 * 3_600_000, NOON, NOON - YEAR, NOON + YEAR]) {
       await turn(time);
       expect({ time, codes: await codes() }).toEqual({ time, codes: ["VALID", "VALID", "RATE_LIMITED"] });

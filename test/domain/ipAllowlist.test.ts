@@ -171,4 +171,10 @@ test("[management §2] the entry that matches is the first that allows the addre
     expect(matchingEntry(entries, address)).toBeUndefined();
     expect(compileIpAllowlist(entries).allows(address)).toBe(false);
   }
+  const many = Array.from({ length: 1_000 }, (_, i) => `10.${i >> 8}.${i & 0xff}.0/24`);
+  for (const i of [0, 1, 499, 500, 998, 999]) {
+    const entry = many[i] ?? expect.unreachable();
+    expect(matchingEntry([...many, ...many], entry.replace(".0/24", ".7"))).toBe(entry);
+    expect(matchingEntry(many.with(i, "10.0.0.0/8"), "10.99.0.1")).toBe("10.0.0.0/8");
+  }
 });

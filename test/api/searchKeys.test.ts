@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { mapLimited } from "../../src/domain/mapLimited.ts";
 import { expectError } from "../support/api.ts";
 import { everywhere } from "../support/everywhere.ts";
 import { everythingIn } from "../support/written.ts";
@@ -128,26 +129,36 @@ everywhere((run) => {
       expect([await found({ query: keyId }), await found({ apiId })]).toEqual([[], []]);
     });
 
-    test("[management §2] many keys of one name, one identity or one start are all found, each once, however small the pages", async () => {
-      const apiId = await run.createApi();
+    test("[management §2] many keys of one name, identity or start in two APIs are all found, each once, however small the pages", async () => {
+      const apiIds = [await run.createApi(), await run.createApi()];
       const stem = run.unique("many");
-      const made = await Promise.all(
-        Array.from({ length: 130 }, (_, i) =>
-          run.createKey({ apiId, prefix: "many", name: `${stem} ${i % 7}`, externalId: `${stem}.${i % 3}` }),
-        ),
+      const prefix = stem.replaceAll("-", "");
+      const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
+      const made = await mapLimited(numbers(130), 8, (i) =>
+        run.createKey({ apiId: apiIds[i % 2], prefix, name: `${stem} ${i % 7}`, externalId: `${stem}.${i % 3}` }),
       );
       const ids = made.map(({ keyId }) => keyId).sort();
-      for (const query of [stem, "many_", stem.toUpperCase()]) {
+      for (const query of [stem, `${prefix}_`, stem.toUpperCase()]) {
         for (const limit of [50, 100]) {
-          const walked = await walk({ query, apiId }, limit);
+          const walked = await walk({ query }, limit);
           expect([...walked.ids].sort()).toEqual(ids);
           expect(walked.pages).toBe(Math.ceil(130 / limit));
         }
       }
-      expect((await walk({ apiId }, 65)).ids).toEqual(ids);
+      // The same order whatever the pages.
+      expect((await walk({ query: stem }, 100)).ids).toEqual((await walk({ query: stem }, 33)).ids);
+      const inOne = made.filter((_, i) => i % 2 === 0).map(({ keyId }) => keyId);
+      expect((await walk({ apiId: apiIds[0] }, 60)).ids).toEqual(inOne.sort());
       const ofOne = made.filter((_, i) => i % 3 === 0).map(({ keyId }) => keyId);
-      expect((await walk({ query: `${stem}.0`, apiId }, 20)).ids).toEqual(ofOne.sort());
-      expect((await walk({ apiId, externalId: `${stem}.0` }, 20)).ids).toEqual(ofOne.sort());
+      expect((await walk({ query: `${stem}.0` }, 20)).ids).toEqual(ofOne.sort());
+      expect((await walk({ externalId: `${stem}.0` }, 20)).ids).toEqual(ofOne.sort());
+      // Nothing but identities leads to these: none has the text in its name or start.
+      const owned = await mapLimited(numbers(105), 8, (i) => run.createKey({ apiId: apiIds[i % 2], externalId: `${stem}_own.${i % 50}` }));
+      for (const limit of [40, 100]) {
+        const walked = await walk({ query: `${stem}_OWN` }, limit);
+        expect([...walked.ids].sort()).toEqual(owned.map(({ keyId }) => keyId).sort());
+        expect(walked.pages).toBe(Math.ceil(105 / limit));
+      }
     });
   });
 

@@ -52,8 +52,7 @@ interface Group {
   readonly cells: Map<number, JsonObject>;
 }
 
-const tooManyCells = (question: UsageQuestion, groups: number): Error => {
-  const cells = countBuckets(question, question.granularity) * groups;
+const tooManyCells = (question: UsageQuestion, groups: number, cells: number): Error => {
   const fitting = fittingGranularity(question, groups, MOST_CELLS);
   const message =
     `${cells} rows (intervals times groups) are more than ${MOST_CELLS}: ` +
@@ -113,7 +112,8 @@ export const createUsage = (options: UsageOptions): ((call: UsageCall) => Promis
     const isGrouped = groupBy.length > 0;
     const found = isGrouped ? await execute(sql.groups(limit + 1), signal) : [{}];
     const hasOthers = found.length > limit;
-    if (countBuckets(question, granularity) * found.length > MOST_CELLS) throw tooManyCells(question, found.length);
+    const most = countBuckets(question, granularity) * found.length;
+    if (most > MOST_CELLS) throw tooManyCells(question, found.length, most);
     if (found.length === 0) return [];
     const shown = found.slice(0, limit);
     const groups = shown.map((row): Group => {
@@ -122,7 +122,7 @@ export const createUsage = (options: UsageOptions): ((call: UsageCall) => Promis
     });
     const rest: Group = { values: { other: true }, total: 0, cells: new Map() };
     const ids = isGrouped ? shown.map(({ id }) => String(id)) : undefined;
-    for (const cell of await execute(sql.cells(ids, hasOthers), signal)) {
+    for (const cell of await execute(sql.cells(ids, hasOthers, most), signal)) {
       const group = groups[Number(cell.position) - 1] ?? rest;
       group.cells.set(Number(cell.bucket), cell);
       group.total += Number(cell.count);

@@ -5,6 +5,8 @@ import { bucketExpression } from "./buckets.ts";
 import { type UsageField, type UsageKind, type UsageQuestion, usageKinds } from "./question.ts";
 
 const DAY_MS = 86_400_000;
+/** Rows whose percentiles are those of samples, as in SQL: up to 64 KiB for each row and thread. A digest takes less, and ten times as long. */
+const MOST_SAMPLED = 200;
 
 /** A part of the range, and the table that answers for it. Unix ms, `until` inclusive. */
 interface Part {
@@ -62,8 +64,9 @@ export interface UsageSql {
    * `bucket`, `position`, `count`, `spent` and `latencies` (P50, P95, P99) of the intervals with events.
    * @param ids of groups, whose position counts from 1; all others have 0. Undefined: everything is the first group.
    * @param others whether those of other groups are counted as well.
+   * @param most how many rows there can be.
    */
-  readonly cells: (ids: readonly string[] | undefined, others: boolean) => string;
+  readonly cells: (ids: readonly string[] | undefined, others: boolean, most: number) => string;
 }
 
 export interface UsageSqlOptions {
@@ -132,14 +135,15 @@ export const usageSql = ({ question, visibility, now, hashKey }: UsageSqlOptions
     groups: (most) =>
       `SELECT toString(${id}) AS id, ${fields.join(", ")}, toInt64(sum(n)) AS total ${events([])} ` +
       `GROUP BY ${fields.join(", ")} ORDER BY total DESC, ${fields.join(", ")} LIMIT ${most}`,
-    cells: (ids, others) => {
+    cells: (ids, others, most) => {
       const position =
         ids === undefined
           ? "1"
           : ids.length === 0
             ? "0"
             : `transform(${id}, [${ids.map((each) => `toUInt64(${BigInt(each)})`).join(", ")}], [${ids.map((_, i) => i + 1).join(", ")}], 0)`;
-      const latencies = hasLatency ? "quantilesTDigestIf(0.5, 0.95, 0.99)(latency, latency >= 0)" : "[]";
+      const quantiles = most <= MOST_SAMPLED ? "quantilesIf" : "quantilesTDigestIf";
+      const latencies = hasLatency ? `${quantiles}(0.5, 0.95, 0.99)(latency, latency >= 0)` : "[]";
       return (
         `SELECT ${bucketExpression("ms", granularity)} AS bucket, ${position} AS position, toInt64(sum(n)) AS count, ` +
         `toInt64(sum(spent)) AS spent_sum, ${latencies} AS latencies ${events(ids === undefined || others ? [] : [`${position} > 0`])} ` +

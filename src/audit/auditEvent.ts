@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
-import type { AuditActor, AuditEvent, AuditResource } from "../storage/documents.ts";
+import type { AuditActor, AuditEvent, AuditResource } from "../storage/auditEvents.ts";
 
 /** The names of protocol §11. */
 export type AuditEventName =

@@ -1,7 +1,8 @@
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
+import type { AuditEvent } from "../storage/auditEvents.ts";
 import { type AuditedCollection, type AuditLogRepository, auditedCollections } from "../storage/auditLog.ts";
-import { type AuditEvent, type AuditedDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/documents.ts";
+import { type AuditedDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/documents.ts";
 import { DuplicateKeyError } from "../storage/errors.ts";
 import type { LeasesRepository } from "../storage/leases.ts";
 import { chainHash, GENESIS } from "./chainHash.ts";

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { AuditActor, AuditEvent, AuditResource } from "../storage/auditEvents.ts";
 import { type AuditLogRepository, auditedCollections } from "../storage/auditLog.ts";
 import type { OperationOptions } from "../storage/collection.ts";
-import type { AuditActor, AuditEvent, AuditLogDocument, AuditResource } from "../storage/documents.ts";
+import type { AuditLogDocument } from "../storage/documents.ts";
 import { chainHash, GENESIS } from "./chainHash.ts";
 
 const PAGE = 500;

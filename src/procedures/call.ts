@@ -6,7 +6,7 @@ import type { IdPrefix } from "../domain/ids.ts";
 import type { KeySecret, KeySecretForm } from "../domain/keySecret.ts";
 import type { RootKeySecret } from "../domain/rootKeySecret.ts";
 import type { Change } from "../idempotency/reservations.ts";
-import type { AuditEvent } from "../storage/documents.ts";
+import type { AuditEvent } from "../storage/auditEvents.ts";
 import { DuplicateKeyError } from "../storage/errors.ts";
 
 /** What a procedure knows of the call beside its request message. */

@@ -4,9 +4,10 @@ import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts"
 import { createId } from "../domain/ids.ts";
 import { createRootKeySecret, type RootKeySecret } from "../domain/rootKeySecret.ts";
 import type { Secret } from "../domain/secret.ts";
+import type { AuditEvent } from "../storage/auditEvents.ts";
 import { newDocument } from "../storage/audited.ts";
 import type { OperationOptions, Update } from "../storage/collection.ts";
-import type { AuditEvent, RootKeyDocument } from "../storage/documents.ts";
+import type { RootKeyDocument } from "../storage/documents.ts";
 import type { Change } from "../storage/modify.ts";
 import type { RootKeysRepository } from "../storage/rootKeys.ts";
 

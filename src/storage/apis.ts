@@ -1,6 +1,7 @@
+import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
-import type { ApiDocument, AuditEvent } from "./documents.ts";
+import type { ApiDocument } from "./documents.ts";
 import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readNewestPage } from "./page.ts";
 import type { Store } from "./store.ts";

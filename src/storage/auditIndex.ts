@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { chunks } from "../domain/chunks.ts";
+import type { AuditEvent } from "./auditEvents.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditEvent, type AuditIndexDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import { type AuditIndexDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 import type { Store } from "./store.ts";
 
 /** Entries of a block: numbers 1–500 are block 0, 501–1000 block 1. */

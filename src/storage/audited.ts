@@ -1,5 +1,6 @@
+import type { AuditEvent } from "./auditEvents.ts";
 import type { Update } from "./collection.ts";
-import { type AuditEvent, type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 
 /** The fields that every new audited document has, with the events of its making in its outbox. */
 export const newDocument = (

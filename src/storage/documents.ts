@@ -2,6 +2,7 @@
 
 import type { Permission } from "../domain/authorization.ts";
 import type { HandOut } from "../domain/containment.ts";
+import type { AuditEvent } from "./auditEvents.ts";
 import type { AuditedCollection } from "./auditLog.ts";
 import type { NodeFacts } from "./nodeFacts.ts";
 
@@ -13,31 +14,6 @@ export const SCHEMA_VERSION = 3;
 
 /** One workspace today; part of every unique index so that more can come. */
 export const WORKSPACE_ID = "ws_default";
-
-export interface AuditResource {
-  readonly type: string;
-  readonly id: string;
-  readonly name?: string;
-}
-
-export interface AuditActor {
-  readonly type: "rootkey" | "system";
-  readonly id: string;
-  readonly name?: string;
-}
-
-/** Protocol §11. */
-export interface AuditEvent {
-  readonly id: string;
-  readonly event: string;
-  readonly time: number;
-  readonly actor: AuditActor;
-  readonly display: string;
-  readonly remoteIp?: string;
-  readonly userAgent?: string;
-  readonly resources: readonly AuditResource[];
-  readonly correlationId: string;
-}
 
 export interface BaseDocument {
   readonly _id: string;

@@ -1,7 +1,8 @@
 import { foldCase } from "../domain/foldCase.ts";
+import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditEvent, type IdentityDocument, type StoredRatelimit, WORKSPACE_ID } from "./documents.ts";
+import { type IdentityDocument, type StoredRatelimit, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
 import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";

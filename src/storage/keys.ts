@@ -1,7 +1,8 @@
 import type { Behalf } from "../domain/behalf.ts";
+import type { AuditEvent } from "./auditEvents.ts";
 import { notDeleted, withEvents } from "./audited.ts";
 import type { Filter, OperationOptions, Update } from "./collection.ts";
-import { type AuditEvent, type KeyDocument, WORKSPACE_ID } from "./documents.ts";
+import { type KeyDocument, WORKSPACE_ID } from "./documents.ts";
 import { type Change, createModify, createRecordEvents, type Modify, type MoveEvents, type RecordEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";

@@ -1,6 +1,7 @@
+import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
-import type { AuditEvent, MigrationDocument } from "./documents.ts";
+import type { MigrationDocument } from "./documents.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 

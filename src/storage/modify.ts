@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AuditEvent } from "./auditEvents.ts";
 import { notDeleted, withEvents } from "./audited.ts";
 import type { Collection, Filter, OperationOptions, Update } from "./collection.ts";
-import type { AuditEvent, AuditedDocument } from "./documents.ts";
+import type { AuditedDocument } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { createKeyedMutex } from "./keyedMutex.ts";
 

@@ -1,6 +1,7 @@
+import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditEvent, type OverrideDocument, WORKSPACE_ID } from "./documents.ts";
+import { type OverrideDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
 import { createModify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";

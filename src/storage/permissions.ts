@@ -1,6 +1,7 @@
+import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditEvent, type PermissionDocument, WORKSPACE_ID } from "./documents.ts";
+import { type PermissionDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
 import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";

@@ -1,6 +1,7 @@
+import type { AuditEvent } from "./auditEvents.ts";
 import { notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditEvent, type RootKeyDocument, WORKSPACE_ID } from "./documents.ts";
+import { type RootKeyDocument, WORKSPACE_ID } from "./documents.ts";
 import { createModify, type Modify, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";

@@ -2,7 +2,8 @@ import { auditEvent, resource } from "../audit/auditEvent.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import { createId } from "../domain/ids.ts";
 import { bringInRefills, type Refilled } from "../domain/refill.ts";
-import type { AuditEvent, KeyDocument } from "../storage/documents.ts";
+import type { AuditEvent } from "../storage/auditEvents.ts";
+import type { KeyDocument } from "../storage/documents.ts";
 import { balanceOf, type KeyChange, type KeysRepository } from "../storage/keys.ts";
 
 /** One event per application, by the service itself, with the old and the new balance (keys §1.9). */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AuditEvent } from "../../src/storage/documents.ts";
+import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { createKeysRepository } from "../../src/storage/keys.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { createCreditSpender } from "../../src/verification/creditSpender.ts";

@@ -3,9 +3,10 @@ import { type AuditSource, auditEvent, resource } from "../../src/audit/auditEve
 import { type AuditMover, createAuditMover } from "../../src/audit/auditMover.ts";
 import { chainHash } from "../../src/audit/chainHash.ts";
 import { createId } from "../../src/domain/ids.ts";
+import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { newDocument, withEvents } from "../../src/storage/audited.ts";
 import { type AuditedCollection, auditedCollections, createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import type { ApiDocument, AuditEvent, AuditLogDocument } from "../../src/storage/documents.ts";
+import type { ApiDocument, AuditLogDocument } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createLeasesRepository, type LeasesRepository } from "../../src/storage/leases.ts";
 import type { Store } from "../../src/storage/store.ts";

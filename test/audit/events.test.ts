@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import { procedureName } from "../../src/rpc/procedureName.ts";
 import { services } from "../../src/service.ts";
-import type { AuditEvent } from "../../src/storage/documents.ts";
+import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";

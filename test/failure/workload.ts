@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
+import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import type { AuditEvent, KeyDocument } from "../../src/storage/documents.ts";
+import type { KeyDocument } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
 import type { Answer } from "../support/edges.ts";
 import { eventsIn } from "../support/written.ts";

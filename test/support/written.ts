@@ -1,5 +1,6 @@
+import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { auditedCollections } from "../../src/storage/auditLog.ts";
-import type { AuditEvent, CollectionName } from "../../src/storage/documents.ts";
+import type { CollectionName } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
 
 const allOf = async (store: Store, name: CollectionName): Promise<Record<string, unknown>[]> => {

@@ -1,9 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { createApisRepository } from "../../src/storage/apis.ts";
+import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { withEvents } from "../../src/storage/audited.ts";
 import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import type { AuditEvent, KeyDocument } from "../../src/storage/documents.ts";
+import type { KeyDocument } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createIdentitiesRepository } from "../../src/storage/identities.ts";
 import { createKeysRepository } from "../../src/storage/keys.ts";

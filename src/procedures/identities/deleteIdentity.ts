@@ -1,7 +1,8 @@
 import type { DeleteIdentityRequestSchema, DeleteIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent, IdentityDocument } from "../../storage/documents.ts";
+import type { AuditEvent } from "../../storage/auditEvents.ts";
+import type { IdentityDocument } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";

@@ -1,5 +1,6 @@
 import { type AuditSource, auditEvent, resource } from "../../audit/auditEvent.ts";
-import type { AuditEvent, AuditResource, StoredRatelimit } from "../../storage/documents.ts";
+import type { AuditEvent, AuditResource } from "../../storage/auditEvents.ts";
+import type { StoredRatelimit } from "../../storage/documents.ts";
 
 const isSame = (a: StoredRatelimit, b: StoredRatelimit): boolean =>
   a.limit === b.limit && a.duration === b.duration && a.autoApply === b.autoApply;

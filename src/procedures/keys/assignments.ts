@@ -1,6 +1,7 @@
 import type { AuditSource } from "../../audit/auditEvent.ts";
+import type { AuditEvent, AuditResource } from "../../storage/auditEvents.ts";
 import type { OperationOptions } from "../../storage/collection.ts";
-import type { AuditEvent, AuditResource, PermissionDocument, RoleDocument } from "../../storage/documents.ts";
+import type { PermissionDocument, RoleDocument } from "../../storage/documents.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
 import { permissionEvents, roleEvents } from "./keyConfiguration.ts";

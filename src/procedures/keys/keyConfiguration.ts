@@ -4,9 +4,8 @@ import type { CreateKeyCredits } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { type AuditSource, auditEvent, resource } from "../../audit/auditEvent.ts";
 import { createId } from "../../domain/ids.ts";
 import { textOf } from "../../domain/jsonText.ts";
+import type { AuditEvent, AuditResource } from "../../storage/auditEvents.ts";
 import type {
-  AuditEvent,
-  AuditResource,
   IdentityDocument,
   KeyDocument,
   PermissionDocument,

@@ -1,7 +1,8 @@
 import type { UpdateKeyRequestSchema, UpdateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent, KeyDocument } from "../../storage/documents.ts";
+import type { AuditEvent } from "../../storage/auditEvents.ts";
+import type { KeyDocument } from "../../storage/documents.ts";
 import type { IdentitiesRepository } from "../../storage/identities.ts";
 import type { KeyChange } from "../../storage/keys.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";

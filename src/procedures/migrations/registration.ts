@@ -1,6 +1,7 @@
 import { type AuditSource, auditEvent, resource } from "../../audit/auditEvent.ts";
+import type { AuditEvent } from "../../storage/auditEvents.ts";
 import type { OperationOptions } from "../../storage/collection.ts";
-import type { AuditEvent, MigrationDocument } from "../../storage/documents.ts";
+import type { MigrationDocument } from "../../storage/documents.ts";
 import type { MigrationsRepository } from "../../storage/migrations.ts";
 
 /** Registering imports of keys and removing them; the command line and the procedures of `migrations` use the same functions. */

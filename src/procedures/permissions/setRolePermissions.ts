@@ -1,7 +1,8 @@
 import type { SetRolePermissionsRequestSchema, SetRolePermissionsResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent, PermissionDocument, RoleDocument } from "../../storage/documents.ts";
+import type { AuditEvent } from "../../storage/auditEvents.ts";
+import type { PermissionDocument, RoleDocument } from "../../storage/documents.ts";
 import type { Change } from "../../storage/modify.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";

@@ -1,5 +1,6 @@
 import { type AuditSource, auditEvent, resource } from "../../audit/auditEvent.ts";
-import type { AuditEvent, NamespaceDocument } from "../../storage/documents.ts";
+import type { AuditEvent } from "../../storage/auditEvents.ts";
+import type { NamespaceDocument } from "../../storage/documents.ts";
 import type { NamespacesRepository } from "../../storage/namespaces.ts";
 
 type Removal = (

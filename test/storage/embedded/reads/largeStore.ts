@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { AuditEvent } from "../../../../src/storage/auditEvents.ts";
 import { newDocument } from "../../../../src/storage/audited.ts";
 import { BLOCK, rowsOfBlock } from "../../../../src/storage/auditIndex.ts";
 import {
-  type AuditEvent,
   type AuditIndexDocument,
   type AuditLogDocument,
   type CollectionName,

@@ -9,6 +9,7 @@ const names = [
     "keys.explain",
     "keys.searchKeys",
     "nodes.listNodes",
+    "rootKeys.whoami",
   ],
   ...["migrations.createMigration", "migrations.listMigrations", "migrations.deleteMigration"],
 ];

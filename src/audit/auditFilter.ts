@@ -16,16 +16,17 @@ export interface AuditFilter {
   readonly correlationId?: string | undefined;
 }
 
-const isOrUnset = (wanted: string | undefined, value: string): boolean => wanted === undefined || wanted === value;
+const isOrUnset = (wanted: string | undefined, value: string | undefined): boolean => wanted === undefined || wanted === value;
 
+/** Also of an event that was altered so much that it is none any more, which then has nothing that could be wanted. */
 export const matchesFilter = (filter: AuditFilter, event: AuditEvent): boolean =>
   event.time >= (filter.start ?? Number.NEGATIVE_INFINITY) &&
   event.time < (filter.end ?? Number.POSITIVE_INFINITY) &&
   (filter.event === undefined || filter.event.includes(event.event)) &&
-  isOrUnset(filter.actorId, event.actor.id) &&
+  isOrUnset(filter.actorId, event.actor?.id) &&
   isOrUnset(filter.correlationId, event.correlationId) &&
   ((filter.resourceType === undefined && filter.resourceId === undefined) ||
-    event.resources.some(({ type, id }) => isOrUnset(filter.resourceType, type) && isOrUnset(filter.resourceId, id)));
+    (event.resources ?? []).some(({ type, id }) => isOrUnset(filter.resourceType, type) && isOrUnset(filter.resourceId, id)));
 
 /** What an entry must have to be found: one term of each list. */
 export const termsOfFilter = ({ event, ...filter }: AuditFilter): readonly (readonly AuditTerm[])[] => [

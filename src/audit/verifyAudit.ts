@@ -84,7 +84,7 @@ interface Place {
   readonly hash: string;
 }
 
-const faultsOf = (entry: AuditLogDocument, { sequence: before, hash: previousHash }: Place): AuditFault[] => {
+const judgeEntry = (entry: AuditLogDocument, { sequence: before, hash: previousHash }: Place): AuditFault[] => {
   const { event, sequence } = entry;
   const next = before + 1;
   const faults: AuditFault[] = [];
@@ -103,6 +103,18 @@ const faultsOf = (entry: AuditLogDocument, { sequence: before, hash: previousHas
   const stray = strayFields(event);
   if (stray.length > 0) report("was altered: it has fields that no event has", "no other fields", stray.join(", "));
   return faults;
+};
+
+/** Of an entry that was altered so much that it cannot be read that is said. */
+const faultsOf = (entry: AuditLogDocument, place: Place): AuditFault[] => {
+  try {
+    return judgeEntry(entry, place);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const { sequence, _id } = entry;
+    const broken = { sequence, expected: "an event", found: "what is no event" };
+    return [{ sequence, eventId: _id, problem: "was altered: it is no event any more", broken }];
+  }
 };
 
 export interface VerifyOptions {

@@ -57,6 +57,11 @@ export const createUsedPermissions = ({ write, onError }: UsedPermissionsOptions
   const note = (rootKeyId: string, action: Action, id: string, now: number): void => {
     if (isNoted(rootKeyId, action, id, now)) return;
     const hour = Math.floor(now / HOUR_MS);
+    if (hour === notedIn - 1) {
+      // It began before the hour and ended after it: what is noted of this hour stays.
+      add(rootKeyId, formatPermission({ action, id }), now);
+      return;
+    }
     if (hour !== notedIn) noted.clear();
     notedIn = hour;
     const actions = getOrAdd(noted, rootKeyId, () => new Map<Action, Set<string>>());

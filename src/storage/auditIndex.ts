@@ -55,10 +55,11 @@ const prefixOf = ({ kind, value }: AuditTerm): string => kinds[kind] + hash("sha
 const LAST = 10 ** DIGITS - 1;
 
 const termsOf = ({ event, actor, resources, correlationId }: AuditEvent): AuditTerm[] => [
-  { kind: "event", value: event },
-  { kind: "actorId", value: actor.id },
-  { kind: "correlationId", value: correlationId },
-  ...resources.flatMap(({ type, id }): AuditTerm[] => [
+  // Of an event that was altered so much that it is none any more there may be none of these.
+  { kind: "event", value: event ?? "" },
+  { kind: "actorId", value: actor?.id ?? "" },
+  { kind: "correlationId", value: correlationId ?? "" },
+  ...(resources ?? []).flatMap(({ type, id }): AuditTerm[] => [
     { kind: "resourceType", value: type },
     { kind: "resourceId", value: id },
   ]),

@@ -2,6 +2,8 @@ import type { Clock } from "../domain/clock.ts";
 import type { NodeRow, NodesRepository } from "../storage/nodes.ts";
 
 const WRITE_EVERY_MS = 5_000;
+/** No rate is told of less. */
+const RATED_MS = 1_000;
 /** Between two looks at how late a timer is. */
 const TICK_MS = 500;
 
@@ -46,11 +48,12 @@ export const createNodeReporter = ({ clock, nodes, node, figures, ping, onError 
   let latest = 0;
 
   const write = async (): Promise<void> => {
-    const at = clock.monotonic();
+    const asked = clock.monotonic();
     await ping();
-    const latencyMs = Math.round(clock.monotonic() - at);
+    const at = clock.monotonic();
+    const latencyMs = Math.round(at - asked);
     const { totals, storeUp, ...others } = figures();
-    const perSecond = (count: number): number => (at > last.at ? Math.round((count * 1_000) / (at - last.at)) : 0);
+    const perSecond = (count: number): number => (at - last.at < RATED_MS ? 0 : Math.round((count * 1_000) / (at - last.at)));
     const row: NodeRow = {
       ...fixed,
       ...others,

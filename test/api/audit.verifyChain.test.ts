@@ -75,6 +75,19 @@ everywhere((run) => {
       expect(await verify()).toMatchObject({ intact: true });
     });
 
+    test("[management §4] an event that is none any more is named, and the rest of the log is listed", async () => {
+      await tampered(
+        edit(4, (entry) => ({ ...entry, event: { ...entry.event, resources: undefined as never } })),
+        async () => {
+          const broken = { sequence: 4, expected: "an event", found: "what is no event" };
+          expect(await verify()).toMatchObject({ intact: false, broken, checked: (await entries()).length });
+          const listed = (await run.data("audit.getLogs", { limit: 500 })) as unknown as readonly unknown[];
+          expect(listed).toHaveLength((await entries()).length);
+          await run.data("audit.getLogs", { limit: 500, resourceType: "api" });
+        },
+      );
+    });
+
     test("[management §4] an entry that does not follow is named with the hash of the one before it", async () => {
       const [, , third] = await entries();
       await tampered(

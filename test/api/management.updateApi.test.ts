@@ -119,6 +119,11 @@ everywhere((run) => {
       expect(await everythingIn(run.api.store)).toEqual(before);
     });
 
+    test("[protocol §6] wrong entries are named beside what else is wrong", async () => {
+      const answer = await update({ apiId: await run.createApi(), name: "ab", ipAllowlist: ["192.0.2.1", "x"] });
+      expect(answer.body.error?.errors?.map(({ location }) => location).sort()).toEqual(["body.ipAllowlist[1]", "body.name"]);
+    });
+
     test("[management §2] a list has 1 to 1000 entries", async () => {
       const apiId = await run.createApi();
       const entries = (count: number) => Array.from({ length: count }, (_, i) => `10.0.${i >> 8}.${i & 255}`);

@@ -66,6 +66,16 @@ everywhere((run) => {
     });
   });
 
+  test("[rootkeys §1] no root key takes back what another node has taken from it, whatever this one remembers", async () => {
+    const own = Date.now() + 5 * HOUR;
+    const { keyId, key } = await create({ expires: own });
+    const other = await run.other();
+    await run.data("rootKeys.whoami", {}, key, other);
+    await run.api.store.collection("rootKeys").updateOne({ _id: keyId }, { $set: { expires: own - HOUR } });
+    expectError(await run.call("rootKeys.updateKey", { keyId, expires: own }, key, other), 403, forbidden);
+    expect((await shown(keyId)).expires).toBe(own - HOUR);
+  });
+
   describe("rootKeys.whoami", () => {
     test("[management §5] is the caller's own entry as in listKeys, without any permission", async () => {
       const { keyId, key } = await create({ name: "me", expires: FAR, permissions: ["rbac.*.read_role"] });

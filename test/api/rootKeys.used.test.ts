@@ -15,7 +15,14 @@ everywhere(
       const { apiId, key: secret } = await run.createKey();
       const namespace = run.unique("namespace");
       const permissions = [
-        ...[`api.${apiId}.read_api`, "api.*.read_api", "api.*.read_key", "api.*.verify_key", `api.${apiId}.update_key`],
+        ...[
+          `api.${apiId}.read_api`,
+          "api.*.read_api",
+          "api.*.read_key",
+          "api.*.verify_key",
+          `api.${apiId}.update_key`,
+          "ratelimit.*.read_namespace",
+        ],
         ...["ratelimit.*.limit", "ratelimit.*.create_namespace", "identity.*.read_identity", "rbac.*.read_role", "rbac.*.delete_role"],
         ...["root_key.*.create_root_key", "root_key.*.read_root_key"],
       ];
@@ -28,6 +35,7 @@ everywhere(
       await run.data("keys.whoami", { key: secret }, key);
       await run.data("ratelimit.limit", { namespace, identifier: "a", limit: 1, duration: 60_000 }, key);
       await run.data("permissions.listRoles", {}, key);
+      await run.data("ratelimit.listNamespaces", {}, key);
       // Handed out, so needed; and what fails: 404, 403, 400.
       await run.data("rootKeys.createKey", { permissions: [`api.${apiId}.update_key`] }, key);
       expect((await run.call("permissions.deleteRole", { role: "unknown" }, key)).status).toBe(404);
@@ -36,7 +44,7 @@ everywhere(
       expect((await run.call("rootKeys.listKeys", { limit: 0 }, key)).status).toBe(400);
       const want = [
         ...[`api.${apiId}.read_api`, `api.${apiId}.update_key`, "api.*.read_key", "api.*.verify_key", "ratelimit.*.create_namespace"],
-        ...["ratelimit.*.limit", "rbac.*.read_role", "root_key.*.create_root_key"],
+        ...["ratelimit.*.limit", "ratelimit.*.read_namespace", "rbac.*.read_role", "root_key.*.create_root_key"],
       ].sort();
       await eventually(async () => expect(await used(keyId)).toEqual(want));
       const mine = (await run.data("rootKeys.whoami", {}, key)).usedPermissions as { permission: string; lastUsedAt: number }[];

@@ -26,11 +26,12 @@ const startOfNextMonth = (time: number): number => {
  * sums per day and month, where the intervals are no shorter than these.
  */
 const partsOf = ({ start, end, granularity }: UsageQuestion, { dataset }: UsageKind, now: number): Part[] => {
-  const rawFrom = startOfNextDay(now - keptDays(dataset, "raw") * DAY_MS);
+  const rawKept = now - keptDays(dataset, "raw") * DAY_MS;
+  const rawFrom = startOfNextDay(rawKept);
   const dayFrom = startOfNextMonth(now - keptDays(dataset, "day") * DAY_MS);
   const readsDays = granularity !== "minute" && granularity !== "hour";
   const readsMonths = readsDays && granularity !== "day";
-  const firstRaw = readsDays ? rawFrom : start;
+  const firstRaw = readsDays && start < rawKept ? rawFrom : start;
   const firstDay = readsMonths ? dayFrom : start;
   const parts: Part[] = [
     { step: "month", since: start, until: Math.min(end, firstDay) - 1 },

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ApiSchema, ListApisRequestSchema, ListApisResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
+import { permits } from "../../domain/authorization.ts";
 import type { ApisRepository } from "../../storage/apis.ts";
 import type { ApiDocument } from "../../storage/documents.ts";
 import type { Procedure } from "../call.ts";
@@ -23,5 +24,6 @@ export const listApis =
     const asked = readOwnPageRequest(LIST, request);
     const scope = call.caller.grants.scope("api.read_api");
     const page = await apis.listPage(scope.all ? undefined : scope.ids, asked, call);
+    for (const { _id } of page.items) permits(call.caller, "api.read_api", _id);
     return { data: page.items.map(showApi), pagination: showOwnPagination(LIST, asked, page) };
   };

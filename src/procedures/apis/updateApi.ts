@@ -1,6 +1,6 @@
 import type { NullableIpAllowlist, UpdateApiRequestSchema, UpdateApiResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { invalidInput } from "../../domain/errors.ts";
+import { invalidInput, type Violation } from "../../domain/errors.ts";
 import { parseNetworks } from "../../domain/ipAllowlist.ts";
 import type { ApisRepository } from "../../storage/apis.ts";
 import type { ApiDocument } from "../../storage/documents.ts";
@@ -10,27 +10,33 @@ import type { Procedure } from "../call.ts";
 import { changeApi } from "./changeApi.ts";
 import { apiNotFound, findApi } from "./findApi.ts";
 
+type UpdateApi = Procedure<typeof UpdateApiRequestSchema, typeof UpdateApiResponseSchema>;
+
+const message = "is neither an IP address nor a network";
+
+const violationsOf = (malformed: readonly number[]): readonly Violation[] =>
+  malformed.map((i) => ({
+    location: `body.ipAllowlist[${i}]`,
+    message,
+    fix: "Write an address or a network of IPv4 or IPv6: 192.0.2.1, 10.0.0.0/8, 2001:db8::/32.",
+  }));
+
 /** Null lifts the restriction, undefined keeps what is there. 400 `invalid_input` names every entry that is neither address nor network. */
 const readIpAllowlist = (list: NullableIpAllowlist | undefined): readonly string[] | null | undefined => {
   if (list === undefined) return undefined;
   if (list.kind.case !== "value") return null;
   const { entries, malformed } = parseNetworks(list.kind.value.values);
   if (malformed.length === 0) return entries;
-  const message = "is neither an IP address nor a network";
-  throw invalidInput(
-    `ipAllowlist: ${malformed.length === 1 ? "an entry" : `${malformed.length} entries`} that ${message}.`,
-    malformed.map((i) => ({
-      location: `body.ipAllowlist[${i}]`,
-      message,
-      fix: "Write an address or a network of IPv4 or IPv6: 192.0.2.1, 10.0.0.0/8, 2001:db8::/32.",
-    })),
-  );
+  const which = malformed.length === 1 ? "an entry" : `${malformed.length} entries`;
+  throw invalidInput(`ipAllowlist: ${which} that ${message}.`, violationsOf(malformed));
 };
 
+const judge: NonNullable<UpdateApi["judge"]> = ({ ipAllowlist }) =>
+  ipAllowlist?.kind.case === "value" ? violationsOf(parseNetworks(ipAllowlist.kind.value.values).malformed) : [];
+
 /** Changes an API: what is given; verifications know at once (management §2). 403 before 404. */
-export const updateApi =
-  ({ apis }: { readonly apis: ApisRepository }): Procedure<typeof UpdateApiRequestSchema, typeof UpdateApiResponseSchema> =>
-  async ({ apiId, name, deleteProtection, ipAllowlist: list }, call) => {
+export const updateApi = ({ apis }: { readonly apis: ApisRepository }): UpdateApi => {
+  const update: UpdateApi = async ({ apiId, name, deleteProtection, ipAllowlist: list }, call) => {
     const ipAllowlist = readIpAllowlist(list);
     requirePermissions(call.caller, ["api.update_api", apiId]);
     await findApi(apis, apiId, call);
@@ -38,9 +44,11 @@ export const updateApi =
     await call.begin({ collection: "apis", id: apiId }, answer);
     const change = changeApi({ name, deleteProtection, ipAllowlist }, auditSource(call));
     const decide = (api: ApiDocument): Change<ApiDocument> => {
-      const { update, events } = change(api);
-      return { update, events: call.mark(events) };
+      const changed = change(api);
+      return { ...changed, events: call.mark(changed.events) };
     };
     if ((await apis.modify(apiId, decide, call)) === null) throw apiNotFound(apiId);
     return answer;
   };
+  return Object.assign(update, { judge });
+};

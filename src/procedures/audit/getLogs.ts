@@ -48,7 +48,7 @@ const showEntry = ({ event, sequence, hash, previousHash, insertedAt }: AuditLog
   outcome: "success",
   source: "platform",
   actor: event.actor,
-  resources: event.resources.map(({ type, id, name }) => ({ type, id, ...(name === undefined ? {} : { name }) })),
+  resources: (event.resources ?? []).map(({ type, id, name }) => ({ type, id, ...(name === undefined ? {} : { name }) })),
   context: {
     ...(event.remoteIp === undefined ? {} : { ipAddress: event.remoteIp }),
     ...(event.userAgent === undefined ? {} : { userAgent: event.userAgent }),

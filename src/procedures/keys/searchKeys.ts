@@ -1,5 +1,5 @@
 import type { SearchKeysRequest, SearchKeysRequestSchema, SearchKeysResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import type { Caller } from "../../domain/authorization.ts";
+import { type Caller, permits } from "../../domain/authorization.ts";
 import type { ApisRepository } from "../../storage/apis.ts";
 import type { KeyDocument } from "../../storage/documents.ts";
 import type { SearchEntry } from "../../storage/keySearch.ts";
@@ -86,7 +86,8 @@ const findPage = async (
     const way = ways[number] as SearchWay;
     let place = from?.way === number ? from : undefined;
     for (let more = true; more; ) {
-      const batch = await readBatch(way, place, limit + 1);
+      // Small pages whose filters leave nothing would else ask the store hundreds of times.
+      const batch = await readBatch(way, place, lookedAt === 0 ? limit + 1 : Math.max(limit, FEW) + 1);
       const entries = batch.entries.slice(0, LOOKED_AT - lookedAt);
       more = batch.more;
       for (let i = 0; i < entries.length; i += limit + 1) {
@@ -142,6 +143,7 @@ export const searchKeys =
 
     const ways = createSearchWays(deps, request.query?.toWellFormed(), { apiIds, identityId: identity?._id }, call);
     const { keys, next } = await findPage(deps, ways, matching, from, limit, call);
+    for (const { apiId: id } of keys) for (const action of ["api.read_key", "api.read_api"] as const) permits(call.caller, action, id);
     const items = await keyObjects(
       deps,
       keys.map((key) => withDueRefills(key, call.receivedAt)),

@@ -31,8 +31,12 @@ const PAIRS_AT_ONCE = 500;
 /** APIs whose entries are held at a time. */
 const APIS_AT_ONCE = 64;
 
-/** Engines order texts by their UTF-8 bytes. */
-const compareText = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
+const SURROGATE = /[\ud800-\udfff]/;
+/** Engines order texts by their UTF-8 bytes, which is the order of UTF-16 wherever there are no surrogates. */
+const compareText = (a: string, b: string): number => {
+  if (a === b) return 0;
+  return SURROGATE.test(a) || SURROGATE.test(b) ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : a < b ? -1 : 1;
+};
 const compareEntries = (a: SearchEntry, b: SearchEntry): number => compareText(a.text, b.text) || compareText(a.id, b.id);
 
 /** The ways of a search in these APIs, in their order; without a query the only way is all there is. */

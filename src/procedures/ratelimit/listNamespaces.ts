@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ListNamespacesRequestSchema, ListNamespacesResponseSchema, NamespaceSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
+import { permits } from "../../domain/authorization.ts";
 import type { NamespaceDocument } from "../../storage/documents.ts";
 import type { NamespacesRepository } from "../../storage/namespaces.ts";
 import type { Procedure } from "../call.ts";
@@ -25,5 +26,6 @@ export const listNamespaces =
     const asked = readOwnPageRequest(LIST, request);
     const scope = call.caller.grants.scope("ratelimit.read_namespace");
     const page = await namespaces.listPage(scope.all ? undefined : scope.ids, asked, call);
+    for (const { _id } of page.items) permits(call.caller, "ratelimit.read_namespace", _id);
     return { data: page.items.map(showNamespace), pagination: showOwnPagination(LIST, asked, page) };
   };

@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import { invalidInput } from "../domain/errors.ts";
 import type { Page, PageRequest } from "../storage/page.ts";
+import { openCursor, sealCursor } from "./sealedCursor.ts";
 
 const DEFAULT_LIMIT = 100;
 
@@ -21,9 +21,7 @@ export const readPageRequest = ({ limit, cursor, search }: ListRequest, defaultL
 export const showPagination = ({ next }: Page<unknown>): { hasMore: boolean; cursor?: string } =>
   next === undefined ? { hasMore: false } : { hasMore: true, cursor: next };
 
-/** 64 bits of what a place belongs to: enough to tell a mistake, and there is nothing to forge: any place may be asked for. */
-const markOf = (list: string, search: string | undefined, place: string): string =>
-  hash("sha256", JSON.stringify([list, search ?? "", place]), "hex").slice(0, 16);
+const ownerOf = (list: string, search: string | undefined): string => JSON.stringify([list, search ?? ""]);
 
 /**
  * The page that a list is asked for, where cursors belong to the list and its filter: 400 `invalid_input` at
@@ -31,18 +29,16 @@ const markOf = (list: string, search: string | undefined, place: string): string
  * @param list name of the procedure.
  */
 export const readOwnPageRequest = (list: string, request: ListRequest): PageRequest => {
-  const { cursor, search } = request;
-  const end = cursor.lastIndexOf(".");
-  const place = cursor.slice(0, Math.max(0, end));
-  if (cursor !== "" && cursor.slice(end + 1) !== markOf(list, search, place)) {
+  const cursor = openCursor(ownerOf(list, request.search), request.cursor);
+  if (cursor === undefined) {
     const message = "is not a cursor of this list with this search";
     throw invalidInput(`cursor ${message}.`, [
       { location: "body.cursor", message, fix: "Send the cursor of the page before, with the same filter." },
     ]);
   }
-  return { ...readPageRequest(request), cursor: place };
+  return { ...readPageRequest(request), cursor };
 };
 
 /** The counterpart of `readOwnPageRequest`. */
 export const showOwnPagination = (list: string, { search }: PageRequest, page: Page<unknown>): { hasMore: boolean; cursor?: string } =>
-  showPagination(page.next === undefined ? page : { ...page, next: `${page.next}.${markOf(list, search, page.next)}` });
+  showPagination(page.next === undefined ? page : { ...page, next: sealCursor(ownerOf(list, search), page.next) });

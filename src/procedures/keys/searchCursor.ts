@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import { invalidInput } from "../../domain/errors.ts";
 import type { SearchEntry } from "../../storage/keySearch.ts";
+import { openCursor, sealCursor } from "../sealedCursor.ts";
 
 /** Where a page of a search ended. */
 export interface SearchPlace extends SearchEntry {
@@ -19,24 +19,21 @@ const refuse = (): Error =>
     },
   ]);
 
-/** Binds a cursor to its search, without saying what is searched, which may be a secret. */
-const seal = (search: string, { way, few, text, id }: SearchPlace): string =>
-  hash("sha256", JSON.stringify(["searchKeys", search, way, few, text, id]), "base64url").slice(0, 22);
+/** A search is not said by its cursor: it may be for a secret. */
+const ownerOf = (search: string): string => JSON.stringify(["keys.searchKeys", search]);
 
 /** @param search query and filters, as text. */
-export const writeSearchCursor = (search: string, place: SearchPlace): string =>
-  Buffer.from(JSON.stringify([place.way, place.few, place.text, place.id, seal(search, place)])).toString("base64url");
+export const writeSearchCursor = (search: string, { way, few, text, id }: SearchPlace): string =>
+  sealCursor(ownerOf(search), Buffer.from(JSON.stringify([way, few, text, id])).toString("base64url"));
 
 /** The place that a cursor stands for; undefined for the empty one. Throws 400 `invalid_input` for any that this search did not give. */
 export const readSearchCursor = (search: string, cursor: string): SearchPlace | undefined => {
-  if (cursor === "") return undefined;
+  const opened = openCursor(ownerOf(search), cursor);
+  if (opened === "") return undefined;
   try {
-    const bytes = Buffer.from(cursor, "base64url");
-    if (bytes.toString("base64url") !== cursor) throw refuse();
-    const [way, few, text, id, sealed] = JSON.parse(bytes.toString()) as [number, boolean, string, string, string];
-    const place = { way, few, text, id };
+    const [way, few, text, id] = JSON.parse(Buffer.from(opened ?? "", "base64url").toString()) as [number, boolean, string, string];
     const isPlace = Number.isSafeInteger(way) && way >= 0 && typeof few === "boolean" && typeof text === "string" && typeof id === "string";
-    if (isPlace && sealed === seal(search, place)) return place;
+    if (isPlace) return { way, few, text, id };
   } catch {
     // Not what was given out: refused below.
   }

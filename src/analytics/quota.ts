@@ -32,17 +32,14 @@ export interface QuotaOptions {
 export const createQuota = ({ limiter, queriesPerHour, secondsPerHour }: QuotaOptions): Quota => {
   const queries = { key: "analytics:queries", limit: queriesPerHour, duration: HOUR_MS };
   const time = { key: "analytics:time", limit: secondsPerHour * 1_000, duration: HOUR_MS };
-  const left = async (now: number, behalf?: Behalf): Promise<QuotaLeft> => {
-    const checks = [queries, time].map((each) => ({ ...each, cost: 0 }));
-    const { results, storeAway } = await limiter.check(checks, now, behalf);
-    const [ofQueries, ofTime] = results as readonly [CheckResult, CheckResult];
-    const { reset } = ofTime;
-    if (storeAway) return { queries: queries.limit, milliseconds: time.limit, reset };
-    return { queries: ofQueries.passed ? ofQueries.remaining : 0, milliseconds: ofTime.passed ? ofTime.remaining : 0, reset };
+  const leftOf = async (counter: typeof time, now: number, behalf?: Behalf): Promise<{ readonly left: number; readonly reset: number }> => {
+    const { results, storeAway } = await limiter.check([{ ...counter, cost: 0 }], now, behalf);
+    const { passed, remaining, reset } = results[0] as CheckResult;
+    return { left: storeAway ? counter.limit : passed ? remaining : 0, reset };
   };
   return {
     admit: async (now) => {
-      if ((await left(now)).milliseconds <= 0) {
+      if ((await leftOf(time, now)).left <= 0) {
         throw new ServiceError("query_quota_exceeded", `Queries ran for ${secondsPerHour} s within an hour, which is the limit.`);
       }
       const { passed, storeAway } = await limiter.check([{ ...queries, cost: 1 }], now);
@@ -51,9 +48,12 @@ export const createQuota = ({ limiter, queriesPerHour, secondsPerHour }: QuotaOp
       }
     },
     spend: async (milliseconds, now) => {
-      const cost = Math.min(Math.max(1, Math.round(milliseconds)), (await left(now)).milliseconds);
+      const cost = Math.min(Math.max(1, Math.round(milliseconds)), (await leftOf(time, now)).left);
       if (cost > 0) await limiter.check([{ ...time, cost }], now);
     },
-    left,
+    left: async (now, behalf) => {
+      const [ofQueries, ofTime] = await Promise.all([leftOf(queries, now, behalf), leftOf(time, now, behalf)]);
+      return { queries: ofQueries.left, milliseconds: ofTime.left, reset: ofTime.reset };
+    },
   };
 };

@@ -50,15 +50,18 @@ export const bearerToken = (authorization: string | undefined): string => {
   return token;
 };
 
+/** Who calls with this root key, by what its document says. */
+export const callerOf = ({ _id, name, expires, permissions }: RootKeyDocument): Caller => ({
+  rootKeyId: _id,
+  name,
+  expires,
+  grants: permissions === undefined ? unrestrictedGrants : compileGrants(permissions),
+});
+
 const known = (document: RootKeyDocument): Known => ({
   enabled: document.enabled,
   expiredFrom: document.expires === undefined || document.expiresInclusive ? document.expires : document.expires + 1,
-  caller: {
-    rootKeyId: document._id,
-    name: document.name,
-    expires: document.expires,
-    grants: document.permissions === undefined ? unrestrictedGrants : compileGrants(document.permissions),
-  },
+  caller: callerOf(document),
 });
 
 const judge = (root: Known | null, now: number): Caller => {

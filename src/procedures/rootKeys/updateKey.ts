@@ -2,8 +2,9 @@ import type {
   RootKeysServiceUpdateKeyRequestSchema,
   RootKeysServiceUpdateKeyResponseSchema,
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
-import { type Caller, compileGrants, requirePermissions, unrestrictedGrants } from "../../domain/authorization.ts";
+import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
+import { callerOf } from "../../rootKeys/authenticator.ts";
 import { changeRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeys.ts";
 import type { RootKeyDocument } from "../../storage/documents.ts";
 import type { Change } from "../../storage/modify.ts";
@@ -18,14 +19,6 @@ const judge: NonNullable<UpdateKey["judge"]> = ({ permissions, expires }, now) =
   ...refusedPermissions(permissions?.values ?? []),
   ...refusedExpiry(expires, now),
 ];
-
-/** A caller as its root key is in the store: its limits may be tighter now than those that this node remembers (protocol §7). */
-const asStored = (caller: Caller, { expires, permissions }: RootKeyDocument): Caller => ({
-  rootKeyId: caller.rootKeyId,
-  name: caller.name,
-  expires,
-  grants: permissions === undefined ? unrestrictedGrants : compileGrants(permissions),
-});
 
 /** Changes a root key: what is given, `permissions` as a whole (rootkeys §2, management §5). */
 export const updateKey = (deps: RootKeysDeps): UpdateKey => {
@@ -48,7 +41,8 @@ export const updateKey = (deps: RootKeysDeps): UpdateKey => {
       // Its expiry may have been put off since it was looked up.
       requireNoLaterExpiry(call.caller, rootKey.expires);
       if (keyId === call.caller.rootKeyId) {
-        const caller = asStored(call.caller, rootKey);
+        // Its own limits may be tighter now than those that this node remembers (protocol §7).
+        const caller = callerOf(rootKey);
         if (given) requireContained(caller, given);
         if (expires !== undefined) requireNoLaterExpiry(caller, expires ?? undefined);
       }

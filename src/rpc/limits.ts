@@ -48,7 +48,7 @@ export const swallowedAtATime: number = 64 * 1024;
 export const keptRemainder: number = 64 * 1024;
 
 /** Calls at the same time on one HTTP/2 connection. */
-export const maxConcurrentStreams = 256;
+export const maxConcurrentStreams = 128;
 /** Memory of one HTTP/2 connection, in megabytes (queued output, header tables, streams). */
 export const maxSessionMegabytes = 32;
 /** Receive window of an HTTP/2 stream, in bytes. */
@@ -134,8 +134,11 @@ export const barDelay = 500;
 /** HTTP/2 streams, and HTTP/1.1 requests that came ahead of an answer, that are looked at in one turn of the event loop; more of them wait for the next, connections in turns. */
 export const begunInATurn: number = 64;
 
-/** HTTP/2 streams that connections without a known caller open in one turn, before they are left unread until the next: opening one takes 0.1 to 0.2 ms. */
-export const openedInATurn: number = 64;
+/** HTTP/2 streams that connections without a known caller open at once, before they are left unread: opening one takes 0.1 to 0.2 ms. */
+export const openedAtOnce: number = 64;
+
+/** Streams that such connections may open in a millisecond, all together: they take a third of the event loop at most. */
+export const openedInAMillisecond: number = 2;
 
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;

@@ -110,10 +110,10 @@ describe("[attack B9] streams that are taken back before they are answered", () 
 
   /** Sends requests together with their resets until that is too much, as many at a time as are heard. */
   const resetRapidly = async (connection: RawConnection, request: Buffer, code: number): Promise<void> => {
-    for (let sent = 0; sent <= 2 * streamResets && connection.askedToGo() === undefined; sent += 200) {
+    for (let sent = 0; sent <= 2 * streamResets && connection.askedToGo() === undefined; sent += 100) {
       await hear(
         connection,
-        Array.from({ length: 200 }, () => connection.request(request, code)),
+        Array.from({ length: 100 }, () => connection.request(request, code)),
       );
     }
   };

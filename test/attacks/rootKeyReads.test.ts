@@ -21,7 +21,7 @@ import { eventually } from "../support/eventually.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { dropMongoDatabase, engines, freshMongoUrl } from "../support/stores.ts";
 
-const FLOOD = 500;
+const FLOOD = 100;
 /** What all may read at the same time, and as much again for those who come later. */
 const MOST_READS = 32;
 

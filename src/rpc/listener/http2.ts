@@ -113,7 +113,7 @@ export const createHttp2Side = (
   const checking = setInterval(() => {
     for (const check of sessions.values()) check();
   }, limits.sessionCheckInterval).unref();
-  const readingTurns = createReadingTurns(limits.openedInATurn);
+  const readingTurns = createReadingTurns(limits.openedAtOnce, limits.openedInAMillisecond);
   /** The socket of the session that is being made. */
   let accepted: Socket | undefined;
   let connections = 0;

@@ -23,40 +23,56 @@ export interface ReadingTurns {
 const handleOf = (socket: Socket): Handle | undefined => (socket as unknown as { readonly _handle: Handle | null })._handle ?? undefined;
 
 /**
- * Bounds how many streams strangers open in one turn of the event loop. Opening one is node's work, before anything of ours
- * is asked, and each connection that has something to read may open hundreds at once: after `most` of them the connections
- * of all strangers are left unread until those are begun, and the ones that have opened none yet come first then. What they
- * sent waits in the kernel.
+ * Bounds how many streams strangers open at once, and what share of the event loop opening them takes. Opening one is
+ * node's work, before anything of ours is asked, and each connection that has something to read may open hundreds: after
+ * `most` of them the connections of all strangers are left unread until those are begun and the rate has caught up, and
+ * the ones that have opened none yet come first then. What they sent waits in the kernel.
  *
  * @param most beyond it, what has been read already still counts: as many as one connection may have open.
+ * @param perMillisecond how many they may open in the long run.
  */
-export const createReadingTurns = (most: number): ReadingTurns => {
+export const createReadingTurns = (most: number, perMillisecond: number): ReadingTurns => {
   /** In the order in which they are read. */
   const strangers = new Set<Socket>();
-  let opened = 0;
+  /** Streams that were opened and that the rate has not caught up with, as of `caughtUpAt`. */
+  let ahead = 0;
+  let caughtUpAt = performance.now();
   let waiting = 0;
-  let isArmed = false;
+  let isInTurn = false;
   let isStopped = false;
+  /** Something will begin to read again. */
+  let isComing = false;
 
-  const arm = (): void => {
-    if (isArmed) return;
-    isArmed = true;
-    setImmediate(turn);
+  const catchUp = (): void => {
+    const now = performance.now();
+    ahead = Math.max(0, ahead - (now - caughtUpAt) * perMillisecond);
+    caughtUpAt = now;
   };
-  const turn = (): void => {
-    isArmed = false;
-    if (waiting > 0) {
-      arm();
-      return;
+  const goOn = (): void => {
+    catchUp();
+    isComing = ahead > 0 || waiting > 0;
+    if (ahead > 0) {
+      setTimeout(goOn, ahead / perMillisecond);
+    } else if (waiting > 0) {
+      setImmediate(goOn);
+    } else {
+      isStopped = false;
+      for (const socket of strangers) handleOf(socket)?.readStart();
     }
-    opened = 0;
-    if (!isStopped) return;
-    isStopped = false;
-    for (const socket of strangers) handleOf(socket)?.readStart();
   };
-  const stop = (): void => {
-    isStopped = true;
-    for (const socket of strangers) handleOf(socket)?.readStop();
+  const endTurn = (): void => {
+    isInTurn = false;
+    // The time that opening them took is not the others'.
+    caughtUpAt = performance.now();
+    if (isStopped && !isComing) goOn();
+  };
+  const count = (): void => {
+    if (!isInTurn) {
+      isInTurn = true;
+      if (!isStopped) catchUp();
+      setImmediate(endTurn);
+    }
+    ahead++;
   };
 
   return {
@@ -68,12 +84,18 @@ export const createReadingTurns = (most: number): ReadingTurns => {
     },
     join: (socket) => {
       strangers.add(socket);
+      if (isStopped) handleOf(socket)?.readStop();
       return {
         opened: () => {
           if (!strangers.delete(socket)) return;
           strangers.add(socket);
-          arm();
-          if (++opened >= most && !isStopped) stop();
+          count();
+          if (isStopped) {
+            handleOf(socket)?.readStop();
+          } else if (ahead >= most) {
+            isStopped = true;
+            for (const other of strangers) handleOf(other)?.readStop();
+          }
         },
         leave: () => {
           if (strangers.delete(socket) && isStopped) handleOf(socket)?.readStart();

@@ -1,4 +1,8 @@
 import type { Socket } from "node:net";
+import { systemClock } from "../../domain/clock.ts";
+
+/** The time that timers pass in, whatever clock the service has. */
+const { monotonic } = systemClock;
 
 /** The part of node's handle of a socket that says whether it is read; HTTP/2 reads from it directly. */
 interface Handle {
@@ -36,7 +40,7 @@ export const createReadingTurns = (most: number, perMillisecond: number): Readin
   const strangers = new Set<Socket>();
   /** Streams that were opened and that the rate has not caught up with, as of `caughtUpAt`. */
   let ahead = 0;
-  let caughtUpAt = performance.now();
+  let caughtUpAt = monotonic();
   let waiting = 0;
   let isInTurn = false;
   let isStopped = false;
@@ -44,7 +48,7 @@ export const createReadingTurns = (most: number, perMillisecond: number): Readin
   let isComing = false;
 
   const catchUp = (): void => {
-    const now = performance.now();
+    const now = monotonic();
     ahead = Math.max(0, ahead - (now - caughtUpAt) * perMillisecond);
     caughtUpAt = now;
   };
@@ -63,7 +67,7 @@ export const createReadingTurns = (most: number, perMillisecond: number): Readin
   const endTurn = (): void => {
     isInTurn = false;
     // The time that opening them took is not the others'.
-    caughtUpAt = performance.now();
+    caughtUpAt = monotonic();
     if (isStopped && !isComing) goOn();
   };
   const count = (): void => {

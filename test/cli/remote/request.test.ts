@@ -5,6 +5,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { flagsOf, noneName, placeNames } from "../../../src/cli/remote/flags.ts";
 import { findProcedure, procedureCommands } from "../../../src/cli/remote/procedures.ts";
 import { callOptions, readRequest } from "../../../src/cli/remote/readRequest.ts";
+import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
+import type { DescribedField } from "../../../src/rpc/description/describeField.ts";
+import { procedureName } from "../../../src/rpc/procedureName.ts";
+import { unaryMethods } from "../../../src/rpc/unaryMethods.ts";
+import { testableServices } from "../../../src/service/services.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
 const DAY = 86_400_000;
@@ -76,6 +81,46 @@ test("which integers are times and which are lengths is read from what the inter
     "ratelimit.setOverride duration",
     "rootKeys.rerollKey expiration",
   ]);
+});
+
+/** A value that an option of this kind takes. */
+const sampleOf = ({ kind, values, fields }: DescribedField): string => {
+  if (kind === "object") {
+    const simple = fields.filter((field) => !field.isList && !["object", "struct"].includes(field.kind));
+    return simple.map((field) => `${field.name}=${sampleOf(field)}`).join(",");
+  }
+  const samples = {
+    text: "abc",
+    boolean: "true",
+    integer: "5",
+    time: "30d",
+    duration: "1m",
+    struct: '{"a":[null]}',
+    enum: values[0] ?? "",
+  };
+  return samples[kind];
+};
+
+test("every option of every procedure makes what the service reads at its place, and so does every --no-", async () => {
+  const mismatches: string[] = [];
+  for (const method of unaryMethods(testableServices)) {
+    const name = procedureName(method);
+    const { procedure } = procedureCommands.find((command) => command.procedure.name === name) ?? expect.unreachable(name);
+    const codec = compileCodec(method.input);
+    for (const flag of flagsOf(procedure)) {
+      const none = noneName(flag);
+      const whole = flag.field.kind === "object" && !flag.field.isList ? "{}" : sampleOf(flag.field);
+      const value = flag.field.secret ? "-" : whole;
+      const isSwitch = flag.field.kind === "boolean" && !flag.field.isList;
+      const lines = [isSwitch ? [`--${flag.name}`] : [`--${flag.name}`, value], ...(none === undefined ? [] : [[`--${none}`]])];
+      for (const line of lines) {
+        const { violations } = codec.decode((await read([name, ...line], "pay_secret")).body);
+        const wrong = violations.filter(({ message }) => /^got (?!\d)|additional property/.test(message));
+        mismatches.push(...wrong.map(({ location, message }) => `${name} ${line.join(" ")}: ${location} ${message}`));
+      }
+    }
+  }
+  expect(mismatches).toEqual([]);
 });
 
 test.each([

@@ -20,6 +20,7 @@ const sameOnEveryEngine = [
   "test/attacks/{bodies,bodiesInFlight,connections,publicStreams}.test.ts",
   "test/cache/{batched,cache,memorySize,silence}.test.ts",
   "test/cli/{serve,tls,expiry}.test.ts",
+  "test/cli/remote/**",
   "test/failure/crash.test.ts",
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
 ];

@@ -24,6 +24,20 @@ const logDestination = standardError();
 let events: Events | undefined;
 let crashed = false;
 
+/** The largest standard input, in bytes: no request may hold more. */
+const MOST_INPUT = 64 * 1024 * 1024;
+
+const readInput = async (): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MOST_INPUT) throw new Error("standard input is larger than any request may be");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+};
+
 /** Ends the process with everything logged. */
 const exit = (code: number): never => {
   try {
@@ -42,6 +56,7 @@ const context: CommandContext = {
   print: createLineWriter(process.stdout, "standard output"),
   // Nobody is left to be told.
   complain: (line) => complain(line).catch(() => undefined),
+  readInput,
   // Back to the beginning of the line, and whatever stands there goes.
   showProgress: process.stderr.isTTY ? (line) => void process.stderr.write(`\r\u001b[K${line}`) : undefined,
   printsToTerminal: process.stdout.isTTY,

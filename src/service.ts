@@ -1,15 +1,3 @@
-import type { DescService } from "@bufbuild/protobuf";
-import { AnalyticsService } from "../gen/latchkey/v2/analytics_pb.ts";
-import { ApisService } from "../gen/latchkey/v2/apis_pb.ts";
-import { AuditService } from "../gen/latchkey/v2/audit_pb.ts";
-import { IdentitiesService } from "../gen/latchkey/v2/identities_pb.ts";
-import { KeysService } from "../gen/latchkey/v2/keys_pb.ts";
-import { MigrationsService } from "../gen/latchkey/v2/migrations_pb.ts";
-import { NodesService } from "../gen/latchkey/v2/nodes_pb.ts";
-import { PermissionsService } from "../gen/latchkey/v2/permissions_pb.ts";
-import { RatelimitService } from "../gen/latchkey/v2/ratelimit_pb.ts";
-import { RootKeysService } from "../gen/latchkey/v2/root_keys_pb.ts";
-import { TestingService } from "../gen/latchkey/v2/testing_pb.ts";
 import type { Config } from "./config.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "./domain/clock.ts";
 import { createAdminServer } from "./rpc/admin.ts";
@@ -33,6 +21,7 @@ import { assemble } from "./service/assemble.ts";
 import { listenOn } from "./service/listenOn.ts";
 import { prepareStore } from "./service/prepareStore.ts";
 import { runAll } from "./service/runAll.ts";
+import { services, testableServices } from "./service/services.ts";
 import { guardStore } from "./storage/guarded.ts";
 import { openStore } from "./storage/openStore.ts";
 import type { Store } from "./storage/store.ts";
@@ -42,19 +31,7 @@ import { meterStore } from "./telemetry/meterStore.ts";
 import { createMetrics } from "./telemetry/metrics.ts";
 import { version } from "./version.ts";
 
-/** Everything that exists, on every edge (DESIGN §1). */
-export const services: readonly DescService[] = [
-  AnalyticsService,
-  ApisService,
-  AuditService,
-  IdentitiesService,
-  KeysService,
-  MigrationsService,
-  NodesService,
-  PermissionsService,
-  RatelimitService,
-  RootKeysService,
-];
+export { services };
 
 export interface Urls {
   readonly url: string;
@@ -145,7 +122,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
   };
   const { errorsBaseUrl, host, port, tls } = config;
-  const served = testClock ? [...services, TestingService] : services;
+  const served = testClock ? testableServices : services;
   const health = createHealthService(served);
   const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer, slices };
   const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);

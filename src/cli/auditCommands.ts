@@ -5,6 +5,9 @@ import { type Command, type ExitCode, UsageError } from "./command.ts";
 import { withStore } from "./configuredStore.ts";
 import { createProgressBar } from "./progressBar.ts";
 import { readConfig } from "./readConfig.ts";
+import { exportByService, verifyByService } from "./remote/auditByService.ts";
+import { namedService } from "./remote/callService.ts";
+import { connectionOptions } from "./remote/connection.ts";
 
 const readHead = (text: string | undefined): string | undefined => {
   if (text === undefined || /^[0-9a-f]{64}$/.test(text)) return text;
@@ -13,12 +16,14 @@ const readHead = (text: string | undefined): string | undefined => {
 
 const verify: Command = {
   name: "audit verify",
-  usage: "[--head HASH]",
+  usage: "[--head HASH] [--url URL]",
   summary:
     "Check the chain of the audit log; names every altered or missing entry and exits with 1 if there is one. --head: a head that was printed before and kept elsewhere shows when the end was cut off.",
-  run: (args, context) => {
-    const { values } = readArguments(args, { head: { type: "string" } });
+  run: async (args, context) => {
+    const { values } = readArguments(args, { ...connectionOptions, head: { type: "string" } });
     const anchor = readHead(values.head);
+    const service = await namedService(values, context);
+    if (service !== undefined) return verifyByService(service, anchor, context);
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
       const auditLog = createAuditLogRepository(store);
       const bar = createProgressBar(context, (await auditLog.head())?.sequence ?? 0);
@@ -42,11 +47,13 @@ const readSince = (text: string | undefined): number => {
 
 const exportEvents: Command = {
   name: "audit export",
-  usage: "[--since DATE]",
-  summary: "Print the events of the audit log, one JSON object per line.",
-  run: (args, context) => {
-    const { values } = readArguments(args, { since: { type: "string" } });
+  usage: "[--since DATE] [--url URL]",
+  summary: "Print the events of the audit log, one JSON object per line; with --url as audit.getLogs has them.",
+  run: async (args, context) => {
+    const { values } = readArguments(args, { ...connectionOptions, since: { type: "string" } });
     const since = readSince(values.since);
+    const service = await namedService(values, context);
+    if (service !== undefined) return exportByService(service, since, context);
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
       const auditLog = createAuditLogRepository(store);
       // Lines and a bar at one terminal would be in each other's way.

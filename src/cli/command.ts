@@ -9,6 +9,8 @@ export interface CommandContext {
   readonly print: (line: string) => Promise<void>;
   /** Prints a line on standard error. Never rejects. */
   readonly complain: (line: string) => Promise<void>;
+  /** Everything that standard input has, as text. Rejects when that is more than any request may hold. */
+  readonly readInput: () => Promise<string>;
   /** Replaces the line that it showed before on standard error; "" takes it away. Undefined unless that is a terminal. */
   readonly showProgress?: ((line: string) => void) | undefined;
   /** What is printed is shown at a terminal, perhaps the same. */
@@ -23,8 +25,20 @@ export interface CommandContext {
   readonly onReload: (listener: () => void) => void;
 }
 
-/** 0 = done, 1 = failed, 2 = wrong usage or configuration, nothing was started. */
-export type ExitCode = 0 | 1 | 2;
+/** What a script can tell of the end of a command. */
+export const exitCodes = {
+  0: "done",
+  1: "failed for another reason than those below",
+  2: "wrong usage, configuration or request: nothing was done",
+  3: "the root key is not known, or may not do this",
+  4: "what the request names does not exist",
+  5: "what there is stands against it: it exists already, or is protected, or is not set up",
+  6: "over a limit of the service: try again later",
+  7: "the service, or what it needs, gives no answer",
+  8: "an answer that says no: a key is not valid, a limit is reached, audit verify-chain finds a fault",
+} as const;
+
+export type ExitCode = keyof typeof exitCodes;
 
 export interface Command {
   /** The words after `latchkey`. */
@@ -36,10 +50,20 @@ export interface Command {
   readonly run: (args: readonly string[], context: CommandContext) => Promise<ExitCode>;
 }
 
-/** The command line, or the configuration, cannot be followed. Its message is for the user. */
-export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
+/** A command ends with this exit code. Its message is for the user. */
+export class CommandFailure extends Error {
+  readonly exitCode: ExitCode;
+  constructor(exitCode: ExitCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "CommandFailure";
+    this.exitCode = exitCode;
+  }
+}
+
+/** The command line, or the configuration, cannot be followed. */
+export class UsageError extends CommandFailure {
+  constructor(message: string, options?: ErrorOptions) {
+    super(2, message, options);
     this.name = "UsageError";
   }
 }

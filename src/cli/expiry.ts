@@ -5,7 +5,11 @@ const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 /** Last instant that an expiry may name (rootkeys §2), Unix ms. */
 const LATEST = 4_102_444_800_000;
 
-const instantOf = (text: string, now: number): number | undefined => {
+/**
+ * Unix ms of a duration from `now` (`90m`, `12h`, `30d`, `4w`), an ISO date (`2030-12-31`: its first instant, UTC) or an ISO
+ * time with its offset; undefined for anything else.
+ */
+export const instantOf = (text: string, now: number): number | undefined => {
   const duration = /^(\d{1,9})([mhdw])$/.exec(text);
   if (duration) return now + Number(duration[1]) * (units[duration[2] ?? ""] ?? Number.NaN);
   const date = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text);

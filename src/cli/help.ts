@@ -1,11 +1,13 @@
 import { configVariables } from "../config.ts";
 import { version } from "../version.ts";
-import type { Command } from "./command.ts";
+import { type Command, exitCodes } from "./command.ts";
 import { formatTable } from "./table.ts";
 
-/** The text of `latchkey help`. */
-export const helpText = (commands: readonly Command[]): string => {
-  const commandLines = commands.flatMap(({ name, usage, summary }) => [`  latchkey ${name} ${usage}`.trimEnd(), `      ${summary}`]);
+/** A command as help shows it. */
+export const commandLines = ({ name, usage, summary }: Command): string[] => [`  latchkey ${name} ${usage}`.trimEnd(), `      ${summary}`];
+
+/** The text of `latchkey help`. @param procedures lines about the commands that call procedures. @param options those of every call. */
+export const helpText = (commands: readonly Command[], procedures: readonly string[], options: readonly string[]): string => {
   const variableLines = formatTable(
     configVariables.map(({ name, byDefault, description }) => [`  ${name}`, byDefault ?? "(unset)", description.replaceAll("`", "")]),
   );
@@ -13,10 +15,20 @@ export const helpText = (commands: readonly Command[]): string => {
     `Latchkey ${version}: API keys, verification, credits and rate limits`,
     "",
     "Commands",
-    ...commandLines,
+    ...commands.flatMap(commandLines),
     "",
     "TIME is a duration from now (90m, 12h, 30d, 4w) or an ISO date or time (2030-12-31, 2030-12-31T12:00:00Z).",
     "PERMISSION is <type>.<id or *>.<action>, such as api.*.verify_key.",
+    "",
+    "Procedures of a running service (latchkey help keys says more, latchkey help keys create-key all of one)",
+    ...procedures,
+    "",
+    "For a running service; commands that take --url work on the store where neither it nor LATCHKEY_URL is set",
+    ...options,
+    "  Root keys and the secrets of keys are never taken as arguments. Certificates of authorities of your own: NODE_EXTRA_CA_CERTS.",
+    "",
+    "Exit codes",
+    ...Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`),
     "",
     "Settings (environment variables)",
     ...variableLines,

@@ -1,5 +1,5 @@
 import { type AuditSource, systemSource } from "../audit/auditEvent.ts";
-import { parsePermission } from "../domain/authorization.ts";
+import { allPermissions, parsePermission } from "../domain/authorization.ts";
 import { createRootKey, listRootKeys, type RootKeyUpdate, readPermissions, revokeRootKey, updateRootKey } from "../rootKeys/rootKeys.ts";
 import type { RootKeyDocument } from "../storage/documents.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../storage/rootKeys.ts";
@@ -9,7 +9,10 @@ import { type Command, type CommandContext, type ExitCode, UsageError } from "./
 import { withAnnouncingStore } from "./configuredStore.ts";
 import { parseExpiry } from "./expiry.ts";
 import { isUntouched } from "./firstStart.ts";
-import { formatTable } from "./table.ts";
+import { namedService } from "./remote/callService.ts";
+import { type ConnectionValues, connectionOptions } from "./remote/connection.ts";
+import { allRows } from "./remote/pages.ts";
+import { formatTable, jsonLine, oneLine } from "./table.ts";
 
 /** Runs `use` on the root keys of the configured store. */
 const withRootKeys = (
@@ -28,10 +31,11 @@ const checkPermissions = (permissions: readonly string[]): string[] => {
 
 const create: Command = {
   name: "root-key create",
-  usage: "--name NAME [--permission PERMISSION …] [--expires TIME]",
-  summary: "Make a root key and print its secret, this once, as the last line. No --permission: it may do everything.",
-  run: (args, context) => {
+  usage: "--name NAME [--permission PERMISSION …] [--expires TIME] [--url URL]",
+  summary: "Make a root key and print its secret, this once, as the last line. No --permission, beside the store: it may do everything.",
+  run: async (args, context) => {
     const { values } = readArguments(args, {
+      ...connectionOptions,
       name: { type: "string" },
       permission: { type: "string", multiple: true },
       expires: { type: "string" },
@@ -40,6 +44,15 @@ const create: Command = {
     if (name === undefined) throw new UsageError("--name is missing");
     const expires = values.expires === undefined ? undefined : parseExpiry(values.expires, context.clock.now());
     const permissions = values.permission && checkPermissions(values.permission);
+    const service = await namedService(values, context);
+    if (service !== undefined) {
+      if (permissions === undefined) throw new UsageError("--permission is missing: a service makes no root key that may do everything");
+      const { data } = await service("rootKeys.createKey", { name, permissions, expires });
+      const { keyId, key } = data as { readonly keyId: string; readonly key: string };
+      await context.complain(`Created ${keyId}. The root key is shown only now:`);
+      await context.print(key);
+      return 0;
+    }
     return withAnnouncingStore(
       context,
       async (store) => {
@@ -59,27 +72,59 @@ const create: Command = {
 const time = (unixMs: number | undefined, otherwise: string): string =>
   unixMs === undefined ? otherwise : new Date(unixMs).toISOString().slice(0, 19).concat("Z");
 
-const row = (key: RootKeyDocument): readonly string[] => [
-  key._id,
-  key.name ?? "",
+/** As `rootKeys.listKeys` shows it, without what was used of it. */
+interface Listed {
+  readonly keyId: string;
+  readonly name: string | null;
+  readonly start: string;
+  readonly end: string;
+  readonly enabled: boolean;
+  readonly createdAt: number;
+  readonly lastUsedAt: number;
+  readonly expires: number | null;
+  readonly permissions: readonly string[];
+}
+
+const listed = (key: RootKeyDocument): Listed => ({
+  keyId: key._id,
+  name: key.name ?? null,
+  start: key.start,
+  end: key.end,
+  enabled: key.enabled,
+  createdAt: key.createdAt,
+  lastUsedAt: key.lastUsedAt ?? 0,
+  expires: key.expires ?? null,
+  permissions: key.permissions ?? allPermissions,
+});
+
+const row = (key: Listed): readonly string[] => [
+  key.keyId,
+  oneLine(key.name ?? ""),
   `${key.start}…${key.end}`,
   key.enabled ? "enabled" : "revoked",
   time(key.createdAt, ""),
-  time(key.lastUsedAt, "never"),
-  time(key.expires, "never"),
-  key.permissions?.join(" ") ?? "everything",
+  time(key.lastUsedAt || undefined, "never"),
+  time(key.expires ?? undefined, "never"),
+  allPermissions.every((permission) => key.permissions.includes(permission)) ? "everything" : key.permissions.join(" "),
 ];
+
+const printList = async (keys: readonly Listed[], asJson: boolean | undefined, { print }: CommandContext): Promise<ExitCode> => {
+  const header = ["ID", "NAME", "KEY", "STATE", "CREATED", "LAST USED", "EXPIRES", "PERMISSIONS"];
+  const lines = asJson ? [jsonLine(keys)] : formatTable([header, ...keys.map(row)]);
+  for (const line of lines) await print(line);
+  return 0;
+};
 
 const list: Command = {
   name: "root-key list",
-  usage: "",
-  summary: "Show all root keys; never their secrets.",
-  run: (args, context) => {
-    readArguments(args, {});
+  usage: "[--json] [--url URL]",
+  summary: "Show all root keys, of a service those that may be read; never their secrets.",
+  run: async (args, context) => {
+    const { values } = readArguments(args, { ...connectionOptions, json: { type: "boolean" } });
+    const service = await namedService(values, context);
+    if (service !== undefined) return printList((await allRows(service, "rootKeys.listKeys")) as Listed[], values.json, context);
     return withRootKeys(context, async (rootKeys) => {
-      const rows = (await listRootKeys(rootKeys)).map(row);
-      const header = ["ID", "NAME", "KEY", "STATE", "CREATED", "LAST USED", "EXPIRES", "PERMISSIONS"];
-      for (const line of formatTable([header, ...rows])) await context.print(line);
+      await printList((await listRootKeys(rootKeys)).map(listed), values.json, context);
     });
   },
 };
@@ -93,10 +138,17 @@ const either = <A, B>(a: readonly [string, A | undefined], b: readonly [string, 
 /** A flag as a value: `value` when it is given. */
 const flag = <V>(given: boolean | undefined, value: V): V | undefined => (given === true ? value : undefined);
 
-const readUpdate = (args: readonly string[], now: number): { readonly rootKeyId: string; readonly update: RootKeyUpdate } => {
+interface AskedUpdate {
+  readonly rootKeyId: string;
+  readonly update: RootKeyUpdate;
+  readonly values: ConnectionValues;
+}
+
+const readUpdate = (args: readonly string[], now: number): AskedUpdate => {
   const { values, positionals } = readArguments(
     args,
     {
+      ...connectionOptions,
       name: { type: "string" },
       permission: { type: "string", multiple: true },
       "all-permissions": { type: "boolean" },
@@ -116,15 +168,31 @@ const readUpdate = (args: readonly string[], now: number): { readonly rootKeyId:
     expires: typeof expires === "string" ? parseExpiry(expires, now) : expires,
   };
   if (Object.values(update).every((value) => value === undefined)) throw new UsageError("nothing to change was given");
-  return { rootKeyId: positionals[0] ?? "", update };
+  return { rootKeyId: positionals[0] ?? "", update, values };
+};
+
+/** Changes a root key by `rootKeys.updateKey`, where a service is named; says whether it did. */
+const updateByService = async (context: CommandContext, { rootKeyId, update: changes, values }: AskedUpdate): Promise<boolean> => {
+  const service = await namedService(values, context);
+  if (service === undefined) return false;
+  if (changes.permissions === null)
+    throw new UsageError("--all-permissions is only for the store: a service makes no root key that may do everything");
+  await service("rootKeys.updateKey", { keyId: rootKeyId, ...changes });
+  return true;
 };
 
 const update: Command = {
   name: "root-key update",
-  usage: "ID [--name NAME] [--permission PERMISSION … | --all-permissions] [--enable | --disable] [--expires TIME | --no-expiry]",
+  usage:
+    "ID [--name NAME] [--permission PERMISSION … | --all-permissions] [--enable | --disable] [--expires TIME | --no-expiry] [--url URL]",
   summary: "Change a root key; the permissions given are its complete new set. What is not named stays.",
-  run: (args, context) => {
-    const { rootKeyId, update: changes } = readUpdate(args, context.clock.now());
+  run: async (args, context) => {
+    const asked = readUpdate(args, context.clock.now());
+    const { rootKeyId, update: changes } = asked;
+    if (await updateByService(context, asked)) {
+      await context.complain(`Updated ${rootKeyId}.`);
+      return 0;
+    }
     return withRootKeys(context, async (rootKeys, source) => {
       await updateRootKey(rootKeys, rootKeyId, changes, source);
       await context.complain(`Updated ${rootKeyId}.`);
@@ -134,11 +202,15 @@ const update: Command = {
 
 const revoke: Command = {
   name: "root-key revoke",
-  usage: "ID",
+  usage: "ID [--url URL]",
   summary: "Disable a root key everywhere within 30 seconds; `root-key update ID --enable` undoes it.",
-  run: (args, context) => {
-    const { positionals } = readArguments(args, {}, "ID");
-    const rootKeyId = positionals[0] ?? "";
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, connectionOptions, "ID");
+    const [rootKeyId = ""] = positionals;
+    if (await updateByService(context, { rootKeyId, update: { enabled: false }, values })) {
+      await context.complain(`Revoked ${rootKeyId}.`);
+      return 0;
+    }
     return withRootKeys(context, async (rootKeys, source) => {
       await revokeRootKey(rootKeys, rootKeyId, source);
       await context.complain(`Revoked ${rootKeyId}.`);

@@ -3,15 +3,22 @@ import { version } from "../version.ts";
 import { analyticsCommands } from "./analyticsCommands.ts";
 import { apiCommands } from "./apiCommands.ts";
 import { auditCommands } from "./auditCommands.ts";
-import { type Command, type CommandContext, type ExitCode, UsageError } from "./command.ts";
+import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "./command.ts";
 import { doctor } from "./doctor.ts";
-import { helpText } from "./help.ts";
+import { commandLines, helpText } from "./help.ts";
 import { migrationCommands } from "./migrationCommands.ts";
 import { namespaceCommands } from "./namespaceCommands.ts";
 import { repair } from "./repair.ts";
 import { rootKeyCommands } from "./rootKeyCommands.ts";
 import { serve } from "./serve.ts";
 
+/** Completion knows the procedures, which takes a moment to read: it is loaded when it is used. */
+const completion: Command = {
+  name: "completion",
+  usage: "bash|zsh",
+  summary: "Print a script that completes commands, procedures and options: source <(latchkey completion bash).",
+  run: async (args, context) => (await import("./remote/completion.ts")).complete(args, context, commands),
+};
 const commands: readonly Command[] = [
   serve,
   ...rootKeyCommands,
@@ -22,20 +29,47 @@ const commands: readonly Command[] = [
   ...analyticsCommands,
   doctor,
   repair,
+  completion,
 ];
 
-const find = (args: readonly string[]): { readonly command: Command; readonly rest: readonly string[] } => {
-  for (const command of commands) {
-    const words = command.name.split(" ");
-    if (words.every((word, i) => args[i] === word)) return { command, rest: args.slice(words.length) };
+const findOwn = (args: readonly string[]): Command | undefined =>
+  commands.find(({ name }) => name.split(" ").every((word, i) => args[i] === word));
+
+const noCommand = (args: readonly string[], others: string): UsageError =>
+  new UsageError(args.length === 0 ? "no command was given" : `there is no command ${JSON.stringify(args.slice(0, 2).join(" "))}${others}`);
+
+const run = async (args: readonly string[], context: CommandContext): Promise<ExitCode> => {
+  const own = findOwn(args);
+  if (own !== undefined) return own.run(args.slice(own.name.split(" ").length), context);
+  if (args.length === 0) throw noCommand(args, "");
+  const { findProcedure, namespaces } = await import("./remote/procedures.ts");
+  const called = findProcedure(args);
+  const [first = ""] = args;
+  if (called === undefined) throw noCommand(args, namespaces.includes(first) ? `; latchkey help ${first} shows what there is` : "");
+  const { runProcedure } = await import("./remote/runProcedure.ts");
+  return runProcedure(called.found, called.rest, context);
+};
+
+const help = async (about: readonly string[], context: CommandContext): Promise<ExitCode> => {
+  const { commonOptions, namespaceHelp, procedureHelp, procedureLines } = await import("./remote/procedureHelp.ts");
+  const { findProcedure } = await import("./remote/procedures.ts");
+  const [first] = about;
+  if (first === undefined) {
+    await context.print(helpText(commands, procedureLines(), commonOptions));
+    return 0;
   }
-  throw new UsageError(args.length === 0 ? "no command was given" : `there is no command ${JSON.stringify(args.slice(0, 2).join(" "))}`);
+  const called = findProcedure(about);
+  const own = commands.filter(({ name }) => `${name} `.startsWith(`${about.join(" ")} `)).flatMap(commandLines);
+  const lines = called === undefined ? [...own, ...(about.length === 1 ? namespaceHelp(first) : [])] : [procedureHelp(called.found)];
+  if (lines.length === 0) throw noCommand(about, "");
+  await context.print(lines.join("\n"));
+  return 0;
 };
 
 /** Message and causes, without a stack: for the person at the terminal. */
 const describe = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error && error.cause.message !== error.message
+  return error.cause instanceof Error && error.cause.message !== "" && error.cause.message !== error.message
     ? `${error.message}: ${describe(error.cause)}`
     : error.message;
 };
@@ -43,21 +77,17 @@ const describe = (error: unknown): string => {
 /** Runs one command. Problems go to standard error; see `ExitCode`. */
 export const runCommandLine = async (args: readonly string[], context: CommandContext): Promise<ExitCode> => {
   const [first] = args;
-  if (first === "help" || first === "--help" || first === "-h") {
-    await context.print(helpText(commands));
-    return 0;
-  }
   if (first === "--version" && args.length === 1) {
     await context.print(version);
     return 0;
   }
   try {
-    const { command, rest } = find(args);
-    return await command.run(rest, context);
+    if (first === "help" || first === "--help" || first === "-h") return await help(args.slice(1), context);
+    return await run(args, context);
   } catch (error) {
-    const isUsage = error instanceof UsageError || (error instanceof ServiceError && error.reason === "invalid_input");
+    const isInvalid = error instanceof ServiceError && error.reason === "invalid_input";
     await context.complain(`latchkey: ${describe(error)}`);
     if (error instanceof UsageError) await context.complain("latchkey help shows commands and settings.");
-    return isUsage ? 2 : 1;
+    return error instanceof CommandFailure ? error.exitCode : isInvalid ? 2 : 1;
   }
 };

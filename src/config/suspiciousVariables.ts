@@ -1,5 +1,8 @@
 const PREFIX = "LATCHKEY_";
 
+/** What the command line goes by when it talks to a service; no settings of one. */
+const ofTheCommandLine: ReadonlySet<string> = new Set(["LATCHKEY_URL", "LATCHKEY_ROOT_KEY"]);
+
 /** What Kubernetes adds for each service of a namespace, ours included: its address and its ports. */
 const serviceLink = /_SERVICE_HOST$|_SERVICE_PORT(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?$/;
 const linkValue = /^(tcp|udp|sctp):\/\//;
@@ -25,7 +28,7 @@ const isServiceLink = (name: string, value = ""): boolean => serviceLink.test(na
 export const suspiciousVariables = (env: Readonly<Record<string, string | undefined>>, known: readonly string[]): readonly string[] => {
   const names = new Set(known);
   return Object.keys(env)
-    .filter((name) => env[name] !== undefined && !names.has(name) && !isServiceLink(name, env[name]))
+    .filter((name) => env[name] !== undefined && !names.has(name) && !ofTheCommandLine.has(name) && !isServiceLink(name, env[name]))
     .flatMap((name) => {
       const bare = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
       const meant = known.find((candidate) => candidate === bare || isOneEditAway(candidate, bare));

@@ -59,16 +59,19 @@ describe("beside a running service", () => {
       .toEqual(["identifier  passed", "a b         true"]);
   });
 
-  test("what is wrong is said, with 1", async () => {
+  test("what is wrong is said: a wrong query with 2, an unknown root key with 3, no service with 7", async () => {
     expect(await sql("SELECT nothing FROM key_verifications_v1")).toEqual({
-      code: 1,
+      code: 2,
       printed: [],
       complained: ["latchkey: Unknown column nothing."],
     });
     const unknown = join(service.dataDir, "unknown-key");
     await writeFile(unknown, "lkr_unknown\n");
-    expect((await sql(outcomes, "--root-key-file", unknown)).code).toBe(1);
+    expect((await sql(outcomes, "--root-key-file", unknown)).code).toBe(3);
     expect((await sql(outcomes, "--root-key-file", join(service.dataDir, "none"))).complained.join()).toContain("--root-key-file");
-    expect((await sql(outcomes, "--url", "http://127.0.0.1:1")).complained.join()).toContain("no service answers at http://127.0.0.1:1");
+    expect(await sql(outcomes, "--url", "http://127.0.0.1:1")).toMatchObject({
+      code: 7,
+      complained: [expect.stringContaining("no service answers at http://127.0.0.1:1")],
+    });
   });
 });

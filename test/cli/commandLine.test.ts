@@ -38,6 +38,12 @@ test.each([
     "latchkey: --permission: 'api.*' and 'fly' are not root-key permissions; write <type>.<id or *>.<action>, such as api.*.read_api",
   ],
   [["root-key", "update", "rk_1", "--permission", "api.*"], "--permission: 'api.*' is not a root-key permission; write <type>"],
+  [
+    ["root-key", "list", "--root-key", "lkr_x"],
+    "--root-key: a root key is not taken as an argument, which every user of this machine can see",
+  ],
+  [["root-key", "list", "--token=lkr_x"], "--token: a root key is not taken as an argument"],
+  [["root-key", "list", "lkr_x"], 'unexpected argument "lkr_…"'],
   [["root-key", "update"], "ID is missing"],
   [["root-key", "update", "rk_1"], "nothing to change"],
   [["root-key", "update", "rk_1", "--enable", "--disable"], "exclude each other"],
@@ -54,6 +60,7 @@ test.each([
   expect(code).toBe(2);
   expect(printed).toEqual([]);
   expect(complained.join("\n")).toContain(message);
+  expect(complained.join("\n")).not.toContain("lkr_x");
 });
 
 test("a wrong configuration is refused with 2 and every problem, for every command", async () => {

@@ -23,6 +23,10 @@ test("what Kubernetes says of a service called latchkey is not", () => {
   expect(suspiciousVariables({ LATCHKEY_PORT: "3001" }, [...known, "PORT"])).toEqual(["LATCHKEY_PORT is no setting: did you mean PORT?"]);
 });
 
+test("what the command line goes by is not", () => {
+  expect(suspiciousVariables({ LATCHKEY_URL: "a", LATCHKEY_ROOT_KEY: "b" }, known)).toEqual([]);
+});
+
 test("settings, unset variables and other programs' variables are not", () => {
   expect(suspiciousVariables({ HOST: "a", MONGODB_URLS: undefined, PATH: "b", MONGO: "c", HSTO_: "d", CACHE: "e" }, known)).toEqual([]);
 });

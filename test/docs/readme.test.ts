@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { exitCodes } from "../../src/cli/command.ts";
 import { configVariables } from "../../src/config.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 
@@ -105,6 +106,18 @@ test("the commands for analytics tell of what the others did", async () => {
   const elsewhere = { commands: atTerminal.commands.replace(/"$/m, `" --url ${own.url}`), answer: undefined };
   // The sums follow the events that they are made of.
   await expect.poll(async () => (await run([elsewhere], own))[0]).toMatch(/^time +outcome +n\n\S+Z +\w+ +\d$/m);
+});
+
+test("the commands at a terminal say why a key is denied, mend it, and end with the codes of the table", async () => {
+  const before = [...setUp, ...examplesIn(section("### With curl"))];
+  const [list = "", story = ""] = (await run([...before, ...examplesIn(section("### At a terminal"))], service)).slice(before.length);
+  expect(list).toMatch(/^id +name .*\napi_\w+ +payments /);
+  expect(story).toMatch(/^code +INSUFFICIENT_PERMISSIONS$/m);
+  expect(story).toMatch(/^ {2}permissions +failed .*refunds\.read/m);
+  expect(story).toMatch(/^valid +true\ncode +VALID$/m);
+  expect(story).toMatch(/^credits +499$/m);
+  const rows = section("### At a terminal").match(/^\| \d \|.*$/gm);
+  expect(rows).toEqual(Object.entries(exitCodes).map(([code, meaning]) => `| ${code} | ${meaning} |`));
 });
 
 test("the commands for root keys make one and list it", async () => {

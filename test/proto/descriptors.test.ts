@@ -9,6 +9,7 @@ import {
   permission_from_request,
   problem_json,
   rate_limited_json,
+  secret,
 } from "../../gen/latchkey/v2/options_pb.ts";
 import { methods, requests, services } from "../rpc/codec/services.ts";
 
@@ -129,6 +130,13 @@ describe("the options of the procedures", () => {
     const single = [...apis, "keys.createKey", "keys.migrateKeys"];
     const rootKeys = ["rootKeys.createKey", "rootKeys.updateKey", "rootKeys.rerollKey", "rootKeys.deleteKey"];
     expect(found).toEqual([...wholly, ...single, ...rootKeys].sort());
+  });
+
+  test("secret marks every field of a request that takes the secret of a key", () => {
+    const taking = requestFields.filter(({ name, scalar }) => name === "key" && scalar === ScalarType.STRING);
+    expect(taking.length).toBeGreaterThan(2);
+    expect(taking.filter((field) => !getOption(field, secret)).map(String)).toEqual([]);
+    expect(requestFields.filter((field) => getOption(field, secret) && !taking.includes(field)).map(String)).toEqual([]);
   });
 
   test("[protocol §1] no_store marks every response that may hold a secret", () => {

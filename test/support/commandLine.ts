@@ -15,6 +15,7 @@ const createContext = (
   env: Readonly<Record<string, string>>,
   untilStopped: Promise<string>,
   told = (_: Output): void => undefined,
+  input = "",
 ): CommandRun => {
   const output = { stdout: "", stderr: "" };
   const write = (stream: keyof Output, text: string): void => {
@@ -25,6 +26,7 @@ const createContext = (
     env,
     print: async (text) => write("stdout", `${text}\n`),
     complain: async (text) => write("stderr", `${text}\n`),
+    readInput: async () => input,
     printsToTerminal: false,
     clock: systemClock,
     nodeVersion: process.version,
@@ -38,12 +40,13 @@ const createContext = (
 /** A context for a command that is run by itself and never told to stop. */
 export const withCommandContext = (env: Readonly<Record<string, string>>): CommandRun => createContext(env, new Promise(() => undefined));
 
-/** Runs `latchkey <args>` to its end in this process, where it is never told to stop. */
+/** Runs `latchkey <args>` to its end in this process, where it is never told to stop. @param input what it finds on standard input. */
 export const runLatchkeyHere = async (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  input = "",
 ): Promise<Output & { readonly code: ExitCode }> => {
-  const { context, output } = withCommandContext(env);
+  const { context, output } = createContext(env, new Promise(() => undefined), undefined, input);
   return { code: await runCommandLine(args, context), ...output };
 };
 
@@ -58,8 +61,8 @@ export interface CommandResult {
 const lines = (text: string): string[] => text.split("\n").slice(0, -1);
 
 /** The same, line by line. */
-export const runCommand = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<CommandResult> => {
-  const { code, stdout, stderr } = await runLatchkeyHere(args, env);
+export const runCommand = async (args: readonly string[], env: Readonly<Record<string, string>>, input = ""): Promise<CommandResult> => {
+  const { code, stdout, stderr } = await runLatchkeyHere(args, env, input);
   return { code, printed: lines(stdout), complained: lines(stderr) };
 };
 

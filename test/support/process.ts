@@ -41,11 +41,13 @@ export interface Finished extends Output {
 
 /** Starts `latchkey <args>`; what it prints is for the caller to read. @param output a file for its standard output instead. */
 export const spawnLatchkey = (args: readonly string[], env: Environment = {}, output: number | "pipe" = "pipe"): ChildProcess =>
-  spawn(process.execPath, [main, ...args], { env: environment(env), stdio: ["ignore", output, "pipe"] });
+  spawn(process.execPath, [main, ...args], { env: environment(env), stdio: ["pipe", output, "pipe"] });
 
-/** Runs `latchkey <args>` to its end. */
-export const runLatchkey = async (args: readonly string[], env: Environment = {}): Promise<Finished> => {
+/** Runs `latchkey <args>` to its end. @param input what it finds on standard input. */
+export const runLatchkey = async (args: readonly string[], env: Environment = {}, input = ""): Promise<Finished> => {
   const child = spawnLatchkey(args, env);
+  // It may end without reading it.
+  child.stdin?.on("error", () => undefined).end(input);
   const text = collect(child);
   const [code] = (await once(child, "close")) as [number | null];
   return { code, ...text };

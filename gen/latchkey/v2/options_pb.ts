@@ -155,7 +155,8 @@ export const max_properties: GenExtension<FieldOptions, number> = /*@__PURE__*/
   extDesc(file_latchkey_v2_options, 11);
 
 /**
- * Responses: a secret. What is kept of an answer for Idempotency-Key does not hold it (protocol §2).
+ * A secret. Responses: what is kept of an answer for Idempotency-Key does not hold it (protocol §2). Requests: the
+ * command line takes it from a file or its standard input, never as an argument.
  *
  * @generated from extension: bool secret = 50004;
  */

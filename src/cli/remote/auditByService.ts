@@ -1,0 +1,65 @@
+import type { CommandContext, ExitCode } from "../command.ts";
+import { createProgressBar, type ProgressBar } from "../progressBar.ts";
+import { jsonLine } from "../table.ts";
+import type { CallService } from "./callService.ts";
+import { pagesOf } from "./pages.ts";
+
+/** What `audit.verifyChain` answers. */
+interface Checked {
+  readonly checked: number;
+  readonly toSequence: number;
+  readonly head: { readonly sequence: number; readonly hash: string };
+  readonly broken?: { readonly sequence: number; readonly expected: string; readonly found: string };
+}
+
+/** Entries that one call checks. */
+const PER_CALL = 10_000;
+/** Events of a page: the most that there may be. */
+const PER_PAGE = 500;
+
+/** Whether some entry has this hash. */
+const hasEntry = async (service: CallService, hash: string): Promise<boolean> => {
+  for await (const { rows } of pagesOf(service, "audit.getLogs", { limit: PER_PAGE }, { most: Number.POSITIVE_INFINITY })) {
+    if (rows.some((row) => (row as { readonly meta?: { readonly hash?: string } }).meta?.hash === hash)) return true;
+  }
+  return false;
+};
+
+/** `audit verify` by `audit.verifyChain`, a part at a time. @param anchor a head that was printed before. */
+export const verifyByService = async (service: CallService, anchor: string | undefined, context: CommandContext): Promise<ExitCode> => {
+  let bar: ProgressBar | undefined;
+  let entries = 0;
+  let faults = 0;
+  let last: Checked | undefined;
+  try {
+    do {
+      const from = last && { fromSequence: last.toSequence + 1 };
+      last = (await service("audit.verifyChain", { limit: PER_CALL, ...from })).data as Checked;
+      bar ??= createProgressBar(context, last.head.sequence);
+      bar.reach(last.toSequence);
+      entries += last.checked;
+      if (last.broken === undefined) continue;
+      const { sequence, expected, found } = last.broken;
+      faults++;
+      await context.complain(`entry ${sequence} has ${found} in the place of ${expected}`);
+    } while (last.checked > 0 && last.toSequence < last.head.sequence);
+  } finally {
+    bar?.end();
+  }
+  if (anchor !== undefined && !(await hasEntry(service, anchor))) {
+    faults++;
+    await context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten`);
+  }
+  await context.print(`${entries} entries, head ${last.head.hash}`);
+  await context.print(faults === 0 ? "The log is whole." : `The log is NOT whole: ${faults} faults.`);
+  return faults === 0 ? 0 : 1;
+};
+
+/** `audit export` by `audit.getLogs`: its objects, one a line. @param since Unix ms. */
+export const exportByService = async (service: CallService, since: number, { print }: CommandContext): Promise<ExitCode> => {
+  const body = { limit: PER_PAGE, ...(since > 0 && { start: new Date(since).toISOString() }) };
+  for await (const { rows } of pagesOf(service, "audit.getLogs", body, { most: Number.POSITIVE_INFINITY })) {
+    for (const row of rows) await print(jsonLine(row));
+  }
+  return 0;
+};

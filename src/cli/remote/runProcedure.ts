@@ -1,0 +1,95 @@
+import type { DescribedField } from "../../rpc/description/describeField.ts";
+import { type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { jsonLine } from "../table.ts";
+import { type CallOptions, type CallService, openService } from "./callService.ts";
+import { flagsOf, placeNames } from "./flags.ts";
+import { MOST_PAGES, pagesOf } from "./pages.ts";
+import { presentObject, presentRows } from "./present.ts";
+import { procedureHelp } from "./procedureHelp.ts";
+import type { ProcedureCommand } from "./procedures.ts";
+import { type Request, readRequest } from "./readRequest.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The field of an answer that is false when the answer is no. */
+const verdicts: Readonly<Record<string, string>> = {
+  "keys.verifyKey": "valid",
+  "ratelimit.limit": "success",
+  "ratelimit.multiLimit": "passed",
+  "audit.verifyChain": "intact",
+};
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+
+const checkOptions = ({ procedure }: ProcedureCommand, { values }: Request): void => {
+  if (values.all && !procedure.isPaged) throw new UsageError("--all: the answer has no pages");
+  const key = values["idempotency-key"];
+  if (key === undefined) return;
+  if (!procedure.changes) throw new UsageError("--idempotency-key: nothing is changed, so a repeat does no harm");
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw new UsageError("--idempotency-key: want 1 to 255 printable ASCII characters");
+};
+
+/** Prints pages as they come: the tables of a long list need no more memory than a page. */
+const printPages = async (
+  call: CallService,
+  { procedure }: ProcedureCommand,
+  { body, values }: Request,
+  options: CallOptions,
+  context: CommandContext,
+): Promise<void> => {
+  const { all = false, json = false, wide = false } = values;
+  let head: string | undefined;
+  let count = 0;
+  let more: string | undefined;
+  for await (const { rows, cursor } of pagesOf(call, procedure.name, body, { ...options, most: all ? MOST_PAGES : 1 })) {
+    count += rows.length;
+    more = cursor;
+    if (json && !all) await context.print(jsonLine(rows));
+    else if (json) for (const row of rows) await context.print(jsonLine(row));
+    else {
+      const [first, ...others] = presentRows(rows, procedure.data.fields, wide);
+      if (first !== undefined && first !== head) await context.print(first);
+      head = first ?? head;
+      for (const line of others) await context.print(line);
+    }
+  }
+  if (!json) await context.complain(`${count} ${count === 1 ? "row" : "rows"}`);
+  if (more !== undefined)
+    await context.complain(`There is more: ${all ? "" : "--all follows all pages, "}--cursor ${more} goes on from here.`);
+};
+
+const secretIn = (fields: readonly DescribedField[], data: Json): DescribedField | undefined =>
+  fields.find((field) => field.secret && typeof data[field.name] === "string");
+
+const printAnswer = async ({ procedure }: ProcedureCommand, data: unknown, { values }: Request, context: CommandContext): Promise<void> => {
+  const { fields } = procedure.data;
+  if (values.json) return context.print(jsonLine(data));
+  const wide = values.wide === true;
+  const lines = Array.isArray(data) ? presentRows(data, fields, wide) : isObject(data) ? presentObject(data, fields, wide) : [];
+  for (const line of lines) await context.print(line);
+  if (lines.length === 0) await context.complain(Array.isArray(data) ? "0 rows" : "Done.");
+  const shown = isObject(data) ? secretIn(fields, data) : undefined;
+  if (shown !== undefined && procedure.changes) await context.complain(`"${shown.name}" is shown only now.`);
+};
+
+/** Calls a procedure as the arguments ask for it and prints what it answers. */
+export const runProcedure = async (command: ProcedureCommand, args: readonly string[], context: CommandContext): Promise<ExitCode> => {
+  const { namespace, verb, procedure } = command;
+  const request = await readRequest(procedure, args, `${namespace} ${verb}`, context);
+  const { values, body, secrets } = request;
+  if (values.help) {
+    await context.print(procedureHelp(command));
+    return 0;
+  }
+  checkOptions(command, request);
+  const call = await openService(values, context);
+  const options = { idempotencyKey: values["idempotency-key"], nameOf: placeNames(flagsOf(procedure)), secrets };
+  if (procedure.isPaged) {
+    await printPages(call, command, request, options, context);
+    return 0;
+  }
+  const { data } = await call(procedure.name, body, options);
+  await printAnswer(command, data, request, context);
+  const verdict = verdicts[procedure.name];
+  return verdict !== undefined && isObject(data) && data[verdict] === false ? 8 : 0;
+};

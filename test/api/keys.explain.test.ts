@@ -365,7 +365,7 @@ everywhere((run) => {
       await allowOnly(run, apiId, "192.0.2.0/24");
       const asked = { keyId, remoteIp: "2001:DB8::1" };
       const { suggestions } = await explain(asked);
-      const ipAllowlist = ["192.0.2.0/24", "2001:DB8::1/128"];
+      const ipAllowlist = ["192.0.2.0/24", "2001:db8::1/128"];
       expect(suggestions).toEqual([{ text: expect.any(String), updateApi: { apiId, ipAllowlist } }]);
       await allowOnly(run, apiId, ...(suggestions[0]?.updateApi?.ipAllowlist ?? []));
       expect(await explain(asked)).toMatchObject({ code: "VALID" });

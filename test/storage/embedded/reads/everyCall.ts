@@ -310,7 +310,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
       ),
     list: (rootKeys) => rootKeys.list(),
     markUsed: (rootKeys) => rootKeys.markUsed(new Map([[idOf("rk", 1), 1]])),
-    noteUses: (rootKeys) => rootKeys.noteUses(idOf("rk", 1), new Map([["api.*.read_api", 1]])),
+    noteUses: (rootKeys) => rootKeys.noteUses(new Map(ids("rk", 50).map((id) => [id, new Map([["api.*.read_api", 1]])]))),
     insert: (rootKeys) =>
       rootKeys.insert({ _id: "rk_new", v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, createdAt: 1, start: "s", end: "e", enabled: true }),
     findTakenHashes: (rootKeys) => rootKeys.findTakenHashes(ids("hash", 500)),

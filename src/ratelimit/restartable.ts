@@ -15,7 +15,7 @@ export const restartWhenSetBack = (limiter: Limiter, clock: SettableClock): Limi
   };
   return {
     ...limiter,
-    check: (checks, now, behalf) => limiter.check(ofThisRun(checks), now, behalf),
+    check: (checks, now, behalf, isOwn) => limiter.check(ofThisRun(checks), now, behalf, isOwn),
     peek: (checks, behalf) => limiter.peek(ofThisRun(checks), behalf),
   };
 };

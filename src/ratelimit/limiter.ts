@@ -56,6 +56,14 @@ export interface Decision {
   readonly storeAway: boolean;
 }
 
+/** Budget that was charged to the shared counter and not spent yet. */
+export interface Held {
+  readonly seq: number;
+  readonly amount: number;
+  /** What the shared count of that window was then; `amount` is a part of it. */
+  readonly current: number;
+}
+
 export interface Limiter {
   /**
    * Checks all limits as one all-or-nothing step (ratelimit §3, verify §5). A store that is away does not make it reject;
@@ -68,6 +76,10 @@ export interface Limiter {
    * of the store, of which only the budget that this node holds counts as free. Rejects with `StoreUnavailableError`.
    */
   readonly peek: (checks: readonly Check[], behalf?: Behalf) => Promise<readonly Peek[]>;
+  /** What this node holds unspent of a counter, and of which window; looking leaves no trace. */
+  readonly held: (key: string) => Held | undefined;
+  /** What the keys of counters begin with: nothing, but under a clock that tests turn. */
+  readonly run: () => string;
   /** Sweeps twice a second from now on. */
   readonly start: () => void;
   /** One round of housekeeping: gives idle budget back, forgets idle counters. Settles when the store has answered. */
@@ -236,6 +248,11 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
     },
     peek: createPeek({ clock, counters: repository, find: table.find }),
+    held: (key) => {
+      const counter = table.find(key);
+      return counter && { seq: counter.seq, amount: counter.held + counter.reserved, current: counter.current };
+    },
+    run: () => "",
     start: schedule,
     sweep,
     stop: async () => {

@@ -29,6 +29,7 @@ import { createApisRepository } from "../storage/apis.ts";
 import { createAuditIndexRepository } from "../storage/auditIndex.ts";
 import { createAuditLogRepository } from "../storage/auditLog.ts";
 import { createChangesRepository } from "../storage/changes.ts";
+import { createCounterListRepository } from "../storage/counterList.ts";
 import { createCountersRepository } from "../storage/counters.ts";
 import { createIdentitiesRepository } from "../storage/identities.ts";
 import { createKeySearchRepository } from "../storage/keySearch.ts";
@@ -234,6 +235,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
       namespaceCache,
       verifications,
       limiter,
+      counterList: createCounterListRepository(store),
       credits: createCreditSpender(keys),
       lastUsed,
       failures: createFailureBudget(clock),

@@ -61,6 +61,8 @@ export interface ServiceOverrides {
   readonly log: Log;
   /** How long connections without a call are kept when it stops, in milliseconds, if not for a second. */
   readonly linger?: number;
+  /** How often it is written down which permissions root keys use, in milliseconds, if not every 5 s. */
+  readonly notesUsesEvery?: number | undefined;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
 }
@@ -115,6 +117,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     capacity,
     clientAddress,
     slices,
+    notesUsesEvery: overrides.notesUsesEvery,
   });
 
   const observer: EdgeObserver = {

@@ -33,7 +33,7 @@ export const createQuota = ({ limiter, queriesPerHour, secondsPerHour }: QuotaOp
   const queries = { key: "analytics:queries", limit: queriesPerHour, duration: HOUR_MS };
   const time = { key: "analytics:time", limit: secondsPerHour * 1_000, duration: HOUR_MS };
   const leftOf = async (counter: typeof time, now: number, behalf?: Behalf): Promise<{ readonly left: number; readonly reset: number }> => {
-    const { results, storeAway } = await limiter.check([{ ...counter, cost: 0 }], now, behalf);
+    const { results, storeAway } = await limiter.check([{ ...counter, cost: 0 }], now, behalf, true);
     const { passed, remaining, reset } = results[0] as CheckResult;
     return { left: storeAway ? counter.limit : passed ? remaining : 0, reset };
   };
@@ -42,14 +42,14 @@ export const createQuota = ({ limiter, queriesPerHour, secondsPerHour }: QuotaOp
       if ((await leftOf(time, now)).left <= 0) {
         throw new ServiceError("query_quota_exceeded", `Queries ran for ${secondsPerHour} s within an hour, which is the limit.`);
       }
-      const { passed, storeAway } = await limiter.check([{ ...queries, cost: 1 }], now);
+      const { passed, storeAway } = await limiter.check([{ ...queries, cost: 1 }], now, undefined, true);
       if (!passed && !storeAway) {
         throw new ServiceError("query_quota_exceeded", `${queriesPerHour} queries ran within an hour, which is the limit.`);
       }
     },
     spend: async (milliseconds, now) => {
       const cost = Math.min(Math.max(1, Math.round(milliseconds)), (await leftOf(time, now)).left);
-      if (cost > 0) await limiter.check([{ ...time, cost }], now);
+      if (cost > 0) await limiter.check([{ ...time, cost }], now, undefined, true);
     },
     left: async (now, behalf) => {
       const [ofQueries, ofTime] = await Promise.all([leftOf(queries, now, behalf), leftOf(time, now, behalf)]);

@@ -1,5 +1,5 @@
 import { systemSource } from "../audit/auditEvent.ts";
-import { parseIpAllowlist } from "../domain/ipAllowlist.ts";
+import { MOST_ENTRIES, parseIpAllowlist } from "../domain/ipAllowlist.ts";
 import { type ApiUpdate, changeApi } from "../procedures/apis/changeApi.ts";
 import { createApisRepository } from "../storage/apis.ts";
 import { readArguments } from "./arguments.ts";
@@ -39,6 +39,7 @@ const setIpAllowlist: Command = {
     const parsed = parseIpAllowlist(list);
     if ("malformed" in parsed)
       throw new UsageError(`${JSON.stringify(parsed.malformed)} is neither an IP address nor a network like 10.0.0.0/8`);
+    if ("tooMany" in parsed) throw new UsageError(`a list has at most ${MOST_ENTRIES} entries, not ${parsed.tooMany}`);
     const { entries } = parsed;
     return entries.length === 0
       ? update(context, values, apiId, { ipAllowlist: null }, `${apiId} may be verified from anywhere.`)

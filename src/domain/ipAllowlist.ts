@@ -24,9 +24,37 @@ export const plainAddress = (address: string): string => {
   return halves.flatMap((half) => [half >> 8, half & 0xff]).join(".");
 };
 
+const IPV6_GROUPS = 8;
+
+/** The number without what stands behind its first `kept` bits. */
+const masked = (value: number, width: number, kept: number): number => {
+  const dropped = Math.min(Math.max(width - kept, 0), width);
+  return Math.floor(value / 2 ** dropped) * 2 ** dropped;
+};
+
+/** The address as RFC 5952 writes it: as the URL standard does. */
+const canonicalIpv6 = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
+
+/** The first address of a network, in the one way that it is written. */
+const firstAddress = (address: string, length: number): string => {
+  if (isIPv4(address)) {
+    return address
+      .split(".")
+      .map((part, i) => masked(Number(part), 8, length - 8 * i))
+      .join(".");
+  }
+  const [head = [], tail] = canonicalIpv6(address)
+    .split("::")
+    .map((half) => half.split(":").filter((group) => group !== ""));
+  const zeros = tail === undefined ? 0 : IPV6_GROUPS - head.length - tail.length;
+  const groups = [...head, ...Array<string>(zeros).fill("0"), ...(tail ?? [])];
+  return canonicalIpv6(groups.map((group, i) => masked(Number.parseInt(group, 16), 16, length - 16 * i).toString(16)).join(":"));
+};
+
 /**
- * Reads an address or a network, IPv4 or IPv6, as `address/prefix`; undefined when it is neither. A network of mapped
- * addresses, whose prefix counts from the start of the IPv6 form, is one of IPv4.
+ * Reads an address or a network, IPv4 or IPv6, as `address/prefix` in the one way that it is written: of a network its first
+ * address, IPv6 as in RFC 5952. Undefined when it is neither. A network of mapped addresses, whose prefix counts from the
+ * start of the IPv6 form, is one of IPv4.
  */
 export const parseNetwork = (text: string): string | undefined => {
   const [written = "", prefix, ...rest] = text.split("/");
@@ -34,7 +62,7 @@ export const parseNetwork = (text: string): string | undefined => {
   const address = plainAddress(written);
   const width = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
   const length = prefix === undefined ? width : Number(prefix) - (address === written ? 0 : 96);
-  return length >= 0 && length <= width ? `${address}/${length}` : undefined;
+  return length >= 0 && length <= width ? `${firstAddress(address, length)}/${length}` : undefined;
 };
 
 /** Reads addresses and networks as `parseNetwork` does, each once; `malformed`: places of the texts that are neither. */
@@ -46,13 +74,19 @@ export const parseNetworks = (texts: readonly string[]): { readonly entries: rea
   };
 };
 
+/** Entries that a list may be given, as `apis.updateApi` has it. */
+export const MOST_ENTRIES = 1_000;
+
 /**
  * Reads a comma-separated list of addresses and networks; blanks around entries are dropped and an empty list is no
- * restriction. Returns the entries as `parseNetworks` does, or the first that is malformed.
+ * restriction. Returns the entries as `parseNetworks` does, or the first that is malformed, or how many there are if that is too many.
  */
-export const parseIpAllowlist = (text: string): { readonly entries: readonly string[] } | { readonly malformed: string } => {
+export const parseIpAllowlist = (
+  text: string,
+): { readonly entries: readonly string[] } | { readonly malformed: string } | { readonly tooMany: number } => {
   if (text.trim() === "") return { entries: [] };
   const texts = text.split(",").map((entry) => entry.trim());
+  if (texts.length > MOST_ENTRIES) return { tooMany: texts.length };
   const { entries, malformed } = parseNetworks(texts);
   const [first] = malformed.flatMap((i) => texts.slice(i, i + 1));
   return first === undefined ? { entries } : { malformed: first };

@@ -1,15 +1,6 @@
-/** Patterns of rate limit overrides (ratelimit §5): `*` matches any run of characters, everything else is literal. */
+import { compareCodePoints } from "./codePoints.ts";
 
-/** Compares by code points, unlike `<`, which compares UTF-16 units. */
-const compareCodePoints = (a: string, b: string): number => {
-  const left = [...a];
-  const right = [...b];
-  for (let i = 0; i < Math.min(left.length, right.length); i++) {
-    const difference = (left[i]?.codePointAt(0) ?? 0) - (right[i]?.codePointAt(0) ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return left.length - right.length;
-};
+/** Patterns of rate limit overrides (ratelimit §5): `*` matches any run of characters, everything else is literal. */
 
 /** True when the whole of `text` matches. Linear in the length of both: no pattern can make it slow. */
 const matchesPattern = (pattern: string, text: string): boolean => {

@@ -70,6 +70,7 @@ import type { OverrideDeps } from "./ratelimit/findNamespace.ts";
 import type { NamespaceDeps } from "./ratelimit/findOrCreateNamespaces.ts";
 import { getOverride } from "./ratelimit/getOverride.ts";
 import { type LimitDeps, limit } from "./ratelimit/limit.ts";
+import { type ListCountersDeps, listCounters } from "./ratelimit/listCounters.ts";
 import { listNamespaces } from "./ratelimit/listNamespaces.ts";
 import { listOverrides } from "./ratelimit/listOverrides.ts";
 import { multiLimit } from "./ratelimit/multiLimit.ts";
@@ -89,6 +90,7 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   AnalyticsDeps &
   FindEventsDeps &
   LimitDeps &
+  ListCountersDeps &
   VerifyKeyDeps &
   ExplainDeps &
   SearchKeysDeps &
@@ -192,6 +194,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     deleteOverride: deleteOverride(deps),
     getOverride: getOverride(deps),
     limit: limit(deps),
+    listCounters: listCounters(deps),
     listNamespaces: listNamespaces(deps),
     listOverrides: listOverrides(deps),
     multiLimit: multiLimit(deps),

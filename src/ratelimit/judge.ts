@@ -42,6 +42,8 @@ export interface Claim {
 export interface LimitedCall {
   readonly claims: Claim[];
   readonly behalf: Behalf | undefined;
+  /** No caller's limits: the service's own. */
+  readonly isOwn: boolean;
   /** A limit has refused: nothing will be taken, the others only tell what they have. */
   lost: boolean;
 }

@@ -56,17 +56,30 @@ export interface Decision {
   readonly storeAway: boolean;
 }
 
+/** Budget that was charged to the shared counter and not spent yet. */
+export interface Held {
+  readonly seq: number;
+  readonly amount: number;
+  /** What the shared count of that window was then; `amount` is a part of it. */
+  readonly current: number;
+}
+
 export interface Limiter {
   /**
    * Checks all limits as one all-or-nothing step (ratelimit §3, verify §5). A store that is away does not make it reject;
    * `StoreOverloadedError` does, when the caller, or all of them together, ask more of the counters than the store takes.
+   * @param isOwn they are limits of the service's own, which no caller has made or asked to be checked.
    */
-  readonly check: (checks: readonly Check[], now: number, behalf?: Behalf) => Decision | Promise<Decision>;
+  readonly check: (checks: readonly Check[], now: number, behalf?: Behalf, isOwn?: boolean) => Decision | Promise<Decision>;
   /**
    * What every limit by itself would say to a check, in their order, without charging anything or leaving any trace: the counts
    * of the store, of which only the budget that this node holds counts as free. Rejects with `StoreUnavailableError`.
    */
   readonly peek: (checks: readonly Check[], behalf?: Behalf) => Promise<readonly Peek[]>;
+  /** What this node holds unspent of a counter, and of which window; looking leaves no trace. */
+  readonly held: (key: string) => Held | undefined;
+  /** What the keys of counters begin with: nothing, but under a clock that tests turn. */
+  readonly run: () => string;
   /** Sweeps twice a second from now on. */
   readonly start: () => void;
   /** One round of housekeeping: gives idle budget back, forgets idle counters. Settles when the store has answered. */
@@ -81,8 +94,8 @@ export interface LimiterOptions {
   readonly clock: Clock;
   readonly counters: CountersRepository;
   readonly storeDown: StoreDownPolicy;
-  /** Hears of every decision on one limit, and of who made it. */
-  readonly onDecision?: (passed: boolean, source: DecisionSource) => void;
+  /** Hears of every decision on one limit, of who made it, and whether the limit is the service's own. */
+  readonly onDecision?: (passed: boolean, source: DecisionSource, isOwn: boolean) => void;
 }
 
 const costOn = (counter: Counter, claims: readonly Claim[]): number => {
@@ -135,7 +148,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
    */
   const resultOf = ({ counter, limit, cost, earlier, call }: Claim, grant: Grant, passed: boolean): CheckResult => {
     const { granted, seq, now, remaining, source } = grant;
-    onDecision?.(granted, source);
+    onDecision?.(granted, source, call.isOwn);
     const reset = windowEnd(now, counter.duration);
     if (!granted) return { passed: false, remaining: 0, reset };
     if (source === "store_down") return { passed: true, remaining: limit - counter.awaySpent, reset };
@@ -154,8 +167,9 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     const passed = grants.every(({ granted }) => granted);
     if (claims.length === 1) {
       const { granted, remaining, now, source } = grants[0] as Grant;
-      onDecision?.(granted, source);
-      const reset = windowEnd(now, (claims[0] as Claim).counter.duration);
+      const { counter, call } = claims[0] as Claim;
+      onDecision?.(granted, source, call.isOwn);
+      const reset = windowEnd(now, counter.duration);
       return told(claims, { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" });
     }
     for (const [i, claim] of claims.entries()) settle(claim, grants[i] as Grant, passed);
@@ -213,8 +227,8 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
   };
 
   return {
-    check: (checks, now, behalf) => {
-      const call: LimitedCall = { claims: [], behalf, lost: false };
+    check: (checks, now, behalf, isOwn = false) => {
+      const call: LimitedCall = { claims: [], behalf, isOwn, lost: false };
       for (const { key, duration, limit, cost } of checks) {
         const counter = table.open(key, duration, clock.monotonic());
         const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);
@@ -234,6 +248,11 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
     },
     peek: createPeek({ clock, counters: repository, find: table.find }),
+    held: (key) => {
+      const counter = table.find(key);
+      return counter && { seq: counter.seq, amount: counter.held + counter.reserved, current: counter.current };
+    },
+    run: () => "",
     start: schedule,
     sweep,
     stop: async () => {

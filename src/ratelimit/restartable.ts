@@ -9,13 +9,18 @@ import type { Check, Limiter } from "./limiter.ts";
 export const restartWhenSetBack = (limiter: Limiter, clock: SettableClock): Limiter => {
   // Counters are kept in the store, and another start counts from zero again.
   const start = randomUUID();
-  const ofThisRun = (checks: readonly Check[]): readonly Check[] => {
+  const run = (): string => {
     const times = clock.timesSetBack();
-    return times === 0 ? checks : checks.map((check) => ({ ...check, key: `${check.key}#${start}:${times}` }));
+    return times === 0 ? "" : `${start}:${times}#`;
+  };
+  const ofThisRun = (checks: readonly Check[]): readonly Check[] => {
+    const prefix = run();
+    return prefix === "" ? checks : checks.map((check) => ({ ...check, key: prefix + check.key }));
   };
   return {
     ...limiter,
-    check: (checks, now, behalf) => limiter.check(ofThisRun(checks), now, behalf),
+    run,
+    check: (checks, now, behalf, isOwn) => limiter.check(ofThisRun(checks), now, behalf, isOwn),
     peek: (checks, behalf) => limiter.peek(ofThisRun(checks), behalf),
   };
 };

@@ -1,8 +1,13 @@
 import { type Action, type Caller, formatPermission, type Grants } from "../domain/authorization.ts";
+import { chunks } from "../domain/chunks.ts";
 import type { HandOut } from "../domain/containment.ts";
 
 const HOUR_MS = 3_600_000;
 const FLUSH_EVERY_MS = 5_000;
+/** Root keys of one store write: few enough to end well within an operation's time. */
+const CHUNK = 50;
+/** What is not written so long after the stop began is given up: it tells no more than what somebody did within the hour. */
+const STOP_WITHIN_MS = 5_000;
 
 /** Times of uses in Unix ms, by stored permission. */
 export type Uses = ReadonlyMap<string, number>;
@@ -17,14 +22,16 @@ export interface UsedPermissions {
   /** @param now arrival of the call, Unix ms. */
   readonly open: (caller: Caller, now: number) => CallerOfCall;
   readonly start: () => void;
-  /** Writes all that is not written yet. */
+  /** Writes what is not written yet; nothing is begun any more once that takes 5 s. */
   readonly stop: () => Promise<void>;
 }
 
 export interface UsedPermissionsOptions {
-  /** What it could not write is tried again. */
-  readonly write: (rootKeyId: string, uses: Uses) => Promise<void>;
+  /** Gets at most 50 root keys. What it could not write is tried again. @param options its signal ends the attempt */
+  readonly write: (uses: ReadonlyMap<string, Uses>, options: { readonly signal: AbortSignal }) => Promise<void>;
   readonly onError: (error: unknown) => void;
+  /** Between two writes, in milliseconds; 5 s unless told. */
+  readonly flushEvery?: number | undefined;
 }
 
 const getOrAdd = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
@@ -40,7 +47,7 @@ const getOrAdd = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
  * Of each permission the first use of an hour is noted, and written within some 5 s; the further ones of that hour cost
  * a look into a map.
  */
-export const createUsedPermissions = ({ write, onError }: UsedPermissionsOptions): UsedPermissions => {
+export const createUsedPermissions = ({ write, onError, flushEvery = FLUSH_EVERY_MS }: UsedPermissionsOptions): UsedPermissions => {
   /** What was noted in this hour, by root key and action: ids of grants. */
   const noted = new Map<string, Map<Action, Set<string>>>();
   let notedIn = 0;
@@ -101,13 +108,16 @@ export const createUsedPermissions = ({ write, onError }: UsedPermissionsOptions
     }
   }
 
+  const late = new AbortController();
+
   const flush = async (): Promise<void> => {
-    for (const [rootKeyId, uses] of [...unwritten]) {
-      unwritten.delete(rootKeyId);
+    for (const some of chunks([...unwritten], CHUNK)) {
+      late.signal.throwIfAborted();
+      for (const [rootKeyId] of some) unwritten.delete(rootKeyId);
       try {
-        await write(rootKeyId, uses);
+        await write(new Map(some), late);
       } catch (error) {
-        for (const [permission, at] of uses) add(rootKeyId, permission, at);
+        for (const [rootKeyId, uses] of some) for (const [permission, at] of uses) add(rootKeyId, permission, at);
         throw error;
       }
     }
@@ -119,7 +129,7 @@ export const createUsedPermissions = ({ write, onError }: UsedPermissionsOptions
     timer = setTimeout(() => {
       flushing = flush().catch(onError);
       void flushing.finally(() => timer && schedule());
-    }, FLUSH_EVERY_MS);
+    }, flushEvery);
     timer.unref();
   };
 
@@ -129,8 +139,10 @@ export const createUsedPermissions = ({ write, onError }: UsedPermissionsOptions
     stop: async () => {
       clearTimeout(timer);
       timer = undefined;
+      const end = setTimeout(() => late.abort(new Error("uses of permissions could not be written in time")), STOP_WITHIN_MS).unref();
       await flushing;
       await flush().catch(onError);
+      clearTimeout(end);
     },
   };
 };

@@ -19,6 +19,7 @@ export const createManagementLimit = (limiter: Limiter, perMinute: number): Mana
       [{ key: COUNTER_KEY, limit: perMinute, duration: MINUTE_MS, cost: 1 }],
       call.receivedAt,
       call,
+      true,
     );
     const { passed, remaining, reset } = results[0] as CheckResult;
     const seconds = String(Math.max(1, Math.ceil((reset - call.receivedAt) / 1_000)));

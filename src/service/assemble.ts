@@ -29,6 +29,7 @@ import { createApisRepository } from "../storage/apis.ts";
 import { createAuditIndexRepository } from "../storage/auditIndex.ts";
 import { createAuditLogRepository } from "../storage/auditLog.ts";
 import { createChangesRepository } from "../storage/changes.ts";
+import { createCounterListRepository } from "../storage/counterList.ts";
 import { createCountersRepository } from "../storage/counters.ts";
 import { createIdentitiesRepository } from "../storage/identities.ts";
 import { createKeySearchRepository } from "../storage/keySearch.ts";
@@ -67,6 +68,8 @@ export interface AssembleOptions {
   readonly capacity: Capacity;
   readonly clientAddress: ClientAddress;
   readonly slices: Slices;
+  /** See `ServiceOverrides`. */
+  readonly notesUsesEvery: number | undefined;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
@@ -84,7 +87,7 @@ export interface Core {
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
 export const assemble = async (options: AssembleOptions): Promise<Core> => {
-  const { config, clock, testClock, store: plainStore, metrics, events, capacity, clientAddress, slices } = options;
+  const { config, clock, testClock, store: plainStore, metrics, events, capacity, clientAddress, slices, notesUsesEvery } = options;
   const contact = createContact(config.verifyStoreDown);
   const invalidations = createInvalidations(clock, contact);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
@@ -147,6 +150,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   });
   const usedPermissions = createUsedPermissions({
     write: rootKeys.noteUses,
+    flushEvery: notesUsesEvery,
     onError: (error) => events.backgroundTaskFailed("used permissions", error),
   });
   const migrations = createMigrationsRepository(store);
@@ -231,6 +235,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
       namespaceCache,
       verifications,
       limiter,
+      counterList: createCounterListRepository(store),
       credits: createCreditSpender(keys),
       lastUsed,
       failures: createFailureBudget(clock),

@@ -36,28 +36,46 @@ export interface CountersRepository {
   readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date, behalf?: Behalf) => Promise<boolean>;
   /** Gives budget of window `seq` back; does nothing unless that window is the current or the previous one. */
   readonly refund: (key: string, seq: number, amount: number, behalf?: Behalf) => Promise<void>;
+  /**
+   * Where the collection has not all of them: those that are in memory. One that goes into the collection leaves memory
+   * afterwards, so whoever asks here first and reads there then misses none.
+   * @param keys see `counterKeysOf`
+   */
+  readonly recent?: (keys: string) => Promise<RecentCounters>;
+}
+
+/** Counters of one namespace that were in memory a moment ago. */
+export interface RecentCounters {
+  /** Their keys; each run is in the order of `comparePlaces`. A key may be in two of them. */
+  readonly runs: readonly (readonly string[])[];
+  /** What the counter is now, if it is in memory still. */
+  readonly get: (key: string) => SharedCounter | undefined;
 }
 
 /** Runs around an operation on counters. */
 type Around = <T>(kind: "read" | "write", name: keyof Omit<CountersRepository, "isShared">, operation: () => Promise<T>) => Promise<T>;
 
 /** The same counters, with something around every operation that takes time. @param beforeRead may throw */
-export const aroundCounters = (inner: CountersRepository, around: Around, beforeRead?: () => void): CountersRepository => ({
-  isShared: inner.isShared,
-  read: (key) => {
-    beforeRead?.();
-    try {
-      const read = inner.read(key);
-      return read instanceof Promise ? around("read", "read", () => read) : read;
-    } catch (error) {
-      return around("read", "read", () => Promise.reject(error));
-    }
-  },
-  charge: (key, seq, atMost, amount) => around("write", "charge", () => inner.charge(key, seq, atMost, amount)),
-  open: (key, seq, atMost, amount, expireAt) => around("write", "open", () => inner.open(key, seq, atMost, amount, expireAt)),
-  roll: (key, from, to, expireAt) => around("write", "roll", () => inner.roll(key, from, to, expireAt)),
-  refund: (key, seq, amount) => around("write", "refund", () => inner.refund(key, seq, amount)),
-});
+export const aroundCounters = (inner: CountersRepository, around: Around, beforeRead?: () => void): CountersRepository => {
+  const { recent } = inner;
+  return {
+    isShared: inner.isShared,
+    read: (key) => {
+      beforeRead?.();
+      try {
+        const read = inner.read(key);
+        return read instanceof Promise ? around("read", "read", () => read) : read;
+      } catch (error) {
+        return around("read", "read", () => Promise.reject(error));
+      }
+    },
+    charge: (key, seq, atMost, amount) => around("write", "charge", () => inner.charge(key, seq, atMost, amount)),
+    open: (key, seq, atMost, amount, expireAt) => around("write", "open", () => inner.open(key, seq, atMost, amount, expireAt)),
+    roll: (key, from, to, expireAt) => around("write", "roll", () => inner.roll(key, from, to, expireAt)),
+    refund: (key, seq, amount) => around("write", "refund", () => inner.refund(key, seq, amount)),
+    ...(recent && { recent: (keys) => around("read", "recent", () => recent(keys)) }),
+  };
+};
 
 /** Counters of rate limits (DESIGN §4). Every operation is one conditional write. */
 export const createCountersRepository = (store: Store): CountersRepository => store.counters ?? inCollection(store);

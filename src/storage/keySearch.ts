@@ -3,6 +3,7 @@ import { notDeleted } from "./audited.ts";
 import type { Filter, OperationOptions } from "./collection.ts";
 import { type KeyDocument, WORKSPACE_ID } from "./documents.ts";
 import type { Store } from "./store.ts";
+import { beginningWith } from "./textRange.ts";
 
 /** Characters of a name that its index holds: a position in it has to fit in a cursor. */
 const NAME_KEY_LENGTH = 100;
@@ -56,19 +57,6 @@ export interface KeySearchRepository {
   /** The keys of these ids that live, in no order. */
   readonly findMany: (ids: readonly string[], options: OperationOptions) => Promise<KeyDocument[]>;
 }
-
-const LAST_CHARACTER = 0x10ffff;
-
-/** The texts that begin with `prefix`, as a range of their UTF-8 bytes, which is the order of every engine. */
-const beginningWith = (prefix: string): { readonly $gte: string; readonly $lt?: string } => {
-  const points = Array.from(prefix.toWellFormed(), (character) => character.codePointAt(0) ?? 0);
-  while (points.at(-1) === LAST_CHARACTER) points.pop();
-  const last = points.pop();
-  const from = { $gte: prefix.toWellFormed() };
-  if (last === undefined) return from;
-  // Halves of characters are no text.
-  return { ...from, $lt: String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1) };
-};
 
 export const createKeySearchRepository = (store: Store): KeySearchRepository => {
   const keys = store.collection("keys");

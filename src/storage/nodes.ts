@@ -32,7 +32,9 @@ export const createNodesRepository = (store: Store): NodesRepository => {
     },
     list: async (now, options) => {
       const rows = await nodes.find({ expireAt: { $gt: new Date(now) } }, { ...options, limit: MOST }).toArray();
-      return rows.sort((a, b) => a.startedAt - b.startedAt || (a._id < b._id ? -1 : 1));
+      // A node of another version may have left it out.
+      const startOf = ({ startedAt }: Partial<NodeFacts>): number => startedAt ?? 0;
+      return rows.sort((a, b) => startOf(a) - startOf(b) || (a._id < b._id ? -1 : 1));
     },
   };
 };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { AuditEvent } from "./auditEvents.ts";
 import { notDeleted, withEvents } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
@@ -38,8 +39,11 @@ export interface RootKeysRepository {
   readonly list: (options?: OperationOptions) => Promise<RootKeyDocument[]>;
   /** Notes when root keys were used last; touches nothing else of them, and never goes back. */
   readonly markUsed: (times: ReadonlyMap<string, number>) => Promise<void>;
-  /** Notes when permissions of a root key were used last (Unix ms), and forgets uses of more than 30 days ago. */
-  readonly noteUses: (rootKeyId: string, uses: ReadonlyMap<string, number>) => Promise<void>;
+  /**
+   * Notes when permissions of root keys were used last (Unix ms, by permission, by root key), and forgets uses of more than 30
+   * days ago: one read and one write for all of them, and once more where another node wrote meanwhile.
+   */
+  readonly noteUses: (uses: ReadonlyMap<string, ReadonlyMap<string, number>>, options?: OperationOptions) => Promise<void>;
   readonly insert: (rootKey: RootKeyDocument, options?: OperationOptions) => Promise<void>;
   /** Those of the hashes that a root key has. */
   readonly findTakenHashes: (hashes: readonly string[], options?: OperationOptions) => Promise<ReadonlySet<string>>;
@@ -79,15 +83,19 @@ export const createRootKeysRepository = (store: Store, moveEvents?: MoveEvents):
         [...times].map(([_id, lastUsedAt]) => ({ updateOne: { filter: { _id }, update: { $max: { lastUsedAt } } } })),
       );
     },
-    noteUses: async (_id, uses) => {
-      for (;;) {
-        const found = await rootKeys.findOne({ _id, ...notDeleted });
-        if (found === null) return;
-        const { usesRevision } = found;
-        const isUnchanged = { usesRevision: usesRevision ?? { $exists: false } } as const;
-        const $set = { usedPermissions: mergeUses(found.usedPermissions ?? [], uses), usesRevision: (usesRevision ?? 0) + 1 };
-        // Another node may have written its own meanwhile.
-        if ((await rootKeys.updateOne({ _id, ...isUnchanged }, { $set })).matchedCount === 1) return;
+    noteUses: async (uses, { signal, caller } = {}) => {
+      for (let ids = [...uses.keys()]; ids.length > 0; ) {
+        const found = await rootKeys.find({ _id: { $in: ids }, ...notDeleted }, { signal, caller }).toArray();
+        const writes = found.flatMap(({ _id, usedPermissions = [], usesRevision }) => {
+          const merged = mergeUses(usedPermissions, uses.get(_id) ?? new Map());
+          if (isDeepStrictEqual(merged, usedPermissions)) return [];
+          const isUnchanged = { usesRevision: usesRevision ?? { $exists: false } } as const;
+          const $set = { usedPermissions: merged, usesRevision: (usesRevision ?? 0) + 1 };
+          return [{ updateOne: { filter: { _id, ...isUnchanged, ...notDeleted }, update: { $set } } }];
+        });
+        if (writes.length > 0) await rootKeys.bulkWrite(writes, { signal, caller });
+        // Another node may have written its own meanwhile: nothing tells which of them were matched.
+        ids = writes.map(({ updateOne }) => updateOne.filter._id);
       }
     },
     insert: async (rootKey, options) => {

@@ -13,7 +13,7 @@ export type StoreOutcome = "ok" | "duplicate_key" | "overloaded" | "unavailable"
 /** Counts since the start. */
 export interface Totals {
   readonly verifications: number;
-  /** Decisions on single rate limits. */
+  /** Decisions on single rate limits of callers. */
   readonly limits: number;
   readonly eventsDropped: number;
   /** Not known to be away. */
@@ -30,7 +30,8 @@ export interface Metrics {
   readonly calls: (procedure: string) => (outcome: CallOutcome, milliseconds: number) => void;
   /** Counts a verification by its code (verify §3). */
   readonly verification: (code: string) => void;
-  readonly ratelimit: (passed: boolean, source: RatelimitSource) => void;
+  /** @param isOwn the limit is the service's own: a quota, or that of the workspace's calls. */
+  readonly ratelimit: (passed: boolean, source: RatelimitSource, isOwn: boolean) => void;
   /** Binds the recorder of one cache. */
   readonly cache: (name: string) => (hit: boolean) => void;
   readonly storeOperation: (collection: string, operation: string, outcome: StoreOutcome, milliseconds: number) => void;
@@ -176,8 +177,8 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown, clockOffset
       totals.verifications++;
       verification(code)();
     },
-    ratelimit: (isPassed, source) => {
-      totals.limits++;
+    ratelimit: (isPassed, source, isOwn) => {
+      if (!isOwn) totals.limits++;
       (isPassed ? passed : denied)(source)();
     },
     cache: (name) => {

@@ -52,6 +52,16 @@ const requestedCheck = (entry: VerificationEntry, { name, cost, limit, duration 
   return { id, name, autoApply, key, limit: limit ?? stored.limit, duration: usedDuration, cost, fixedPart: undefined, answered: false };
 };
 
+const lastOfName = (requested: readonly RequestedLimit[]): ReadonlyMap<string, RequestedLimit> =>
+  new Map(requested.map((item) => [item.name, item]));
+
+/** The names of requested limits that nothing defines: `limitChecks` refuses them. */
+export const unknownLimits = ({ limits }: VerificationEntry, requested: readonly RequestedLimit[]): readonly string[] => {
+  const isComplete = ({ limit, duration }: RequestedLimit): boolean => limit !== undefined && duration !== undefined;
+  const isKnown = (name: string): boolean => limits.some((limit) => limit.name === name);
+  return [...lastOfName(requested)].flatMap(([name, item]) => (isComplete(item) || isKnown(name) ? [] : [name]));
+};
+
 const byName = (a: LimitCheck, b: LimitCheck): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
 /** The limits that apply to every verification of a key, with cost 1, by name. */
@@ -69,7 +79,6 @@ export const autoAppliedChecks = (limits: readonly EffectiveLimit[]): readonly L
 export const limitChecks = (entry: VerificationEntry, requested: readonly RequestedLimit[]): readonly LimitCheck[] => {
   if (requested.length === 0) return entry.autoApplied;
   const checks = new Map(entry.autoApplied.map((check) => [check.name, check]));
-  const lastOfName = new Map(requested.map((item) => [item.name, item]));
-  for (const [name, item] of lastOfName) checks.set(name, requestedCheck(entry, item));
+  for (const [name, item] of lastOfName(requested)) checks.set(name, requestedCheck(entry, item));
   return [...checks.values()].sort(byName);
 };

@@ -74,6 +74,8 @@ const noLimits: Limiter = {
     storeAway: false,
   }),
   peek: async () => [],
+  held: () => undefined,
+  run: () => "",
   start: () => undefined,
   stop: async () => undefined,
   size: () => 0,

@@ -90,6 +90,7 @@ describe("the store's part of a call", () => {
     "migrations.listMigrations",
     "permissions.listPermissions",
     "permissions.listRoles",
+    "ratelimit.listCounters",
     "ratelimit.listNamespaces",
     "ratelimit.listOverrides",
     "rootKeys.listKeys",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { chunks } from "../../src/domain/chunks.ts";
 import { expectError } from "../support/api.ts";
 import { everywhere, type Run } from "../support/everywhere.ts";
 import { createTestClock } from "../support/testClock.ts";
@@ -139,6 +140,28 @@ everywhere((run) => {
       });
     });
 
+    test("[management §2] of what grants a term a hundred are told, and the detail says of which there are more", async () => {
+      const slug = `${run.unique("docs")}.read`;
+      const roles: string[] = [];
+      for (const some of chunks(Array<string>(100).fill(slug), 20)) roles.push(...(await Promise.all(some.map((each) => roleWith(each)))));
+      const { keyId } = await run.createKey({ roles });
+      const step = async () => stepOf(await explain({ keyId, permissions: `${slug} OR absent` }), "permissions");
+      const grantsIn = ({ facts }: Step) => (facts.permissions as { grantedBy?: unknown[] }[]).map(({ grantedBy }) => grantedBy?.length);
+      const whole = await step();
+      expect([grantsIn(whole), whole.detail]).toEqual([[100, undefined], "The key holds the permissions that are asked for."]);
+      await run.data("keys.addPermissions", { keyId, permissions: [slug] });
+      const cut = await step();
+      expect(grantsIn(cut)).toEqual([100, undefined]);
+      expect((cut.facts.permissions as { grantedBy: unknown[] }[])[0]?.grantedBy[0]).toEqual({ slug, via: "key" });
+      expect(cut.detail).toBe(
+        `The key holds the permissions that are asked for; only the first 100 grants each are shown of ${slug} (101).`,
+      );
+      const failed = stepOf(await explain({ keyId, permissions: `${slug} AND absent` }), "permissions");
+      expect(failed.detail).toBe(
+        `The key does not hold what is asked for: it lacks absent; only the first 100 grants each are shown of ${slug} (101).`,
+      );
+    });
+
     test("[management §8] the suggestion is a complete body that keeps what the key has, and makes it pass", async () => {
       const slug = run.unique("docs");
       const role = await roleWith(`${slug}.inherited`);
@@ -271,7 +294,10 @@ everywhere((run) => {
       await run.data("keys.updateKey", { keyId, enabled: false });
       const explained = await explain({ keyId, ratelimits });
       expect(explained).toMatchObject({ code: "DISABLED", suggestions: [] });
-      expect(stepOf(explained, "ratelimits")).toMatchObject({ outcome: "failed", detail: expect.stringContaining("unknown_limit") });
+      const detail = "Neither the key nor its identity has a rate limit called unknown_limit.";
+      expect(stepOf(explained, "ratelimits")).toMatchObject({ outcome: "failed", detail });
+      const several = await explain({ keyId, ratelimits: [{ name: "one" }, ...ratelimits, { name: "own", limit: 1, duration: 1_000 }] });
+      expect(stepOf(several, "ratelimits").detail).toBe("Neither the key nor its identity has a rate limit called one, unknown_limit.");
     });
   });
 
@@ -365,7 +391,7 @@ everywhere((run) => {
       await allowOnly(run, apiId, "192.0.2.0/24");
       const asked = { keyId, remoteIp: "2001:DB8::1" };
       const { suggestions } = await explain(asked);
-      const ipAllowlist = ["192.0.2.0/24", "2001:DB8::1/128"];
+      const ipAllowlist = ["192.0.2.0/24", "2001:db8::1/128"];
       expect(suggestions).toEqual([{ text: expect.any(String), updateApi: { apiId, ipAllowlist } }]);
       await allowOnly(run, apiId, ...(suggestions[0]?.updateApi?.ipAllowlist ?? []));
       expect(await explain(asked)).toMatchObject({ code: "VALID" });

@@ -86,9 +86,12 @@ everywhere((run) => {
 
     test("[management §8] entries are stored and shown as address/prefix, those that come twice once", async () => {
       const apiId = await run.createApi();
-      const ipAllowlist = ["192.0.2.1", "10.0.0.0/8", "192.0.2.1/32", "::ffff:192.0.2.1", "2001:DB8::/32", "::1", "10.0.0.0/8"];
+      const ipAllowlist = [
+        ...["192.0.2.1", "10.0.0.0/8", "192.0.2.1/32", "::ffff:192.0.2.1", "2001:DB8::/32", "::1", "10.0.0.0/8"],
+        ...["10.1.2.3/8", "2001:0db8:0:1::7/32", "0:0:0:0:0:0:0:1"],
+      ];
       await update({ apiId, ipAllowlist });
-      expect((await shown(apiId)).ipAllowlist).toEqual(["192.0.2.1/32", "10.0.0.0/8", "2001:DB8::/32", "::1/128"]);
+      expect((await shown(apiId)).ipAllowlist).toEqual(["192.0.2.1/32", "10.0.0.0/8", "2001:db8::/32", "::1/128"]);
     });
 
     test("[management §8] every wrong entry is one violation that says which one and why, and nothing changes", async () => {

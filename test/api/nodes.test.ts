@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { type NodeDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
 import { createNodesRepository } from "../../src/storage/nodes.ts";
 import { version } from "../../src/version.ts";
 import { expectError, startApi } from "../support/api.ts";
@@ -68,6 +69,28 @@ everywhere(
       const ids = (await list()).map(({ nodeId }) => nodeId);
       expect([ids.includes(silent), ids.includes(late)]).toEqual([false, true]);
       await nodes.remove(late);
+    });
+
+    test("[management §8] figures that a node of another version does not write are 0, and those that only it knows are left out", async () => {
+      const rows = run.api.store.collection("nodes");
+      const [older, newer] = [run.unique("node_older"), run.unique("node_newer")];
+      const expireAt = new Date(Date.now() + 60_000);
+      const base = { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, expireAt };
+      const { _id: _, ...facts } = row(newer, 5);
+      const store = { ...facts.store, shards: 3 };
+      // What the types of this version cannot say.
+      await rows.insertOne({ _id: older, ...base } as NodeDocument);
+      const unknown = { ...facts, _id: newer, ...base, inFlight: 2.5, cacheBytes: "many", moons: [1], store };
+      await rows.insertOne(unknown as unknown as NodeDocument);
+      const shown = new Map((await list()).map((node) => [node.nodeId, node]));
+      const zeros = { startedAt: 0, lastSeenAt: 0, changesLagMs: 0, cacheEntries: 0, cacheBytes: 0, inFlight: 0, eventLoopLagMs: 0 };
+      const empty = { version: "", host: "", store: { kind: "", up: false, latencyMs: 0 } };
+      const analytics = { kind: "none", up: false, dropped: 0 };
+      expect(shown.get(older)).toEqual({
+        ...{ nodeId: older, ...zeros, ...empty, analytics, verificationsPerSecond: 0, limitsPerSecond: 0 },
+      });
+      expect(shown.get(newer)).toEqual({ ...facts, nodeId: newer, inFlight: 3, cacheBytes: 0 });
+      for (const _id of [older, newer]) await rows.deleteOne({ _id });
     });
 
     test("[management §8] all rows are listed, without pagination", async () => {

@@ -87,4 +87,5 @@ everywhere(
     });
   },
   ["v2", "grpc"],
+  { notesUsesEvery: 50 },
 );

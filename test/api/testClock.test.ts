@@ -236,6 +236,20 @@ describe("[issue 5] rate limits under a clock that is turned", () => {
     expect(await exhaust("sliding")).toBe(2);
   });
 
+  test("[management §3] their counters are listed by their own names, those of the present run alone", async () => {
+    const list = async (fields: object = {}) => {
+      const counters = (await data("ratelimit.listCounters", { namespace: "clock", ...fields })) as unknown as { identifier: string }[];
+      return counters.filter(({ identifier }) => identifier.startsWith("listed"));
+    };
+    await limited("listed");
+    await limited("listed");
+    expect(await list()).toMatchObject([{ identifier: "listed", current: 2, previous: 0, held: 0 }]);
+    await turn(NOON - DAY);
+    expect(await list()).toEqual([]);
+    await limited("listed again");
+    expect(await list({ identifier: "listed" })).toMatchObject([{ identifier: "listed again", current: 1 }]);
+  });
+
   test("limits of keys follow in the same way", async () => {
     const { key } = await createKey({ ratelimits: [{ name: "requests", limit: 2, duration: 3_600_000, autoApply: true }] });
     const codes = async (): Promise<unknown[]> => {

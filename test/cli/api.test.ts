@@ -17,6 +17,7 @@ test.each([
   [["api", "set-ip-allowlist", "api_1", "10.0.0.0/8,example.com"], '"example.com" is neither an IP address nor a network'],
   [["api", "set-ip-allowlist", "api_1", "10.0.0.0/33"], "10.0.0.0/33"],
   [["api", "set-ip-allowlist", "api_1", "10.0.0.1,"], '"" is neither'],
+  [["api", "set-ip-allowlist", "api_1", "10.0.0.1,".repeat(1_000).concat("10.0.0.1")], "a list has at most 1000 entries, not 1001"],
   [["api", "set-ip-allowlist", "api_1", "10.0.0.1", "--force"], "--force"],
 ])("[verify §9] wrong usage is refused with 2 and opens no store: %j", async (args, message) => {
   const { code, printed, complained } = await runCommand(args, { DATA_DIR: "/nonexistent/latchkey" });
@@ -47,7 +48,7 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     const { apiId } = await call("apis.createApi", { name: "restricted" });
     const { key } = await call("keys.createKey", { apiId });
     expect(await codeOf(key)).toBe("VALID");
-    expect(await allow(apiId, " 192.0.2.1 ,2001:db8::/32")).toEqual({
+    expect(await allow(apiId, " 192.0.2.1 ,2001:DB8:0::1/32")).toEqual({
       code: 0,
       printed: [],
       complained: [`${apiId}: 192.0.2.1/32, 2001:db8::/32`],

@@ -5,7 +5,7 @@ import { compileIpAllowlist, matchingEntry, parseIpAllowlist, parseNetwork, plai
 
 const entriesOf = (text: string): readonly string[] => {
   const parsed = parseIpAllowlist(text);
-  if ("malformed" in parsed) throw new Error(`malformed: ${parsed.malformed}`);
+  if (!("entries" in parsed)) throw new Error(`refused: ${JSON.stringify(parsed)}`);
   return parsed.entries;
 };
 const allows = (text: string, address: string | undefined): boolean => compileIpAllowlist(entriesOf(text)).allows(address);
@@ -17,7 +17,27 @@ describe("[verify §9] what a list may hold", () => {
     ["0.0.0.0/0", ["0.0.0.0/0"]],
     ["2001:db8::1", ["2001:db8::1/128"]],
     ["2001:db8::/32", ["2001:db8::/32"]],
-    ["2001:DB8:0:0:0:0:0:1", ["2001:DB8:0:0:0:0:0:1/128"]],
+    ["2001:DB8:0:0:0:0:0:1", ["2001:db8::1/128"]],
+    ["2001:0DB8::0001", ["2001:db8::1/128"]],
+    ["2001:db8:0:1:1:1:1:1", ["2001:db8:0:1:1:1:1:1/128"]],
+    ["2001:0:0:1:0:0:0:1", ["2001:0:0:1::1/128"]],
+    ["2001:db8:0:0:1:0:0:1", ["2001:db8::1:0:0:1/128"]],
+    ["0:0:0:0:0:0:0:0", ["::/128"]],
+    ["1:2:3:4:5:6:7::", ["1:2:3:4:5:6:7:0/128"]],
+    ["64:ff9b::192.0.2.1", ["64:ff9b::c000:201/128"]],
+    ["192.0.2.7/24", ["192.0.2.0/24"]],
+    ["192.0.2.255/31", ["192.0.2.254/31"]],
+    ["255.255.255.255/1", ["128.0.0.0/1"]],
+    ["10.1.2.3/0", ["0.0.0.0/0"]],
+    ["192.0.2.1/032", ["192.0.2.1/32"]],
+    ["2001:db8:ffff::1/33", ["2001:db8:8000::/33"]],
+    ["ffff:ffff::/1", ["8000::/1"]],
+    ["1:2:3:4:5:6:7:ffff/127", ["1:2:3:4:5:6:7:fffe/127"]],
+    ["::ffff:1:2:3/64", ["::/64"]],
+    ["::1/0", ["::/0"]],
+    ["::ffff:10.1.2.3/104", ["10.0.0.0/8"]],
+    ["10.1.2.3/8,10.0.0.0/8,10.255.0.0/8", ["10.0.0.0/8"]],
+    ["2001:DB8::/32,2001:db8:0:0::5/32", ["2001:db8::/32"]],
     ["::/0", ["::/0"]],
     ["::ffff:192.0.2.1", ["192.0.2.1/32"]],
     ["::FFFF:c000:201", ["192.0.2.1/32"]],
@@ -160,6 +180,29 @@ describe("[verify §9] whom a list lets in", () => {
       { numRuns: 500 },
     );
   });
+});
+
+test("[management §8] an entry is written in one way: read again it is the same, and lets in whom it let in", () => {
+  const network = fc.oneof(
+    fc.tuple(fc.ipV4(), fc.nat(32)).map(([address, prefix]) => `${address}/${prefix}`),
+    fc.tuple(fc.ipV6(), fc.nat(128)).map(([address, prefix]) => `${address}/${prefix}`),
+  );
+  fc.assert(
+    fc.property(network, (written) => {
+      const entry = parseNetwork(written);
+      if (entry === undefined) return;
+      expect(parseNetwork(entry)).toBe(entry);
+      expect(parseNetwork(written.toUpperCase())).toBe(entry);
+      expect(compileIpAllowlist([entry]).allows(written.split("/")[0])).toBe(true);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("[management §2] a list has 1,000 entries at most, also from the command line", () => {
+  const list = (count: number): string => Array.from({ length: count }, (_, i) => `10.${i >> 8}.${i & 0xff}.1`).join(",");
+  expect(entriesOf(list(1_000))).toHaveLength(1_000);
+  expect(parseIpAllowlist(list(1_001))).toEqual({ tooMany: 1_001 });
 });
 
 test("[management §2] the entry that matches is the first that allows the address; there is one exactly when the list allows it", () => {

@@ -1,6 +1,13 @@
-import { expect, test } from "vitest";
-import { type Action, compileGrants, permits, requirePermissions, unrestrictedGrants } from "../../src/domain/authorization.ts";
-import { createUsedPermissions, type Uses } from "../../src/rootKeys/usedPermissions.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  type Action,
+  type Caller,
+  compileGrants,
+  permits,
+  requirePermissions,
+  unrestrictedGrants,
+} from "../../src/domain/authorization.ts";
+import { createUsedPermissions, type UsedPermissions, type Uses } from "../../src/rootKeys/usedPermissions.ts";
 
 const HOUR = 3_600_000;
 
@@ -8,9 +15,9 @@ const open = (permissions?: readonly string[]) => {
   const written: [string, Uses][] = [];
   let fails = false;
   const used = createUsedPermissions({
-    write: async (rootKeyId, uses) => {
+    write: async (uses) => {
       if (fails) throw new Error("away");
-      written.push([rootKeyId, new Map(uses)]);
+      for (const [rootKeyId, ofOne] of uses) written.push([rootKeyId, new Map(ofOne)]);
     },
     onError: () => undefined,
   });
@@ -63,4 +70,52 @@ test("[management §5] what could not be written is written with the next", asyn
   use("api.read_key", "api_1", 2);
   await used.stop();
   expect(written.map(([, uses]) => [...uses.keys()].sort())).toEqual([["api.*.read_api", "api.*.read_key"]]);
+});
+
+const callerOf = (rootKeyId: string): Caller => ({ rootKeyId, name: undefined, expires: undefined, grants: unrestrictedGrants });
+
+const useBy = (used: UsedPermissions, rootKeyId: string): void => {
+  const calling = used.open(callerOf(rootKeyId), HOUR);
+  requirePermissions(calling, ["api.read_api", "api_1"]);
+  calling.succeed();
+};
+
+test("[management §5] fifty root keys are one write", async () => {
+  const sizes: number[] = [];
+  const used = createUsedPermissions({ write: async (uses) => void sizes.push(uses.size), onError: () => undefined });
+  for (let i = 0; i < 101; i++) useBy(used, `rk_${i}`);
+  await used.stop();
+  expect(sizes).toEqual([50, 50, 1]);
+});
+
+describe("a stop", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("[management §5] begins no further write after 5 s, tells the one that runs, and says that something is lost", async () => {
+    const begun: AbortSignal[] = [];
+    const gate = Promise.withResolvers<void>();
+    const errors: unknown[] = [];
+    const used = createUsedPermissions({
+      write: async (_, { signal }) => {
+        begun.push(signal);
+        await gate.promise;
+      },
+      onError: (error) => errors.push(error),
+    });
+    for (let i = 0; i < 120; i++) useBy(used, `rk_${i}`);
+    const stopped = used.stop();
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(begun.map(({ aborted }) => aborted)).toEqual([false]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(begun.map(({ aborted }) => aborted)).toEqual([true]);
+    gate.resolve();
+    await stopped;
+    expect([begun.length, errors]).toEqual([1, [new Error("uses of permissions could not be written in time")]]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });

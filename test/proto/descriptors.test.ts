@@ -37,7 +37,7 @@ const procedures: Readonly<Record<string, readonly string[]>> = {
   ],
   ratelimit: [
     ...["limit", "multiLimit", "setOverride", "getOverride", "listOverrides", "deleteOverride"],
-    ...["listNamespaces", "deleteNamespace"],
+    ...["listNamespaces", "listCounters", "deleteNamespace"],
   ],
   rootKeys: ["createKey", "listKeys", "updateKey", "rerollKey", "deleteKey", "whoami"],
 };
@@ -113,7 +113,7 @@ describe("the options of the procedures", () => {
       migrations: ["listMigrations"],
       nodes: ["listNodes"],
       permissions: ["getPermission", "getRole", "listPermissions", "listRoles"],
-      ratelimit: ["getOverride", "limit", "listNamespaces", "listOverrides", "multiLimit"],
+      ratelimit: ["getOverride", "limit", "listCounters", "listNamespaces", "listOverrides", "multiLimit"],
       rootKeys: ["listKeys", "whoami"],
     };
     const silent = Object.entries(reading).flatMap(([namespace, names]) => names.map((name) => `${namespace}.${name}`));

@@ -1,6 +1,6 @@
 /** Procedures of the management chapter: the versions of the official clients that the tests drive do not have them. */
 const names = [
-  ...["apis.listApis", "apis.updateApi", "ratelimit.listNamespaces", "ratelimit.deleteNamespace"],
+  ...["apis.listApis", "apis.updateApi", "ratelimit.listNamespaces", "ratelimit.listCounters", "ratelimit.deleteNamespace"],
   ...[
     "analytics.getQuota",
     "analytics.getUsage",

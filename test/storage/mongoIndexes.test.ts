@@ -111,6 +111,13 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     expect(await planOf(collection, filter, sort)).toContain(`"${index}"`);
   });
 
+  test("[management §3] counters of a namespace come from a range of ids", async () => {
+    const range = { _id: { $gt: "namespace:rlns_1:1000:user", $lt: "namespace:rlns_1:1000:uses" } };
+    const plan = await planOf("counters", range, { _id: 1 });
+    expect(plan).toContain("_id_");
+    expect(plan).not.toMatch(/COLLSCAN|"stage":"SORT"/);
+  });
+
   test("[management §4] entries of the audit log that a filter finds come from ranges of ids and numbers", async () => {
     const byNumber = await planOf("audit", { workspaceId: WORKSPACE_ID, sequence: { $in: [5, 6] } }, { sequence: 1 });
     expect(byNumber).toContain('"sequence"');

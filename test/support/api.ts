@@ -43,6 +43,8 @@ export interface StartOptions {
   readonly store?: Store;
   /** Instead of one that is silent. */
   readonly log?: Log;
+  /** Milliseconds between two writes of the permissions that root keys use; those of the service unless told. */
+  readonly notesUsesEvery?: number;
 }
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
@@ -52,6 +54,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     store,
     log,
     linger: 0,
+    notesUsesEvery: options.notesUsesEvery,
   });
   const { url, adminUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store);

@@ -84,6 +84,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "ratelimit.deleteOverride": ({ namespace }) => ({ namespace, identifier: "user_1" }),
   "ratelimit.getOverride": ({ namespace }) => ({ namespace, identifier: "user_1" }),
   "ratelimit.limit": ({ namespace }) => ({ namespace, ...limit }),
+  "ratelimit.listCounters": ({ namespace }) => ({ namespace }),
   "ratelimit.listNamespaces": () => ({}),
   "ratelimit.listOverrides": ({ namespace }) => ({ namespace }),
   "ratelimit.multiLimit": ({ namespace }) => [{ namespace, ...limit }],

@@ -23,8 +23,9 @@ test("calls are counted and timed by procedure and outcome", async () => {
 test("verifications, rate limits and cache look-ups are counted, also over several readings", async () => {
   const metrics = create();
   metrics.verification("VALID");
-  metrics.ratelimit(true, "memory");
-  metrics.ratelimit(false, "store");
+  metrics.ratelimit(true, "memory", false);
+  metrics.ratelimit(false, "store", false);
+  metrics.ratelimit(true, "store", true);
   const cached = metrics.cache("verification");
   cached(true);
   cached(false);
@@ -35,7 +36,10 @@ test("verifications, rate limits and cache look-ups are counted, also over sever
   expect(await samples(metrics, "latchkey_ratelimit_decisions_total{")).toEqual([
     'latchkey_ratelimit_decisions_total{result="passed",source="memory"} 1',
     'latchkey_ratelimit_decisions_total{result="denied",source="store"} 1',
+    'latchkey_ratelimit_decisions_total{result="passed",source="store"} 1',
   ]);
+  // What a node tells the others are checks of callers: quotas and the limit of the workspace's calls are the service's own.
+  expect(metrics.totals()).toMatchObject({ verifications: 2, limits: 2 });
   expect(await samples(metrics, "latchkey_cache_lookups_total{")).toEqual([
     'latchkey_cache_lookups_total{cache="verification",result="hit"} 2',
     'latchkey_cache_lookups_total{cache="verification",result="miss"} 1',

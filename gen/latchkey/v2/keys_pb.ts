@@ -1762,7 +1762,7 @@ export type ExplainedPermission = Message<"latchkey.v2.ExplainedPermission"> & {
   permission: string;
 
   /**
-   * What covers it; absent when nothing does.
+   * What covers it, at most 100; absent when nothing does.
    *
    * @generated from field: repeated latchkey.v2.ExplainedGrant granted_by = 2;
    */

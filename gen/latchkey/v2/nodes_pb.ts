@@ -135,7 +135,7 @@ export type Node = Message<"latchkey.v2.Node"> & {
   verificationsPerSecond: bigint;
 
   /**
-   * Decisions on single rate limits, over the same time.
+   * Decisions on single rate limits of callers, over the same time.
    *
    * @generated from field: int64 limits_per_second = 12;
    */

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/ratelimit.proto.
  */
 export const file_latchkey_v2_ratelimit: GenFile = /*@__PURE__*/
-  fileDesc("ChtsYXRjaGtleS92Mi9yYXRlbGltaXQucHJvdG8SC2xhdGNoa2V5LnYyIsoBCgxMaW1pdFJlcXVlc3QSIAoJbmFtZXNwYWNlGAEgASgJQg26SArIAQFyBRABGIAEEiEKCmlkZW50aWZpZXIYAiABKAlCDbpICsgBAXIFEAEYgAQSIgoFbGltaXQYAyABKANCE7pIEMgBASILGP////////8PKAESIwoIZHVyYXRpb24YBCABKANCEbpIDsgBASIJGICQ+9MJKOgHEiMKBGNvc3QYBSABKANCELpIDSILGP////////8PKABIAIgBAUIHCgVfY29zdCJiCg1MaW1pdFJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEioKBGRhdGEYAiABKAsyFi5sYXRjaGtleS52Mi5MaW1pdERhdGFCBIi1GAEidwoJTGltaXREYXRhEg8KB3N1Y2Nlc3MYASABKAgSDQoFbGltaXQYAiABKAMSEQoJcmVtYWluaW5nGAMgASgDEg0KBXJlc2V0GAQgASgDEhgKC292ZXJyaWRlX2lkGAUgASgJSACIAQFCDgoMX292ZXJyaWRlX2lkIlEKEU11bHRpTGltaXRSZXF1ZXN0EjwKB2VudHJpZXMYASADKAsyHC5sYXRjaGtleS52Mi5NdWx0aUxpbWl0RW50cnlCDbpICsgBAZIBBAgBEGQizQEKD011bHRpTGltaXRFbnRyeRIgCgluYW1lc3BhY2UYASABKAlCDbpICsgBAXIFEAEYgAQSIQoKaWRlbnRpZmllchgCIAEoCUINukgKyAEBcgUQARiABBIiCgVsaW1pdBgDIAEoA0ITukgQyAEBIgsY/////////w8oARIjCghkdXJhdGlvbhgEIAEoA0IRukgOyAEBIgkYgJD70wko6AcSIwoEY29zdBgFIAEoA0IQukgNIgsY/////////w8oAEgAiAEBQgcKBV9jb3N0ImwKEk11bHRpTGltaXRSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIvCgRkYXRhGAIgASgLMhsubGF0Y2hrZXkudjIuTXVsdGlMaW1pdERhdGFCBIi1GAEiVQoOTXVsdGlMaW1pdERhdGESDgoGcGFzc2VkGAEgASgIEjMKBmxpbWl0cxgCIAMoCzIdLmxhdGNoa2V5LnYyLk11bHRpTGltaXRSZXN1bHRCBIi1GAEipAEKEE11bHRpTGltaXRSZXN1bHQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSDgoGcGFzc2VkGAMgASgIEg0KBWxpbWl0GAQgASgDEhEKCXJlbWFpbmluZxgFIAEoAxINCgVyZXNldBgGIAEoAxIYCgtvdmVycmlkZV9pZBgHIAEoCUgAiAEBQg4KDF9vdmVycmlkZV9pZCK0AQoSU2V0T3ZlcnJpZGVSZXF1ZXN0EiAKCW5hbWVzcGFjZRgBIAEoCUINukgKyAEBcgUQARiABBIhCgppZGVudGlmaWVyGAIgASgJQg26SArIAQFyBRABGIAEEicKBWxpbWl0GAMgASgDQhO6SBDIAQEiCxj/////////DygASACIAQESJgoIZHVyYXRpb24YBCABKANCFLpIEcgBASIMGP////////8PKOgHQggKBl9saW1pdCJuChNTZXRPdmVycmlkZVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjAKBGRhdGEYAiABKAsyHC5sYXRjaGtleS52Mi5TZXRPdmVycmlkZURhdGFCBIi1GAEiJgoPU2V0T3ZlcnJpZGVEYXRhEhMKC292ZXJyaWRlX2lkGAEgASgJIlkKEkdldE92ZXJyaWRlUmVxdWVzdBIgCgluYW1lc3BhY2UYASABKAlCDbpICsgBAXIFEAEYgAQSIQoKaWRlbnRpZmllchgCIAEoCUINukgKyAEBcgUQARiABCJnChNHZXRPdmVycmlkZVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiABKAsyFS5sYXRjaGtleS52Mi5PdmVycmlkZUIEiLUYASJUCghPdmVycmlkZRITCgtvdmVycmlkZV9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJEg0KBWxpbWl0GAMgASgDEhAKCGR1cmF0aW9uGAQgASgDInEKFExpc3RPdmVycmlkZXNSZXF1ZXN0EiAKCW5hbWVzcGFjZRgBIAEoCUINukgKyAEBcgUQARiABBIdCgVsaW1pdBgCIAEoA0IJukgGIgQYZCgBSACIAQESDgoGY3Vyc29yGAMgASgJQggKBl9saW1pdCKcAQoVTGlzdE92ZXJyaWRlc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiADKAsyFS5sYXRjaGtleS52Mi5PdmVycmlkZUIEiLUYARIxCgpwYWdpbmF0aW9uGAMgASgLMhcubGF0Y2hrZXkudjIuUGFnaW5hdGlvbkIEiLUYASJcChVEZWxldGVPdmVycmlkZVJlcXVlc3QSIAoJbmFtZXNwYWNlGAEgASgJQg26SArIAQFyBRABGIAEEiEKCmlkZW50aWZpZXIYAiABKAlCDbpICsgBAXIFEAEYgAQidAoWRGVsZXRlT3ZlcnJpZGVSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIzCgRkYXRhGAIgASgLMh8ubGF0Y2hrZXkudjIuRGVsZXRlT3ZlcnJpZGVEYXRhQgSItRgBIhQKEkRlbGV0ZU92ZXJyaWRlRGF0YSJ0ChVMaXN0TmFtZXNwYWNlc1JlcXVlc3QSHQoFbGltaXQYASABKANCCbpIBiIEGGQoAUgAiAEBEhgKBmN1cnNvchgCIAEoCUIIukgFcgMYgAgSGAoGc2VhcmNoGAMgASgJQgi6SAVyAxiAAkIICgZfbGltaXQingEKFkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESKgoEZGF0YRgCIAMoCzIWLmxhdGNoa2V5LnYyLk5hbWVzcGFjZUIEiLUYARIxCgpwYWdpbmF0aW9uGAMgASgLMhcubGF0Y2hrZXkudjIuUGFnaW5hdGlvbkIEiLUYASJhCglOYW1lc3BhY2USCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRISCgpjcmVhdGVkX2F0GAMgASgDEhcKCnVwZGF0ZWRfYXQYBCABKANIAIgBAUINCgtfdXBkYXRlZF9hdCI6ChZEZWxldGVOYW1lc3BhY2VSZXF1ZXN0EiAKCW5hbWVzcGFjZRgBIAEoCUINukgKyAEBcgUQARiABCJ2ChdEZWxldGVOYW1lc3BhY2VSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI0CgRkYXRhGAIgASgLMiAubGF0Y2hrZXkudjIuRGVsZXRlTmFtZXNwYWNlRGF0YUIEiLUYASIVChNEZWxldGVOYW1lc3BhY2VEYXRhMsAJChBSYXRlbGltaXRTZXJ2aWNlEpwBCgVMaW1pdBIZLmxhdGNoa2V5LnYyLkxpbWl0UmVxdWVzdBoaLmxhdGNoa2V5LnYyLkxpbWl0UmVzcG9uc2UiXIq1GB5yYXRlbGltaXQue25hbWVzcGFjZS5pZH0ubGltaXSKtRg2cmF0ZWxpbWl0LiouY3JlYXRlX25hbWVzcGFjZSB3aGVuIHRoZSBuYW1lc3BhY2UgaXMgbmV3EsgBCgpNdWx0aUxpbWl0Eh4ubGF0Y2hrZXkudjIuTXVsdGlMaW1pdFJlcXVlc3QaHy5sYXRjaGtleS52Mi5NdWx0aUxpbWl0UmVzcG9uc2UieYq1GDJyYXRlbGltaXQue25hbWVzcGFjZS5pZH0ubGltaXQgZm9yIGV2ZXJ5IG5hbWVzcGFjZYq1GDRyYXRlbGltaXQuKi5jcmVhdGVfbmFtZXNwYWNlIHdoZW4gYSBuYW1lc3BhY2UgaXMgbmV3mrUYB2VudHJpZXMSfwoLU2V0T3ZlcnJpZGUSHy5sYXRjaGtleS52Mi5TZXRPdmVycmlkZVJlcXVlc3QaIC5sYXRjaGtleS52Mi5TZXRPdmVycmlkZVJlc3BvbnNlIi2KtRglcmF0ZWxpbWl0LntuYW1lc3BhY2UuaWR9LnNldF9vdmVycmlkZbi1GAESfAoLR2V0T3ZlcnJpZGUSHy5sYXRjaGtleS52Mi5HZXRPdmVycmlkZVJlcXVlc3QaIC5sYXRjaGtleS52Mi5HZXRPdmVycmlkZVJlc3BvbnNlIiqKtRgmcmF0ZWxpbWl0LntuYW1lc3BhY2UuaWR9LnJlYWRfb3ZlcnJpZGUSggEKDUxpc3RPdmVycmlkZXMSIS5sYXRjaGtleS52Mi5MaXN0T3ZlcnJpZGVzUmVxdWVzdBoiLmxhdGNoa2V5LnYyLkxpc3RPdmVycmlkZXNSZXNwb25zZSIqirUYJnJhdGVsaW1pdC57bmFtZXNwYWNlLmlkfS5yZWFkX292ZXJyaWRlEosBCg5EZWxldGVPdmVycmlkZRIiLmxhdGNoa2V5LnYyLkRlbGV0ZU92ZXJyaWRlUmVxdWVzdBojLmxhdGNoa2V5LnYyLkRlbGV0ZU92ZXJyaWRlUmVzcG9uc2UiMIq1GChyYXRlbGltaXQue25hbWVzcGFjZS5pZH0uZGVsZXRlX292ZXJyaWRluLUYARKdAQoOTGlzdE5hbWVzcGFjZXMSIi5sYXRjaGtleS52Mi5MaXN0TmFtZXNwYWNlc1JlcXVlc3QaIy5sYXRjaGtleS52Mi5MaXN0TmFtZXNwYWNlc1Jlc3BvbnNlIkKKtRg+cmF0ZWxpbWl0LntuYW1lc3BhY2UuaWR9LnJlYWRfbmFtZXNwYWNlOiBvbmx5IHRoZXNlIGFyZSBsaXN0ZWQSjwEKD0RlbGV0ZU5hbWVzcGFjZRIjLmxhdGNoa2V5LnYyLkRlbGV0ZU5hbWVzcGFjZVJlcXVlc3QaJC5sYXRjaGtleS52Mi5EZWxldGVOYW1lc3BhY2VSZXNwb25zZSIxirUYKXJhdGVsaW1pdC57bmFtZXNwYWNlLmlkfS5kZWxldGVfbmFtZXNwYWNluLUYAWIGcHJvdG8z", [file_buf_validate_validate, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChtsYXRjaGtleS92Mi9yYXRlbGltaXQucHJvdG8SC2xhdGNoa2V5LnYyIsoBCgxMaW1pdFJlcXVlc3QSIAoJbmFtZXNwYWNlGAEgASgJQg26SArIAQFyBRABGIAEEiEKCmlkZW50aWZpZXIYAiABKAlCDbpICsgBAXIFEAEYgAQSIgoFbGltaXQYAyABKANCE7pIEMgBASILGP////////8PKAESIwoIZHVyYXRpb24YBCABKANCEbpIDsgBASIJGICQ+9MJKOgHEiMKBGNvc3QYBSABKANCELpIDSILGP////////8PKABIAIgBAUIHCgVfY29zdCJiCg1MaW1pdFJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEioKBGRhdGEYAiABKAsyFi5sYXRjaGtleS52Mi5MaW1pdERhdGFCBIi1GAEidwoJTGltaXREYXRhEg8KB3N1Y2Nlc3MYASABKAgSDQoFbGltaXQYAiABKAMSEQoJcmVtYWluaW5nGAMgASgDEg0KBXJlc2V0GAQgASgDEhgKC292ZXJyaWRlX2lkGAUgASgJSACIAQFCDgoMX292ZXJyaWRlX2lkIlEKEU11bHRpTGltaXRSZXF1ZXN0EjwKB2VudHJpZXMYASADKAsyHC5sYXRjaGtleS52Mi5NdWx0aUxpbWl0RW50cnlCDbpICsgBAZIBBAgBEGQizQEKD011bHRpTGltaXRFbnRyeRIgCgluYW1lc3BhY2UYASABKAlCDbpICsgBAXIFEAEYgAQSIQoKaWRlbnRpZmllchgCIAEoCUINukgKyAEBcgUQARiABBIiCgVsaW1pdBgDIAEoA0ITukgQyAEBIgsY/////////w8oARIjCghkdXJhdGlvbhgEIAEoA0IRukgOyAEBIgkYgJD70wko6AcSIwoEY29zdBgFIAEoA0IQukgNIgsY/////////w8oAEgAiAEBQgcKBV9jb3N0ImwKEk11bHRpTGltaXRSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIvCgRkYXRhGAIgASgLMhsubGF0Y2hrZXkudjIuTXVsdGlMaW1pdERhdGFCBIi1GAEiVQoOTXVsdGlMaW1pdERhdGESDgoGcGFzc2VkGAEgASgIEjMKBmxpbWl0cxgCIAMoCzIdLmxhdGNoa2V5LnYyLk11bHRpTGltaXRSZXN1bHRCBIi1GAEipAEKEE11bHRpTGltaXRSZXN1bHQSEQoJbmFtZXNwYWNlGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSDgoGcGFzc2VkGAMgASgIEg0KBWxpbWl0GAQgASgDEhEKCXJlbWFpbmluZxgFIAEoAxINCgVyZXNldBgGIAEoAxIYCgtvdmVycmlkZV9pZBgHIAEoCUgAiAEBQg4KDF9vdmVycmlkZV9pZCK0AQoSU2V0T3ZlcnJpZGVSZXF1ZXN0EiAKCW5hbWVzcGFjZRgBIAEoCUINukgKyAEBcgUQARiABBIhCgppZGVudGlmaWVyGAIgASgJQg26SArIAQFyBRABGIAEEicKBWxpbWl0GAMgASgDQhO6SBDIAQEiCxj/////////DygASACIAQESJgoIZHVyYXRpb24YBCABKANCFLpIEcgBASIMGP////////8PKOgHQggKBl9saW1pdCJuChNTZXRPdmVycmlkZVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjAKBGRhdGEYAiABKAsyHC5sYXRjaGtleS52Mi5TZXRPdmVycmlkZURhdGFCBIi1GAEiJgoPU2V0T3ZlcnJpZGVEYXRhEhMKC292ZXJyaWRlX2lkGAEgASgJIlkKEkdldE92ZXJyaWRlUmVxdWVzdBIgCgluYW1lc3BhY2UYASABKAlCDbpICsgBAXIFEAEYgAQSIQoKaWRlbnRpZmllchgCIAEoCUINukgKyAEBcgUQARiABCJnChNHZXRPdmVycmlkZVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiABKAsyFS5sYXRjaGtleS52Mi5PdmVycmlkZUIEiLUYASJUCghPdmVycmlkZRITCgtvdmVycmlkZV9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJEg0KBWxpbWl0GAMgASgDEhAKCGR1cmF0aW9uGAQgASgDInEKFExpc3RPdmVycmlkZXNSZXF1ZXN0EiAKCW5hbWVzcGFjZRgBIAEoCUINukgKyAEBcgUQARiABBIdCgVsaW1pdBgCIAEoA0IJukgGIgQYZCgBSACIAQESDgoGY3Vyc29yGAMgASgJQggKBl9saW1pdCKcAQoVTGlzdE92ZXJyaWRlc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiADKAsyFS5sYXRjaGtleS52Mi5PdmVycmlkZUIEiLUYARIxCgpwYWdpbmF0aW9uGAMgASgLMhcubGF0Y2hrZXkudjIuUGFnaW5hdGlvbkIEiLUYASJcChVEZWxldGVPdmVycmlkZVJlcXVlc3QSIAoJbmFtZXNwYWNlGAEgASgJQg26SArIAQFyBRABGIAEEiEKCmlkZW50aWZpZXIYAiABKAlCDbpICsgBAXIFEAEYgAQidAoWRGVsZXRlT3ZlcnJpZGVSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIzCgRkYXRhGAIgASgLMh8ubGF0Y2hrZXkudjIuRGVsZXRlT3ZlcnJpZGVEYXRhQgSItRgBIhQKEkRlbGV0ZU92ZXJyaWRlRGF0YSKGAQoVTGlzdE5hbWVzcGFjZXNSZXF1ZXN0Eh0KBWxpbWl0GAEgASgDQgm6SAYiBBhkKAFIAIgBARIfCgZjdXJzb3IYAiABKAlCCrpIB3IFEAEYgAhIAYgBARIYCgZzZWFyY2gYAyABKAlCCLpIBXIDGIACQggKBl9saW1pdEIJCgdfY3Vyc29yIp4BChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEioKBGRhdGEYAiADKAsyFi5sYXRjaGtleS52Mi5OYW1lc3BhY2VCBIi1GAESMQoKcGFnaW5hdGlvbhgDIAEoCzIXLmxhdGNoa2V5LnYyLlBhZ2luYXRpb25CBIi1GAEiYQoJTmFtZXNwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEgoKY3JlYXRlZF9hdBgDIAEoAxIXCgp1cGRhdGVkX2F0GAQgASgDSACIAQFCDQoLX3VwZGF0ZWRfYXQirgEKE0xpc3RDb3VudGVyc1JlcXVlc3QSIAoJbmFtZXNwYWNlGAEgASgJQg26SArIAQFyBRABGIAEEiMKCmlkZW50aWZpZXIYAiABKAlCCrpIB3IFEAEYgARIAIgBARIdCgVsaW1pdBgDIAEoA0IJukgGIgQYZCgBSAGIAQESGAoGY3Vyc29yGAQgASgJQgi6SAVyAxiACEINCgtfaWRlbnRpZmllckIICgZfbGltaXQimgEKFExpc3RDb3VudGVyc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEigKBGRhdGEYAiADKAsyFC5sYXRjaGtleS52Mi5Db3VudGVyQgSItRgBEjEKCnBhZ2luYXRpb24YAyABKAsyFy5sYXRjaGtleS52Mi5QYWdpbmF0aW9uQgSItRgBItcBCgdDb3VudGVyEhIKCmlkZW50aWZpZXIYASABKAkSEAoIZHVyYXRpb24YAiABKAMSDwoHY3VycmVudBgDIAEoAxIQCghwcmV2aW91cxgEIAEoAxINCgVyZXNldBgFIAEoAxIMCgRoZWxkGAYgASgDEhIKBWxpbWl0GAcgASgDSACIAQESFgoJcmVtYWluaW5nGAggASgDSAGIAQESFQoIb3ZlcnJpZGUYCSABKAlIAogBAUIICgZfbGltaXRCDAoKX3JlbWFpbmluZ0ILCglfb3ZlcnJpZGUiOgoWRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBIgCgluYW1lc3BhY2UYASABKAlCDbpICsgBAXIFEAEYgAQidgoXRGVsZXRlTmFtZXNwYWNlUmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESNAoEZGF0YRgCIAEoCzIgLmxhdGNoa2V5LnYyLkRlbGV0ZU5hbWVzcGFjZURhdGFCBIi1GAEiFQoTRGVsZXRlTmFtZXNwYWNlRGF0YTLDCgoQUmF0ZWxpbWl0U2VydmljZRKcAQoFTGltaXQSGS5sYXRjaGtleS52Mi5MaW1pdFJlcXVlc3QaGi5sYXRjaGtleS52Mi5MaW1pdFJlc3BvbnNlIlyKtRgecmF0ZWxpbWl0LntuYW1lc3BhY2UuaWR9LmxpbWl0irUYNnJhdGVsaW1pdC4qLmNyZWF0ZV9uYW1lc3BhY2Ugd2hlbiB0aGUgbmFtZXNwYWNlIGlzIG5ldxLIAQoKTXVsdGlMaW1pdBIeLmxhdGNoa2V5LnYyLk11bHRpTGltaXRSZXF1ZXN0Gh8ubGF0Y2hrZXkudjIuTXVsdGlMaW1pdFJlc3BvbnNlInmKtRgycmF0ZWxpbWl0LntuYW1lc3BhY2UuaWR9LmxpbWl0IGZvciBldmVyeSBuYW1lc3BhY2WKtRg0cmF0ZWxpbWl0LiouY3JlYXRlX25hbWVzcGFjZSB3aGVuIGEgbmFtZXNwYWNlIGlzIG5ld5q1GAdlbnRyaWVzEn8KC1NldE92ZXJyaWRlEh8ubGF0Y2hrZXkudjIuU2V0T3ZlcnJpZGVSZXF1ZXN0GiAubGF0Y2hrZXkudjIuU2V0T3ZlcnJpZGVSZXNwb25zZSItirUYJXJhdGVsaW1pdC57bmFtZXNwYWNlLmlkfS5zZXRfb3ZlcnJpZGW4tRgBEnwKC0dldE92ZXJyaWRlEh8ubGF0Y2hrZXkudjIuR2V0T3ZlcnJpZGVSZXF1ZXN0GiAubGF0Y2hrZXkudjIuR2V0T3ZlcnJpZGVSZXNwb25zZSIqirUYJnJhdGVsaW1pdC57bmFtZXNwYWNlLmlkfS5yZWFkX292ZXJyaWRlEoIBCg1MaXN0T3ZlcnJpZGVzEiEubGF0Y2hrZXkudjIuTGlzdE92ZXJyaWRlc1JlcXVlc3QaIi5sYXRjaGtleS52Mi5MaXN0T3ZlcnJpZGVzUmVzcG9uc2UiKoq1GCZyYXRlbGltaXQue25hbWVzcGFjZS5pZH0ucmVhZF9vdmVycmlkZRKLAQoORGVsZXRlT3ZlcnJpZGUSIi5sYXRjaGtleS52Mi5EZWxldGVPdmVycmlkZVJlcXVlc3QaIy5sYXRjaGtleS52Mi5EZWxldGVPdmVycmlkZVJlc3BvbnNlIjCKtRgocmF0ZWxpbWl0LntuYW1lc3BhY2UuaWR9LmRlbGV0ZV9vdmVycmlkZbi1GAESnQEKDkxpc3ROYW1lc3BhY2VzEiIubGF0Y2hrZXkudjIuTGlzdE5hbWVzcGFjZXNSZXF1ZXN0GiMubGF0Y2hrZXkudjIuTGlzdE5hbWVzcGFjZXNSZXNwb25zZSJCirUYPnJhdGVsaW1pdC57bmFtZXNwYWNlLmlkfS5yZWFkX25hbWVzcGFjZTogb25seSB0aGVzZSBhcmUgbGlzdGVkEoABCgxMaXN0Q291bnRlcnMSIC5sYXRjaGtleS52Mi5MaXN0Q291bnRlcnNSZXF1ZXN0GiEubGF0Y2hrZXkudjIuTGlzdENvdW50ZXJzUmVzcG9uc2UiK4q1GCdyYXRlbGltaXQue25hbWVzcGFjZS5pZH0ucmVhZF9uYW1lc3BhY2USjwEKD0RlbGV0ZU5hbWVzcGFjZRIjLmxhdGNoa2V5LnYyLkRlbGV0ZU5hbWVzcGFjZVJlcXVlc3QaJC5sYXRjaGtleS52Mi5EZWxldGVOYW1lc3BhY2VSZXNwb25zZSIxirUYKXJhdGVsaW1pdC57bmFtZXNwYWNlLmlkfS5kZWxldGVfbmFtZXNwYWNluLUYAWIGcHJvdG8z", [file_buf_validate_validate, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * @generated from message latchkey.v2.LimitRequest
@@ -611,11 +611,11 @@ export type ListNamespacesRequest = Message<"latchkey.v2.ListNamespacesRequest">
   limit?: bigint | undefined;
 
   /**
-   * From the previous page; empty: the first page.
+   * From the previous page, 1-1024 characters; omitted: the first page.
    *
-   * @generated from field: string cursor = 2;
+   * @generated from field: optional string cursor = 2;
    */
-  cursor: string;
+  cursor?: string | undefined;
 
   /**
    * Part of the id or the name, in any letter case, at most 256 characters. Empty: all. A page may be short although
@@ -701,6 +701,148 @@ export const NamespaceSchema: GenMessage<Namespace> = /*@__PURE__*/
   messageDesc(file_latchkey_v2_ratelimit, 21);
 
 /**
+ * @generated from message latchkey.v2.ListCountersRequest
+ */
+export type ListCountersRequest = Message<"latchkey.v2.ListCountersRequest"> & {
+  /**
+   * Id or name, 1-512 characters.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * What identifiers begin with, 1-512 characters, case-sensitive. Omitted: all.
+   *
+   * @generated from field: optional string identifier = 2;
+   */
+  identifier?: string | undefined;
+
+  /**
+   * Objects per page, 1-100. Default 100.
+   *
+   * @generated from field: optional int64 limit = 3;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * From the previous page; empty: the first page.
+   *
+   * @generated from field: string cursor = 4;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message latchkey.v2.ListCountersRequest.
+ * Use `create(ListCountersRequestSchema)` to create a new message.
+ */
+export const ListCountersRequestSchema: GenMessage<ListCountersRequest> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_ratelimit, 22);
+
+/**
+ * @generated from message latchkey.v2.ListCountersResponse
+ */
+export type ListCountersResponse = Message<"latchkey.v2.ListCountersResponse"> & {
+  /**
+   * @generated from field: latchkey.v2.Meta meta = 1;
+   */
+  meta?: Meta | undefined;
+
+  /**
+   * @generated from field: repeated latchkey.v2.Counter data = 2;
+   */
+  data: Counter[];
+
+  /**
+   * @generated from field: latchkey.v2.Pagination pagination = 3;
+   */
+  pagination?: Pagination | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.ListCountersResponse.
+ * Use `create(ListCountersResponseSchema)` to create a new message.
+ */
+export const ListCountersResponseSchema: GenMessage<ListCountersResponse> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_ratelimit, 23);
+
+/**
+ * What one identifier has used in windows of one length (management §3).
+ *
+ * @generated from message latchkey.v2.Counter
+ */
+export type Counter = Message<"latchkey.v2.Counter"> & {
+  /**
+   * @generated from field: string identifier = 1;
+   */
+  identifier: string;
+
+  /**
+   * Length of the window in milliseconds.
+   *
+   * @generated from field: int64 duration = 2;
+   */
+  duration: bigint;
+
+  /**
+   * Used in the present window. Budget that nodes hold counts as used.
+   *
+   * @generated from field: int64 current = 3;
+   */
+  current: bigint;
+
+  /**
+   * Used in the window before it, whole: its weight falls until the present one ends.
+   *
+   * @generated from field: int64 previous = 4;
+   */
+  previous: bigint;
+
+  /**
+   * End of the present window, Unix ms.
+   *
+   * @generated from field: int64 reset = 5;
+   */
+  reset: bigint;
+
+  /**
+   * What this node holds unspent of both windows.
+   *
+   * @generated from field: int64 held = 6;
+   */
+  held: bigint;
+
+  /**
+   * The limit of the override; absent when none applies to this identifier and duration.
+   *
+   * @generated from field: optional int64 limit = 7;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * What is left of `limit`; absent with it.
+   *
+   * @generated from field: optional int64 remaining = 8;
+   */
+  remaining?: bigint | undefined;
+
+  /**
+   * `rlor_...` of the override; absent with `limit`.
+   *
+   * @generated from field: optional string override = 9;
+   */
+  override?: string | undefined;
+};
+
+/**
+ * Describes the message latchkey.v2.Counter.
+ * Use `create(CounterSchema)` to create a new message.
+ */
+export const CounterSchema: GenMessage<Counter> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_ratelimit, 24);
+
+/**
  * @generated from message latchkey.v2.DeleteNamespaceRequest
  */
 export type DeleteNamespaceRequest = Message<"latchkey.v2.DeleteNamespaceRequest"> & {
@@ -717,7 +859,7 @@ export type DeleteNamespaceRequest = Message<"latchkey.v2.DeleteNamespaceRequest
  * Use `create(DeleteNamespaceRequestSchema)` to create a new message.
  */
 export const DeleteNamespaceRequestSchema: GenMessage<DeleteNamespaceRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_ratelimit, 22);
+  messageDesc(file_latchkey_v2_ratelimit, 25);
 
 /**
  * @generated from message latchkey.v2.DeleteNamespaceResponse
@@ -739,7 +881,7 @@ export type DeleteNamespaceResponse = Message<"latchkey.v2.DeleteNamespaceRespon
  * Use `create(DeleteNamespaceResponseSchema)` to create a new message.
  */
 export const DeleteNamespaceResponseSchema: GenMessage<DeleteNamespaceResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_ratelimit, 23);
+  messageDesc(file_latchkey_v2_ratelimit, 26);
 
 /**
  * @generated from message latchkey.v2.DeleteNamespaceData
@@ -752,7 +894,7 @@ export type DeleteNamespaceData = Message<"latchkey.v2.DeleteNamespaceData"> & {
  * Use `create(DeleteNamespaceDataSchema)` to create a new message.
  */
 export const DeleteNamespaceDataSchema: GenMessage<DeleteNamespaceData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_ratelimit, 24);
+  messageDesc(file_latchkey_v2_ratelimit, 27);
 
 /**
  * Rate limits of free identifiers and their overrides: `ratelimit.*`.
@@ -829,6 +971,16 @@ export const RatelimitService: GenService<{
     methodKind: "unary";
     input: typeof ListNamespacesRequestSchema;
     output: typeof ListNamespacesResponseSchema;
+  },
+  /**
+   * Lists the counters of a namespace that count in the present window, by identifier and duration (management §3).
+   *
+   * @generated from rpc latchkey.v2.RatelimitService.ListCounters
+   */
+  listCounters: {
+    methodKind: "unary";
+    input: typeof ListCountersRequestSchema;
+    output: typeof ListCountersResponseSchema;
   },
   /**
    * Deletes a namespace: its checks answer 410 from then on, and its name stays taken (management §3).

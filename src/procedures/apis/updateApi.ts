@@ -1,7 +1,7 @@
 import type { NullableIpAllowlist, UpdateApiRequestSchema, UpdateApiResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type Violation } from "../../domain/errors.ts";
-import { parseNetworks } from "../../domain/ipAllowlist.ts";
+import { MOST_ENTRIES, parseNetworks } from "../../domain/ipAllowlist.ts";
 import type { ApisRepository } from "../../storage/apis.ts";
 import type { ApiDocument } from "../../storage/documents.ts";
 import type { Change } from "../../storage/modify.ts";
@@ -31,8 +31,12 @@ const readIpAllowlist = (list: NullableIpAllowlist | undefined): readonly string
   throw invalidInput(`ipAllowlist: ${which} that ${message}.`, violationsOf(malformed));
 };
 
-const judge: NonNullable<UpdateApi["judge"]> = ({ ipAllowlist }) =>
-  ipAllowlist?.kind.case === "value" ? violationsOf(parseNetworks(ipAllowlist.kind.value.values).malformed) : [];
+/** Of a list that is too long, which is wrong already, no entry is looked at. */
+const judge: NonNullable<UpdateApi["judge"]> = ({ ipAllowlist }) => {
+  if (ipAllowlist?.kind.case !== "value") return [];
+  const { values } = ipAllowlist.kind.value;
+  return values.length > MOST_ENTRIES ? [] : violationsOf(parseNetworks(values).malformed);
+};
 
 /** Changes an API: what is given; verifications know at once (management §2). 403 before 404. */
 export const updateApi = ({ apis }: { readonly apis: ApisRepository }): UpdateApi => {

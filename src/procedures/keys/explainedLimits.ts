@@ -1,8 +1,7 @@
 import type { ExplainRequest } from "../../../gen/latchkey/v2/keys_pb.ts";
-import { ServiceError } from "../../domain/errors.ts";
 import type { Limiter } from "../../ratelimit/limiter.ts";
 import { emptyPeek, type Peek } from "../../ratelimit/peek.ts";
-import { type LimitCheck, limitChecks } from "../../verification/ratelimitChecks.ts";
+import { type LimitCheck, limitChecks, unknownLimits } from "../../verification/ratelimitChecks.ts";
 import type { VerificationEntry } from "../../verification/verificationEntry.ts";
 import type { Call } from "../call.ts";
 import { requestedLimits } from "./verificationRequest.ts";
@@ -16,8 +15,8 @@ export interface ExplainedLimit extends Peek {
 export interface ExplainedLimits {
   /** By name; in a verification all of them have to pass. */
   readonly limits: readonly ExplainedLimit[];
-  /** What is wrong with the request, if it names a limit that nothing defines. */
-  readonly unknown: string | undefined;
+  /** What the request names and nothing defines. */
+  readonly unknown: readonly string[];
 }
 
 const sourceOf = (entry: VerificationEntry, { id, name }: LimitCheck): ExplainedLimit["source"] => {
@@ -38,14 +37,11 @@ export const explainLimits = async (
   isRefused: boolean,
   call: Call,
 ): Promise<ExplainedLimits> => {
-  let checks: readonly LimitCheck[];
-  try {
-    checks = limitChecks(entry, requestedLimits(request));
-  } catch (error) {
-    if (isRefused && error instanceof ServiceError) return { limits: [], unknown: error.message };
-    throw error;
-  }
+  const requested = requestedLimits(request);
+  const unknown = isRefused ? unknownLimits(entry, requested) : [];
+  if (unknown.length > 0) return { limits: [], unknown };
+  const checks = limitChecks(entry, requested);
   const peeks = request.at === undefined ? await limiter.peek(checks, call) : checks.map((check) => emptyPeek(check, Number(request.at)));
   const limits = checks.map((check, i) => ({ ...(peeks[i] as Peek), check, source: sourceOf(entry, check) }));
-  return { limits, unknown: undefined };
+  return { limits, unknown: [] };
 };

@@ -35,6 +35,9 @@ type Facts = MessageInitShape<typeof ExplainedFactsSchema>;
 /** More names than that make no sentence. */
 const NAMED = 10;
 
+/** What grants one permission may be as much as a key can hold: so many are told. */
+const MOST_GRANTS = 100;
+
 /** A list of names as a sentence has them: `a, b and 3 more`. */
 const listed = (names: readonly string[]): string =>
   names.length <= NAMED ? names.join(", ") : `${names.slice(0, NAMED).join(", ")} and ${names.length - NAMED} more`;
@@ -105,14 +108,18 @@ const permissionsStep = (situation: Situation): Step => {
   const { entry, query } = situation;
   if (query === undefined) return skipped(VerificationCheck.PERMISSIONS, "No permission is asked for.");
   const grants = grantsBySlug(situation);
+  const cut: string[] = [];
   const permissions = termsOf(query).map((permission): MessageInitShape<typeof ExplainedPermissionSchema> => {
     const grantedBy = coveringSlugs(permission).flatMap((slug) => grants.get(slug) ?? []);
-    return grantedBy.length === 0 ? { permission, missing: true } : { permission, grantedBy };
+    if (grantedBy.length > MOST_GRANTS) cut.push(`${permission} (${grantedBy.length})`);
+    return grantedBy.length === 0 ? { permission, missing: true } : { permission, grantedBy: grantedBy.slice(0, MOST_GRANTS) };
   });
+  const shown = cut.length === 0 ? "" : `; only the first ${MOST_GRANTS} grants each are shown of ${listed(cut)}`;
   if (isPermitted(entry, query))
-    return passed(VerificationCheck.PERMISSIONS, "The key holds the permissions that are asked for.", { permissions });
+    return passed(VerificationCheck.PERMISSIONS, `The key holds the permissions that are asked for${shown}.`, { permissions });
   const missing = permissions.flatMap(({ permission, missing }) => (missing ? (permission ?? []) : []));
-  return failed(VerificationCheck.PERMISSIONS, `The key does not hold what is asked for: it lacks ${listed(missing)}.`, { permissions });
+  const detail = `The key does not hold what is asked for: it lacks ${listed(missing)}${shown}.`;
+  return failed(VerificationCheck.PERMISSIONS, detail, { permissions });
 };
 
 const SOURCES: Readonly<Record<ExplainedLimit["source"], RatelimitSource>> = {
@@ -147,7 +154,8 @@ const describeLimit = ({ check: { name, limit, cost }, current, weighted }: Expl
 
 const ratelimitsStep = ({ limits, unknown, request }: Situation): Step => {
   const facts: Facts = { ratelimits: limits.map(showLimit), ...(request.at === undefined ? {} : { assumed: true }) };
-  if (unknown !== undefined) return failed(VerificationCheck.RATELIMITS, unknown, facts);
+  if (unknown.length > 0)
+    return failed(VerificationCheck.RATELIMITS, `Neither the key nor its identity has a rate limit called ${listed(unknown)}.`, facts);
   if (limits.length === 0) return skipped(VerificationCheck.RATELIMITS, "No rate limit is checked.", facts);
   const exceeded = limits.filter((limit) => !limit.passed);
   if (exceeded.length === 0) return passed(VerificationCheck.RATELIMITS, "Every rate limit has room.", facts);

@@ -47,7 +47,7 @@ const grantMissing = async (permissions: PermissionsRepository, situation: Situa
 
 /** The key's limits with room in those that are exceeded. Those of the identity and of the request are not the key's to change. */
 const raiseLimits = ({ key, limits, unknown, request }: Situation): KeyChange | undefined => {
-  if (unknown !== undefined) return undefined;
+  if (unknown.length > 0) return undefined;
   const exceeded = limits.filter(({ passed }) => !passed);
   const raised = new Map(exceeded.map(({ check, current, weighted }) => [check.name, current + weighted + check.cost]));
   const lastOfName = new Map(request.ratelimits.map((item) => [item.name, item]));
@@ -117,7 +117,7 @@ const byUpdateApi = ({ api, remoteIp }: Situation, failed: ReadonlySet<Verificat
 
 /** When the limits have room again, if nobody uses them meanwhile. */
 const limitsPassFrom = ({ limits, unknown, request }: Situation): number | undefined => {
-  if (unknown !== undefined || request.at !== undefined) return undefined;
+  if (unknown.length > 0 || request.at !== undefined) return undefined;
   let from = 0;
   for (const { passed, check, current, previous, now } of limits) {
     if (passed) continue;

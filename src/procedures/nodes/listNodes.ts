@@ -7,6 +7,7 @@ import type {
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { NodeDocument } from "../../storage/documents.ts";
+import type { NodeFacts } from "../../storage/nodeFacts.ts";
 import type { NodesRepository } from "../../storage/nodes.ts";
 import type { Procedure } from "../call.ts";
 
@@ -16,21 +17,31 @@ export interface NodesDeps {
   readonly nodesClock: Pick<Clock, "now">;
 }
 
-const showNode = ({ _id, store, analytics, ...node }: NodeDocument): MessageInitShape<typeof NodeSchema> => ({
+/** A row as a node of any version has written it: other versions may know more figures, or fewer. */
+type AnyNode = Pick<NodeDocument, "_id"> &
+  Partial<Omit<NodeFacts, "store" | "analytics">> & {
+    readonly store?: Partial<NodeFacts["store"]>;
+    readonly analytics?: Partial<NodeFacts["analytics"]>;
+  };
+
+/** 0 where the row has none. */
+const figure = (value: number | undefined): bigint => (Number.isFinite(value) ? BigInt(Math.round(value ?? 0)) : 0n);
+
+const showNode = ({ _id, store, analytics, ...node }: AnyNode): MessageInitShape<typeof NodeSchema> => ({
   nodeId: _id,
-  version: node.version,
-  startedAt: BigInt(node.startedAt),
-  lastSeenAt: BigInt(node.lastSeenAt),
-  host: node.host,
-  store: { ...store, latencyMs: BigInt(store.latencyMs) },
-  changesLagMs: BigInt(node.changesLagMs),
-  cacheEntries: BigInt(node.cacheEntries),
-  cacheBytes: BigInt(node.cacheBytes),
-  inFlight: BigInt(node.inFlight),
-  verificationsPerSecond: BigInt(node.verificationsPerSecond),
-  limitsPerSecond: BigInt(node.limitsPerSecond),
-  eventLoopLagMs: BigInt(node.eventLoopLagMs),
-  analytics: { ...analytics, dropped: BigInt(analytics.dropped) },
+  version: node.version ?? "",
+  startedAt: figure(node.startedAt),
+  lastSeenAt: figure(node.lastSeenAt),
+  host: node.host ?? "",
+  store: { kind: store?.kind ?? "", up: store?.up ?? false, latencyMs: figure(store?.latencyMs) },
+  changesLagMs: figure(node.changesLagMs),
+  cacheEntries: figure(node.cacheEntries),
+  cacheBytes: figure(node.cacheBytes),
+  inFlight: figure(node.inFlight),
+  verificationsPerSecond: figure(node.verificationsPerSecond),
+  limitsPerSecond: figure(node.limitsPerSecond),
+  eventLoopLagMs: figure(node.eventLoopLagMs),
+  analytics: { kind: analytics?.kind ?? "none", up: analytics?.up ?? false, dropped: figure(analytics?.dropped) },
 });
 
 /** Lists all nodes that wrote their row within the last 60 s, those that started first in front (management §7). */

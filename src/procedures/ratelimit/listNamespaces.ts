@@ -23,7 +23,7 @@ export const listNamespaces =
     readonly namespaces: NamespacesRepository;
   }): Procedure<typeof ListNamespacesRequestSchema, typeof ListNamespacesResponseSchema> =>
   async (request, call) => {
-    const asked = readOwnPageRequest(LIST, request);
+    const asked = readOwnPageRequest(LIST, { ...request, cursor: request.cursor ?? "" });
     const scope = call.caller.grants.scope("ratelimit.read_namespace");
     const page = await namespaces.listPage(scope.all ? undefined : scope.ids, asked, call);
     for (const { _id } of page.items) permits(call.caller, "ratelimit.read_namespace", _id);

@@ -1,3 +1,4 @@
+import { counterKey } from "../../domain/counterKey.ts";
 import type { Check } from "../../ratelimit/limiter.ts";
 import type { CachedNamespace } from "../../ratelimit/namespaceCache.ts";
 
@@ -23,7 +24,7 @@ export const namespaceCheck = ({ namespace, overrides }: CachedNamespace, reques
   const limit = override?.limit ?? Number(request.limit);
   const duration = override?.duration ?? Number(request.duration);
   const cost = request.cost === undefined ? 1 : Number(request.cost);
-  const key = `namespace:${namespace._id}:${duration}:${request.identifier}`;
+  const key = counterKey(namespace._id, duration, request.identifier);
   // A limit of 0 blocks everything, also what only looks.
   return { check: { key, limit, duration, cost: limit === 0 ? Math.max(1, cost) : cost }, overrideId: override?._id };
 };

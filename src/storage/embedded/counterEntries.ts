@@ -1,5 +1,8 @@
+import type { SharedCounter } from "../counters.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../documents.ts";
 import type { StoreLog } from "../log.ts";
 import type { AppendLog } from "./appendLog.ts";
+import { toText } from "./documentText.ts";
 import { JOURNAL_VERSION, type LogRecord } from "./logRecords.ts";
 
 /** A counter of a rate limit. */
@@ -10,6 +13,16 @@ export interface CounterState {
   /** Unix ms. */
   expireAt: number;
 }
+
+/** What others are told of a counter. */
+export const shown = ({ seq, current, previous }: CounterState): SharedCounter => ({ seq, current, previous });
+
+/** The document of a counter, as the table has it. */
+export const textOf = (key: string, { seq, current, previous, expireAt }: CounterState): string =>
+  toText({ _id: key, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, seq, current, previous, expireAt });
+
+/** How many counters one counts for by the length of its key. */
+export const weightOf = (key: string): number => 1 + (key.length >>> 7);
 
 /** What a counter has become. */
 type Entry = readonly [key: string, seq: number, current: number, previous: number, expireAt: number];

@@ -1,12 +1,11 @@
 import type { SharedCounter } from "../counters.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../documents.ts";
 import { StoreUnavailableError } from "../errors.ts";
 import { type AppendLog, openAppendLog } from "./appendLog.ts";
-import { type CounterState, entryOf, replayEntries } from "./counterEntries.ts";
-import { toText } from "./documentText.ts";
+import { type CounterState, entryOf, replayEntries, shown, textOf, weightOf } from "./counterEntries.ts";
 import { createJournal, type Journal } from "./journal.ts";
 import type { JournaledCounters, JournaledCountersOptions } from "./journaledCountersOptions.ts";
 import { textOfRecord } from "./logRecords.ts";
+import { createRecentKeys } from "./recentCounters.ts";
 import { filesIn } from "./storeFiles.ts";
 
 /** Where the disk cannot keep up, changes wait when there are so many times as many as are kept. */
@@ -27,14 +26,6 @@ interface Counter extends CounterState {
   /** The last record of the journal that is about it. */
   record: number;
 }
-
-const textOf = (key: string, { seq, current, previous, expireAt }: CounterState): string =>
-  toText({ _id: key, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, seq, current, previous, expireAt });
-
-/** How many counters one counts for by the length of its key. */
-const weightOf = (key: string): number => 1 + (key.length >>> 7);
-
-const shown = ({ seq, current, previous }: CounterState): SharedCounter => ({ seq, current, previous });
 
 /**
  * Counters change with almost every check of an identifier that is seen rarely, so they are spared the pages and
@@ -93,6 +84,8 @@ export const createJournaledCounters = ({
   const drop = (key: string): void => {
     if (counters.delete(key)) weight -= weightOf(key);
   };
+
+  const recentKeys = createRecentKeys(counters, clock);
 
   const lookUp = (key: string): Counter | undefined => {
     opened();
@@ -261,6 +254,17 @@ export const createJournaledCounters = ({
       const { current, previous, expireAt } = counter;
       if (counter.seq === seq) await change(id, counter, { seq, current: current - amount, previous, expireAt });
       else if (counter.seq === seq + 1) await change(id, counter, { seq: counter.seq, current, previous: previous - amount, expireAt });
+    },
+    recent: async (keys) => {
+      opened();
+      const runs = await recentKeys(keys.toWellFormed());
+      return {
+        runs,
+        get: (key) => {
+          const counter = counters.get(key);
+          return counter && shown(counter);
+        },
+      };
     },
     recover: async (store) => {
       if (journal !== undefined) return;

@@ -50,6 +50,10 @@ test("a page of a list is read in the order of an index, without sorting", () =>
       plan("overrides", { workspaceId, namespaceId: "n", ...live, ...after }, page.sort, page.limit),
     ],
     ["INDEX sqlite_autoindex_changes_1 (id>?)", plan("changes", after, page.sort, page.limit)],
+    [
+      "INDEX sqlite_autoindex_counters_1 (id>? AND id<?)",
+      plan("counters", { _id: { $gte: "namespace:rlns_1:1000:user", $lt: "namespace:rlns_1:1000:uses" } }, page.sort, page.limit),
+    ],
   ] as const;
   for (const [expected, chosen] of pages) {
     expect(chosen).toContain(expected);

@@ -2,6 +2,7 @@ import { type ApisRepository, createApisRepository } from "../../../../src/stora
 import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/storage/auditIndex.ts";
 import { type AuditLogRepository, auditedCollections, createAuditLogRepository } from "../../../../src/storage/auditLog.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/changes.ts";
+import { type CounterListRepository, createCounterListRepository } from "../../../../src/storage/counterList.ts";
 import { aroundCounters, type CountersRepository, createCountersRepository } from "../../../../src/storage/counters.ts";
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/documents.ts";
 import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/identities.ts";
@@ -22,7 +23,9 @@ import { sampleKey } from "../../contract/samples.ts";
 import { blockOfEntries, idOf, MANY } from "./largeStore.ts";
 
 /** Each method of a repository, asked for as much as any caller may ask for. */
-type CallsOf<R> = { readonly [K in keyof R as R[K] extends (...args: never[]) => unknown ? K : never]: (repository: R) => unknown };
+type CallsOf<R> = {
+  readonly [K in keyof R as NonNullable<R[K]> extends (...args: never[]) => unknown ? K : never]-?: (repository: R) => unknown;
+};
 
 const on = <R>(name: string, create: (store: Store) => R): ((store: Store) => R) =>
   Object.defineProperty((store: Store) => create(store), "name", { value: name });
@@ -36,6 +39,7 @@ interface Repositories {
   readonly auditLog: AuditLogRepository;
   readonly changes: ChangesRepository;
   readonly counters: CountersRepository;
+  readonly counterList: CounterListRepository;
   readonly identities: IdentitiesRepository;
   readonly keys: KeysRepository;
   readonly keySearch: KeySearchRepository;
@@ -58,6 +62,7 @@ export const repositories: { readonly [K in keyof Repositories]: (store: Store) 
   auditLog: on("createAuditLogRepository", createAuditLogRepository),
   changes: on("createChangesRepository", createChangesRepository),
   counters: on("createCountersRepository", createCounters),
+  counterList: on("createCounterListRepository", createCounterListRepository),
   identities: on("createIdentitiesRepository", createIdentitiesRepository),
   keys: on("createKeysRepository", createKeysRepository),
   keySearch: on("createKeySearchRepository", createKeySearchRepository),
@@ -126,12 +131,22 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     open: (counters) => counters.open("counter_new", 1, 10, 1, new Date(8_000_000_000_000)),
     roll: (counters) =>
       counters.roll(
-        idOf("counter", 2),
+        idOf("counter", 4),
         { seq: 1, current: 0, previous: 0 },
         { seq: 2, current: 0, previous: 0 },
         new Date(8_000_000_000_000),
       ),
     refund: (counters) => counters.refund(idOf("counter", 3), 1, 0),
+    recent: (counters) => counters.recent?.("namespace:rlns_big:"),
+  },
+  counterList: {
+    walk: async (list) => {
+      const walk = { namespaceId: "rlns_big", run: "", prefix: "", from: undefined, wanted: 101 } as const;
+      for (const prefix of ["", "identifier", "nobody"]) {
+        let looked = 0;
+        for await (const _ of list.walk({ ...walk, prefix })) if (++looked === 1_000) break;
+      }
+    },
   },
   identities: {
     find: (identities) => identities.find(idOf("id", MANY.others - 1)),
@@ -310,7 +325,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
       ),
     list: (rootKeys) => rootKeys.list(),
     markUsed: (rootKeys) => rootKeys.markUsed(new Map([[idOf("rk", 1), 1]])),
-    noteUses: (rootKeys) => rootKeys.noteUses(idOf("rk", 1), new Map([["api.*.read_api", 1]])),
+    noteUses: (rootKeys) => rootKeys.noteUses(new Map(ids("rk", 50).map((id) => [id, new Map([["api.*.read_api", 1]])]))),
     insert: (rootKeys) =>
       rootKeys.insert({ _id: "rk_new", v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, createdAt: 1, start: "s", end: "e", enabled: true }),
     findTakenHashes: (rootKeys) => rootKeys.findTakenHashes(ids("hash", 500)),

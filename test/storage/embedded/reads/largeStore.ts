@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { counterKey } from "../../../../src/domain/counterKey.ts";
 import type { AuditEvent } from "../../../../src/storage/auditEvents.ts";
 import { newDocument } from "../../../../src/storage/audited.ts";
 import { BLOCK, rowsOfBlock } from "../../../../src/storage/auditIndex.ts";
@@ -167,7 +168,8 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
   counters: () =>
     times(MANY.others, (i) => ({
       ...base,
-      _id: idOf("counter", i),
+      // Every third is of a namespace, in windows of ten lengths.
+      _id: i % 3 === 2 ? counterKey("rlns_big", 1_000 * (1 + (i % 10)), idOf("identifier", i)) : idOf("counter", i),
       seq: 1,
       current: 0,
       previous: 0,

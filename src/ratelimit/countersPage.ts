@@ -1,0 +1,84 @@
+import type { Clock } from "../domain/clock.ts";
+import type { CounterPlace } from "../domain/counterKey.ts";
+import { weightedPrevious, windowEnd } from "../domain/slidingWindow.ts";
+import type { OperationOptions } from "../storage/collection.ts";
+import type { CounterListRepository, ListedCounter } from "../storage/counterList.ts";
+import { asOf } from "./exchange.ts";
+import type { Limiter } from "./limiter.ts";
+
+/** Counters that one page looks at, when most of them count no more. */
+const MOST_LOOKED_AT = 1_000;
+
+/** What an identifier has used, as of now. */
+export interface CurrentCounter extends CounterPlace {
+  /** Used in the present window and in the one before, what nodes hold included. */
+  readonly current: number;
+  readonly previous: number;
+  /** End of the present window, Unix ms. */
+  readonly reset: number;
+  /** What of both this node holds unspent. */
+  readonly held: number;
+  /** What counts against a limit now: `current`, and as much of `previous` as still weighs. */
+  readonly used: number;
+}
+
+export interface CountersPageRequest {
+  readonly namespaceId: string;
+  /** What the identifiers begin with; empty: all. */
+  readonly prefix: string;
+  readonly from: CounterPlace | undefined;
+  readonly limit: number;
+}
+
+export interface CountersPage {
+  readonly items: readonly CurrentCounter[];
+  /** Where the next page begins; undefined when this is the last one. */
+  readonly next: CounterPlace | undefined;
+}
+
+export interface CountersPageDeps {
+  readonly clock: Clock;
+  readonly counterList: CounterListRepository;
+  readonly limiter: Pick<Limiter, "held" | "run">;
+}
+
+/** Undefined: nobody has used anything in the two windows. Of what is held nothing was used yet, and it may be given back. */
+const currentOf = (
+  { clock, limiter }: CountersPageDeps,
+  { key, identifier, duration, shared }: ListedCounter,
+): CurrentCounter | undefined => {
+  const { state, now } = asOf(clock, shared, duration);
+  const { seq } = state;
+  const own = limiter.held(key);
+  const held = own?.seq === seq || own?.seq === seq - 1 ? own.amount : 0;
+  // What is held may have been charged after the counter was read.
+  const charged = (window: number): number => (own !== undefined && held > 0 && own.seq === window ? own.current : 0);
+  const current = Math.max(state.current, charged(seq));
+  const previous = Math.max(state.previous, charged(seq - 1));
+  if (current + previous - held <= 0) return undefined;
+  const used = current + weightedPrevious(previous, now, duration);
+  return { identifier, duration, current, previous, reset: windowEnd(now, duration), held, used };
+};
+
+/**
+ * One page of the counters of a namespace that count in the present window, by identifier and duration (management §3). It
+ * looks at a thousand counters at most, and may then be short, or empty, with a next one. Rejects with `StoreUnavailableError`.
+ */
+export const readCountersPage = async (
+  deps: CountersPageDeps,
+  { namespaceId, prefix, from, limit }: CountersPageRequest,
+  options: OperationOptions,
+): Promise<CountersPage> => {
+  const items: CurrentCounter[] = [];
+  let looked = 0;
+  const walk = deps.counterList.walk({ namespaceId, run: deps.limiter.run(), prefix, from, wanted: limit + 1 }, options);
+  for await (const counter of walk) {
+    const { identifier, duration } = counter;
+    if (looked++ === MOST_LOOKED_AT) return { items, next: { identifier, duration } };
+    const shown = currentOf(deps, counter);
+    if (shown === undefined) continue;
+    if (items.length === limit) return { items, next: { identifier, duration } };
+    items.push(shown);
+  }
+  return { items, next: undefined };
+};

@@ -93,7 +93,7 @@ test("[issue 15, 11] each operation of a batch runs three times at most, however
 
 test("[issue 15, 11] a write that takes too long fails alone: a slow disk is not an absent store", async () => {
   let isSlow = false;
-  const store = await openGuarded(50, (inner) => ({
+  const store = await openGuarded(2_000, (inner) => ({
     ...inner,
     collection: (name) => ({
       ...inner.collection(name),

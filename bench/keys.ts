@@ -1,27 +1,47 @@
 /**
- * `npm run bench:keys [-- --keys N] [--mongodb URL] [--rounds N]`: how long management calls take beside so many keys,
- * and what the process needs. The keys are inserted in bulk on an embedded store, or in a database of its own on a MongoDB
- * server. Asserts nothing; the last column says whether a goal was met.
+ * `npm run bench:keys [-- --keys N,N,… --mongodb URL --rounds N --minutes N --gigabytes N]`: how long pages of keys take beside
+ * ten thousand, a million and (embedded) ten million keys, and how often as long beside the most as beside the fewest; then how
+ * long other management calls take beside the most, and what the process needs. The keys are inserted in bulk on an embedded
+ * store, or in a database of its own on a MongoDB server, and are removed with it; no more are inserted once that took so many
+ * minutes, or the store has so many gigabytes. Asserts nothing; the last column says whether a goal was met.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
 import { systemClock } from "../src/domain/clock.ts";
+import { type KeyPage, keyPages } from "./keyPages.ts";
 import { createPlace } from "./place.ts";
-import { populate } from "./population.ts";
-import { serve } from "./targets.ts";
+import { growPopulation, type Population, populate } from "./population.ts";
+import { type Served, serve } from "./targets.ts";
 
 const PAGE = 100;
+/** How often as long a page may take beside the most keys as beside the fewest. */
+const MOST_RATIO = 2;
+/** Rounds before anything is measured: the first ones run code that was never compiled, on pages that nobody has read yet. */
+const WARM_UP = 10;
+const MOST_KEYS = 10_000_000;
+const IDENTITIES = 100_000;
+/** What is left on the disk for everyone else. */
+const LEAST_FREE_BYTES = 10 * 1024 ** 3;
+const SECONDS_BETWEEN_LOOKS = 5;
 
 const { values } = parseArgs({
   options: {
-    keys: { type: "string", default: "1000000" },
+    keys: { type: "string" },
     mongodb: { type: "string" },
     rounds: { type: "string", default: "30" },
+    minutes: { type: "string", default: "15" },
+    gigabytes: { type: "string", default: "20" },
   },
 });
-const total = Math.min(10_000_000, Math.max(1_000, Math.trunc(Number(values.keys)) || 1_000_000));
+const sizes = (values.keys ?? `10000,1000000${values.mongodb === undefined ? ",10000000" : ""}`)
+  .split(",")
+  .map((text) => Math.min(MOST_KEYS, Math.max(1_000, Math.trunc(Number(text)) || 1_000_000)))
+  .sort((a, b) => a - b);
 const rounds = Math.min(1_000, Math.max(1, Math.trunc(Number(values.rounds)) || 30));
+const mostSeconds = 60 * (Number(values.minutes) || 15);
+const mostBytes = 1024 ** 3 * (Number(values.gigabytes) || 20);
 
 interface Row {
   readonly what: string;
@@ -30,7 +50,12 @@ interface Row {
   /** At most this, by the median; undefined = no goal. */
   readonly goal: number | undefined;
 }
+/** Beside the most keys. */
 const rows: Row[] = [];
+/** Medians in milliseconds, by what was asked, in the order of the sizes. */
+const pages = new Map<string, number[]>();
+
+const median = (all: readonly number[]): number => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 
 /** Milliseconds that each of `times` calls took, one after the other. */
 const timed = async (times: number, work: (round: number) => Promise<unknown>): Promise<number[]> => {
@@ -52,67 +77,126 @@ const memory = (pid: number, field: "VmRSS" | "VmHWM"): number => {
   return Number(kilobytes) / 1024;
 };
 
-const median = (all: readonly number[]): number => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
-
 const place = createPlace(values.mongodb);
-try {
-  const startedAt = systemClock.monotonic();
-  const population = await place.withStore((store) => populate(store, { keys: total, identities: total / 5, roles: 2, permissions: 10 }));
-  const seconds = (systemClock.monotonic() - startedAt) / 1000;
-  console.error(`inserted ${total.toLocaleString("en")} keys in ${seconds.toFixed(0)} s`);
+const { DATA_DIR: dataDir = "" } = place.env;
+const bytesOnDisk = (): number =>
+  readdirSync(dataDir, { recursive: true, encoding: "utf8" }).reduce((sum, name) => sum + statSync(join(dataDir, name)).size, 0);
+const count = (number: number): string => number.toLocaleString("en");
 
-  const { apiId, keyIds, roleIds, permissionIds, identityIds, rootKey, key } = population;
-  const spawnedAt = systemClock.monotonic();
-  const { server, call } = await serve(place.env, { rootKey });
-  rows.push({
-    what: "start-up, from the process to the first answer",
-    unit: "ms",
-    measured: [systemClock.monotonic() - spawnedAt],
-    goal: 2_000,
+/** Adds keys until there are `to`, or as many as there is time and room for. */
+const grow = async (population: Population | undefined, to: number): Promise<Population> => {
+  // Roles and permissions as few as a key of a customer has: they are most of what a key takes on the disk.
+  const options = { keys: 0, holders: 100, identities: IDENTITIES, roles: 1, permissions: 2 };
+  const begun = population ?? (await place.withStore((store) => populate(store, options)));
+  const startedAt = systemClock.monotonic();
+  const seconds = (): number => (systemClock.monotonic() - startedAt) / 1_000;
+  let lookedAt = 0;
+  let isFull = false;
+  const goesOn = (): boolean => {
+    if (seconds() - lookedAt >= SECONDS_BETWEEN_LOOKS) {
+      lookedAt = seconds();
+      const { bavail, bsize } = statfsSync(dataDir);
+      isFull = bytesOnDisk() > mostBytes || bavail * bsize < LEAST_FREE_BYTES;
+    }
+    return !isFull && seconds() < mostSeconds;
+  };
+  const grown = await place.fill((insert) => growPopulation(insert, begun, to, goesOn));
+  const added = grown.keys - (population?.keys ?? 0);
+  const size = values.mongodb === undefined ? `; the store has ${(bytesOnDisk() / 1024 ** 3).toFixed(2)} GB` : "";
+  console.error(`inserted ${count(added)} keys in ${seconds().toFixed(0)} s, ${count(Math.round(added / seconds()))} keys/s${size}`);
+  if (grown.keys < to) console.error(`${count(to)} keys take too ${isFull ? "much room" : "long"}: measured beside ${count(grown.keys)}`);
+  return grown;
+};
+
+/** Median milliseconds of each page, all of them in turn, so that none has a better time of day than another. */
+const measurePages = async (asked: readonly KeyPage[]): Promise<void> => {
+  const measured = asked.map((): number[] => []);
+  for (let round = 0; round < WARM_UP + rounds; round++) {
+    for (const [i, { what, keys, ask }] of asked.entries()) {
+      const startedAt = systemClock.monotonic();
+      const { length } = await ask(round);
+      if (round >= WARM_UP) measured[i]?.push(systemClock.monotonic() - startedAt);
+      if (length !== keys) throw new Error(`${what}: ${length} keys instead of ${keys}`);
+    }
+  }
+  for (const [i, { what }] of asked.entries()) pages.set(what, [...(pages.get(what) ?? []), median(measured[i] ?? [])]);
+};
+
+/** What else is asked beside the most keys; it ends with deletions. */
+const measureOthers = async ({ server, call }: Served, population: Population): Promise<void> => {
+  const { apiId, keys, keyIds, key, identityIds, roleIds, permissionIds, holders } = population;
+  await measure("keys.getKey", 5, 10 * rounds, (round) =>
+    call("keys.getKey", { keyId: keyIds[Math.floor(keyIds.length * ((round * 0.618) % 1))] }),
+  );
+  await measure("keys.verifyKey, the first time", undefined, 1, () => call("keys.verifyKey", { key }));
+  let cursor: string | undefined = "";
+  const walked = Math.min(keys / PAGE, 2_000);
+  await measure(`apis.listKeys, ${walked} pages one after the other`, 20, walked, async () => {
+    const answer: readonly { readonly keyId: string }[] = await call("apis.listKeys", { apiId, limit: PAGE, cursor });
+    cursor = answer.at(-1)?.keyId;
   });
+  const meanwhile: number[] = [];
+  let searching = true;
+  const verifying = (async () => {
+    while (searching) meanwhile.push(...(await timed(1, () => call("keys.verifyKey", { key }))));
+  })();
   try {
-    const keyAt = (share: number): string => keyIds[Math.min(total - 1, Math.floor(total * share))] ?? "";
-    const page = (cursor: string, more: object = {}) => call<readonly unknown[]>("apis.listKeys", { apiId, limit: PAGE, cursor, ...more });
-    await call("apis.getApi", { apiId });
-    await measure(`apis.listKeys, ${PAGE} from the start`, 20, rounds, () => page(""));
-    await measure(`apis.listKeys, ${PAGE} from the middle`, 20, rounds, (round) => page(keyAt(0.5 + round / 1_000)));
-    await measure(`apis.listKeys, ${PAGE} near the end`, 20, rounds, (round) => page(keyAt(0.95 + round / 1_000)));
-    await measure(`apis.listKeys, ${PAGE} of one identity`, 20, rounds, (round) => page("", { externalId: `bench_user_${round}` }));
-    const search = (body: object) => call<readonly unknown[]>("keys.searchKeys", { limit: PAGE, ...body });
-    await measure(`keys.searchKeys, ${PAGE} by a name's beginning`, 20, rounds, (round) => search({ query: `KEY ${round % 10}` }));
-    await measure(`keys.searchKeys, ${PAGE} by externalId`, 20, rounds, (round) => search({ query: `bench_user_${100 + round}` }));
-    await measure("keys.searchKeys, by a text that finds nothing", 20, rounds, (round) => search({ query: `nowhere ${round}` }));
-    await measure("keys.getKey", 5, 10 * rounds, (round) => call("keys.getKey", { keyId: keyAt((round * 0.618) % 1) }));
-    await measure("keys.verifyKey, the first time", undefined, 1, () => call("keys.verifyKey", { key }));
-    let cursor: string | undefined = "";
-    const walked = Math.min(total / PAGE, 2_000);
-    await measure(`apis.listKeys, ${walked} pages one after the other`, 20, walked, async () => {
-      const answer: readonly { readonly keyId: string }[] = await call("apis.listKeys", { apiId, limit: PAGE, cursor });
-      cursor = answer.at(-1)?.keyId;
-    });
-    const meanwhile: number[] = [];
-    let searching = true;
-    const verifying = (async () => {
-      while (searching) meanwhile.push(...(await timed(1, () => call("keys.verifyKey", { key }))));
-    })();
-    await measure(`identities.listIdentities, search without a hit among ${identityIds.length}`, undefined, Math.min(rounds, 10), () =>
-      call("identities.listIdentities", { search: "nowhere" }),
+    await measure(
+      `identities.listIdentities, search without a hit among ${count(identityIds.length)}`,
+      undefined,
+      Math.min(rounds, 10),
+      () => call("identities.listIdentities", { search: "nowhere" }),
     );
+  } finally {
     searching = false;
     await verifying;
-    rows.push({ what: "keys.verifyKey while it searches", unit: "ms", measured: meanwhile, goal: 20 });
-    rows.push({ what: "memory", unit: "MB", measured: [memory(server.pid, "VmRSS")], goal: 400 });
-    rows.push({ what: "memory at most", unit: "MB", measured: [memory(server.pid, "VmHWM")], goal: 400 });
-    await measure(`permissions.deleteRole, ${total} keys have it`, 50, 1, () => call("permissions.deleteRole", { role: roleIds[0] }));
-    await measure(`permissions.deletePermission, ${total} keys hold it`, 50, 1, () =>
-      call("permissions.deletePermission", { permission: permissionIds[9] }),
-    );
-    await measure(`identities.deleteIdentity, of ${total / 1_000} keys`, 50, 1, () =>
-      call("identities.deleteIdentity", { identity: identityIds[0] }),
-    );
-    await measure(`apis.deleteApi, of ${total} keys`, 50, 1, () => call("apis.deleteApi", { apiId }));
-  } finally {
-    await server.stop();
+  }
+  rows.push({ what: "keys.verifyKey while it searches", unit: "ms", measured: meanwhile, goal: 20 });
+  rows.push({ what: "memory", unit: "MB", measured: [memory(server.pid, "VmRSS")], goal: 400 });
+  rows.push({ what: "memory at most", unit: "MB", measured: [memory(server.pid, "VmHWM")], goal: 400 });
+  await measure(`permissions.deleteRole, ${count(keys)} keys have it`, 50, 1, () => call("permissions.deleteRole", { role: roleIds[0] }));
+  await measure(`permissions.deletePermission, ${count(keys)} keys hold it`, 50, 1, () =>
+    call("permissions.deletePermission", { permission: permissionIds[1] }),
+  );
+  await measure(`identities.deleteIdentity, of ${count(Math.floor(keys / holders))} keys`, 50, 1, () =>
+    call("identities.deleteIdentity", { identity: identityIds[0] }),
+  );
+  await measure(`apis.deleteApi, of ${count(keys)} keys`, 50, 1, () => call("apis.deleteApi", { apiId }));
+};
+
+const reached: number[] = [];
+const ratioOf = (medians: readonly number[]): number => (medians.at(-1) ?? Number.NaN) / (medians[0] ?? Number.NaN);
+const printPages = (): void => {
+  console.log(`${place.engine} store, Node ${process.version}, median of ${rounds} calls in ms, up to ${PAGE} keys a page`);
+  const cells = [...pages].map(([what, medians]) => [
+    what,
+    ...medians.map((milliseconds) => milliseconds.toFixed(1)),
+    `${ratioOf(medians).toFixed(2)}×`,
+    ratioOf(medians) <= MOST_RATIO ? "met" : "MISSED",
+  ]);
+  const heads = reached.map((keys) => `${count(keys)} keys`);
+  console.log(formatTable([["", ...heads, "last / first", `≤ ${MOST_RATIO}×`], ...cells]).join("\n"));
+};
+
+try {
+  let population: Population | undefined;
+  for (const size of sizes) {
+    population = await grow(population, size);
+    const isLast = size === sizes.at(-1) || population.keys < size;
+    reached.push(population.keys);
+    const spawnedAt = systemClock.monotonic();
+    const served = await serve(place.env, { rootKey: population.rootKey });
+    const startUp = systemClock.monotonic() - spawnedAt;
+    try {
+      await measurePages(keyPages(served.call, population));
+      if (!isLast) continue;
+      printPages();
+      rows.push({ what: "start-up, from the process to the first answer", unit: "ms", measured: [startUp], goal: 2_000 });
+      await measureOthers(served, population);
+      break;
+    } finally {
+      await served.server.stop();
+    }
   }
 } finally {
   await place.remove();
@@ -125,5 +209,5 @@ const cells = rows.map(({ what, unit, measured, goal }) => [
   goal === undefined ? "" : `≤ ${goal} ${unit}`,
   goal === undefined ? "" : median(measured) <= goal ? "met" : "MISSED",
 ]);
-console.log(`${total.toLocaleString("en")} keys, ${place.engine} store, Node ${process.version}`);
+console.log(`\nbeside ${count(reached.at(-1) ?? 0)} keys`);
 console.log(formatTable([["", "median", "at most", "goal", ""], ...cells]).join("\n"));

@@ -21,7 +21,11 @@ const MOST_RATIO = 2;
 /** Rounds before anything is measured: the first ones run code that was never compiled, on pages that nobody has read yet. */
 const WARM_UP = 10;
 const MOST_KEYS = 10_000_000;
+/** Fewer would not fill the pages of one identity. */
+const LEAST_KEYS = 10_000;
 const IDENTITIES = 100_000;
+/** Of these; each has more than a page of keys, also beside the fewest. */
+const HOLDERS = 50;
 /** What is left on the disk for everyone else. */
 const LEAST_FREE_BYTES = 10 * 1024 ** 3;
 const SECONDS_BETWEEN_LOOKS = 5;
@@ -37,7 +41,7 @@ const { values } = parseArgs({
 });
 const sizes = (values.keys ?? `10000,1000000${values.mongodb === undefined ? ",10000000" : ""}`)
   .split(",")
-  .map((text) => Math.min(MOST_KEYS, Math.max(1_000, Math.trunc(Number(text)) || 1_000_000)))
+  .map((text) => Math.min(MOST_KEYS, Math.max(LEAST_KEYS, Math.trunc(Number(text)) || 1_000_000)))
   .sort((a, b) => a - b);
 const rounds = Math.min(1_000, Math.max(1, Math.trunc(Number(values.rounds)) || 30));
 const mostSeconds = 60 * (Number(values.minutes) || 15);
@@ -86,7 +90,7 @@ const count = (number: number): string => number.toLocaleString("en");
 /** Adds keys until there are `to`, or as many as there is time and room for. */
 const grow = async (population: Population | undefined, to: number): Promise<Population> => {
   // Roles and permissions as few as a key of a customer has: they are most of what a key takes on the disk.
-  const options = { keys: 0, holders: 100, identities: IDENTITIES, roles: 1, permissions: 2 };
+  const options = { keys: 0, holders: HOLDERS, identities: IDENTITIES, roles: 1, permissions: 2 };
   const begun = population ?? (await place.withStore((store) => populate(store, options)));
   const startedAt = systemClock.monotonic();
   const seconds = (): number => (systemClock.monotonic() - startedAt) / 1_000;

@@ -10,7 +10,9 @@ import { createLeasesRepository, type LeasesRepository } from "../../src/storage
 import type { Store } from "../../src/storage/store.ts";
 import { type BackfillOptions, createBackfill } from "../../src/sweep/backfill.ts";
 import type { LeasedRounds } from "../../src/sweep/leasedRounds.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
+import { startApi } from "../support/api.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
@@ -196,5 +198,20 @@ describe.each(engines)("the backfill on $name", (engine) => {
     const byId = new Map((await keysIn(store)).map((key) => [key._id, key]));
     expect(byId.get(renamed?._id ?? "")).toMatchObject({ name: "Meanwhile", nameKey: "meanwhile" });
     expect(byId.get(erased?._id ?? "")).not.toHaveProperty("nameKey");
+  });
+
+  test("[management §2] a service does it by itself, and says so in its log", async () => {
+    let log = "";
+    const collect = {
+      write: (line: string) => {
+        log += line;
+      },
+    };
+    const api = await startApi(engine, { store, log: createLog("info", collect) });
+    await expect.poll(async () => (await stateOf(store))?.endedAt, { timeout: 20_000 }).toBeDefined();
+    await expectFilled(store);
+    await api.close();
+    for (const step of ["started", "ended"]) expect(log).toContain(`"msg":"backfill of searched names ${step}"`);
+    expect(log).toContain(`"pass":1,"lookedAt":${KEYS + IDENTITIES},"filled":${(KEYS / 10) * 7 + IDENTITIES / 2}`);
   });
 });

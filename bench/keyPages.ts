@@ -12,7 +12,7 @@ export interface KeyPage {
   readonly ask: (round: number) => Promise<readonly unknown[]>;
 }
 
-type Call = (procedure: string, body: object) => Promise<readonly unknown[]>;
+type Call = <T>(procedure: string, body: object) => Promise<T>;
 
 /** Pages of `apis.listKeys` and `keys.searchKeys` that are as full beside ten thousand keys as beside ten million. */
 export const keyPages = (call: Call, { apiId, keyIds, keys, holders }: Population): readonly KeyPage[] => {
@@ -32,6 +32,8 @@ export const keyPages = (call: Call, { apiId, keyIds, keys, holders }: Populatio
   const future = 4_000_000_000_000;
 
   return [
+    // What takes as long everywhere, if the machine has nothing else to do.
+    { what: "keys.getKey", keys: 1, ask: async (round) => [await call("keys.getKey", { keyId: keyAt(spread(round)) })] },
     list("from the start", () => ({})),
     list("from the middle", (round) => ({ cursor: keyAt(0.5 + spread(round) / 10) })),
     list("near the end", (round) => ({ cursor: keyAt(0.9 + spread(round) / 20) })),

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:keys [-- --keys N,N,… --mongodb URL --rounds N --minutes N --gigabytes N]`: how long pages of keys take beside
- * ten thousand, a million and (embedded) ten million keys, and how often as long beside the most as beside the fewest; then how
- * long other management calls take beside the most, and what the process needs. The keys are inserted in bulk on an embedded
+ * ten thousand, a million and (embedded) ten million keys, and how often as long beside the most as beside the fewest (a service
+ * for each, asked in turn, so that what else the machine does slows all of them alike); then how long other management calls take beside the most, and what the process needs. The keys are inserted in bulk on an embedded
  * store, or in a database of its own on a MongoDB server, and are removed with it; no more are inserted once that took so many
  * minutes, or the store has so many gigabytes. Asserts nothing; the last column says whether a goal was met.
  */
@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { formatTable } from "../src/cli/table.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { type KeyPage, keyPages } from "./keyPages.ts";
-import { createPlace } from "./place.ts";
+import { createPlace, type Place } from "./place.ts";
 import { growPopulation, type Population, populate } from "./population.ts";
 import { type Served, serve } from "./targets.ts";
 
@@ -56,8 +56,6 @@ interface Row {
 }
 /** Beside the most keys. */
 const rows: Row[] = [];
-/** Medians in milliseconds, by what was asked, in the order of the sizes. */
-const pages = new Map<string, number[]>();
 
 const median = (all: readonly number[]): number => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 
@@ -81,17 +79,16 @@ const memory = (pid: number, field: "VmRSS" | "VmHWM"): number => {
   return Number(kilobytes) / 1024;
 };
 
-const place = createPlace(values.mongodb);
-const { DATA_DIR: dataDir = "" } = place.env;
-const bytesOnDisk = (): number =>
+const bytesOnDisk = (dataDir: string): number =>
   readdirSync(dataDir, { recursive: true, encoding: "utf8" }).reduce((sum, name) => sum + statSync(join(dataDir, name)).size, 0);
 const count = (number: number): string => number.toLocaleString("en");
 
-/** Adds keys until there are `to`, or as many as there is time and room for. */
-const grow = async (population: Population | undefined, to: number): Promise<Population> => {
+/** Fills a place with so many keys, or as many as there is time and room for. */
+const fill = async (place: Place, keys: number): Promise<Population> => {
+  const { DATA_DIR: dataDir = "" } = place.env;
   // Roles and permissions as few as a key of a customer has: they are most of what a key takes on the disk.
   const options = { keys: 0, holders: HOLDERS, identities: IDENTITIES, roles: 1, permissions: 2 };
-  const begun = population ?? (await place.withStore((store) => populate(store, options)));
+  const begun = await place.withStore((store) => populate(store, options));
   const startedAt = systemClock.monotonic();
   const seconds = (): number => (systemClock.monotonic() - startedAt) / 1_000;
   let lookedAt = 0;
@@ -100,30 +97,55 @@ const grow = async (population: Population | undefined, to: number): Promise<Pop
     if (seconds() - lookedAt >= SECONDS_BETWEEN_LOOKS) {
       lookedAt = seconds();
       const { bavail, bsize } = statfsSync(dataDir);
-      isFull = bytesOnDisk() > mostBytes || bavail * bsize < LEAST_FREE_BYTES;
+      isFull = bytesOnDisk(dataDir) > mostBytes || bavail * bsize < LEAST_FREE_BYTES;
     }
     return !isFull && seconds() < mostSeconds;
   };
-  const grown = await place.fill((insert) => growPopulation(insert, begun, to, goesOn));
-  const added = grown.keys - (population?.keys ?? 0);
-  const size = values.mongodb === undefined ? `; the store has ${(bytesOnDisk() / 1024 ** 3).toFixed(2)} GB` : "";
-  console.error(`inserted ${count(added)} keys in ${seconds().toFixed(0)} s, ${count(Math.round(added / seconds()))} keys/s${size}`);
-  if (grown.keys < to) console.error(`${count(to)} keys take too ${isFull ? "much room" : "long"}: measured beside ${count(grown.keys)}`);
-  return grown;
+  const filled = await place.fill((insert) => growPopulation(insert, begun, keys, goesOn));
+  const size = place.engine === "embedded" ? `; the store has ${(bytesOnDisk(dataDir) / 1024 ** 3).toFixed(2)} GB` : "";
+  const speed = count(Math.round(filled.keys / seconds()));
+  console.error(`inserted ${count(filled.keys)} keys in ${seconds().toFixed(0)} s, ${speed} keys/s${size}`);
+  if (filled.keys < keys)
+    console.error(`${count(keys)} keys take too ${isFull ? "much room" : "long"}: measured beside ${count(filled.keys)}`);
+  return filled;
 };
 
-/** Median milliseconds of each page, all of them in turn, so that none has a better time of day than another. */
-const measurePages = async (asked: readonly KeyPage[]): Promise<void> => {
-  const measured = asked.map((): number[] => []);
+/** A service, and what it has. */
+interface Beside {
+  readonly population: Population;
+  readonly served: Served;
+  /** Milliseconds from the process to the first answer. */
+  readonly startUp: number;
+}
+
+const start = async (place: Place, population: Population): Promise<Beside> => {
+  const spawnedAt = systemClock.monotonic();
+  const served = await serve(place.env, { rootKey: population.rootKey });
+  return { population, served, startUp: systemClock.monotonic() - spawnedAt };
+};
+
+/** Asks all services for each page in turn, and prints the medians. */
+const measurePages = async (services: readonly Beside[]): Promise<void> => {
+  const asked = services.map(({ served, population }) => keyPages(served.call, population));
+  const measured = asked.map((pages) => pages.map((): number[] => []));
   for (let round = 0; round < WARM_UP + rounds; round++) {
-    for (const [i, { what, keys, ask }] of asked.entries()) {
-      const startedAt = systemClock.monotonic();
-      const { length } = await ask(round);
-      if (round >= WARM_UP) measured[i]?.push(systemClock.monotonic() - startedAt);
-      if (length !== keys) throw new Error(`${what}: ${length} keys instead of ${keys}`);
+    for (let page = 0; page < (asked[0]?.length ?? 0); page++) {
+      for (const [i, pages] of asked.entries()) {
+        const { what, keys, ask } = pages[page] as KeyPage;
+        const startedAt = systemClock.monotonic();
+        const { length } = await ask(round);
+        if (round >= WARM_UP) measured[i]?.[page]?.push(systemClock.monotonic() - startedAt);
+        if (length !== keys) throw new Error(`${what}: ${length} keys instead of ${keys}`);
+      }
     }
   }
-  for (const [i, { what }] of asked.entries()) pages.set(what, [...(pages.get(what) ?? []), median(measured[i] ?? [])]);
+  const cells = (asked[0] ?? []).map(({ what }, page) => {
+    const medians = measured.map((pages) => median(pages[page] ?? []));
+    const ratio = (medians.at(-1) ?? Number.NaN) / (medians[0] ?? Number.NaN);
+    return [what, ...medians.map((each) => each.toFixed(1)), `${ratio.toFixed(2)}×`, ratio <= MOST_RATIO ? "met" : "MISSED"];
+  });
+  const heads = services.map(({ population }) => `${count(population.keys)} keys`);
+  console.log(formatTable([["", ...heads, "last / first", `≤ ${MOST_RATIO}×`], ...cells]).join("\n"));
 };
 
 /** What else is asked beside the most keys; it ends with deletions. */
@@ -168,42 +190,30 @@ const measureOthers = async ({ server, call }: Served, population: Population): 
   await measure(`apis.deleteApi, of ${count(keys)} keys`, 50, 1, () => call("apis.deleteApi", { apiId }));
 };
 
-const reached: number[] = [];
-const ratioOf = (medians: readonly number[]): number => (medians.at(-1) ?? Number.NaN) / (medians[0] ?? Number.NaN);
-const printPages = (): void => {
-  console.log(`${place.engine} store, Node ${process.version}, median of ${rounds} calls in ms, up to ${PAGE} keys a page`);
-  const cells = [...pages].map(([what, medians]) => [
-    what,
-    ...medians.map((milliseconds) => milliseconds.toFixed(1)),
-    `${ratioOf(medians).toFixed(2)}×`,
-    ratioOf(medians) <= MOST_RATIO ? "met" : "MISSED",
-  ]);
-  const heads = reached.map((keys) => `${count(keys)} keys`);
-  console.log(formatTable([["", ...heads, "last / first", `≤ ${MOST_RATIO}×`], ...cells]).join("\n"));
-};
-
+const places: Place[] = [];
+const services: Beside[] = [];
 try {
-  let population: Population | undefined;
+  const populations: Population[] = [];
   for (const size of sizes) {
-    population = await grow(population, size);
-    const isLast = size === sizes.at(-1) || population.keys < size;
-    reached.push(population.keys);
-    const spawnedAt = systemClock.monotonic();
-    const served = await serve(place.env, { rootKey: population.rootKey });
-    const startUp = systemClock.monotonic() - spawnedAt;
-    try {
-      await measurePages(keyPages(served.call, population));
-      if (!isLast) continue;
-      printPages();
-      rows.push({ what: "start-up, from the process to the first answer", unit: "ms", measured: [startUp], goal: 2_000 });
-      await measureOthers(served, population);
-      break;
-    } finally {
-      await served.server.stop();
-    }
+    const place = createPlace(values.mongodb);
+    places.push(place);
+    const population = await fill(place, size);
+    populations.push(population);
+    if (population.keys < size) break;
   }
+  for (const [i, population] of populations.entries()) services.push(await start(places[i] as Place, population));
+  console.log(`${places[0]?.engine} store, Node ${process.version}, median of ${rounds} calls in ms, up to ${PAGE} keys a page`);
+  await measurePages(services);
+  const most = services.pop();
+  if (most === undefined) throw new Error("no size was asked for");
+  for (const { served } of services.splice(0)) await served.server.stop();
+  services.push(most);
+  rows.push({ what: "start-up, from the process to the first answer", unit: "ms", measured: [most.startUp], goal: 2_000 });
+  await measureOthers(most.served, most.population);
+  console.log(`\nbeside ${count(most.population.keys)} keys`);
 } finally {
-  await place.remove();
+  for (const { served } of services) await served.server.stop();
+  for (const place of places) await place.remove();
 }
 
 const cells = rows.map(({ what, unit, measured, goal }) => [
@@ -213,5 +223,4 @@ const cells = rows.map(({ what, unit, measured, goal }) => [
   goal === undefined ? "" : `≤ ${goal} ${unit}`,
   goal === undefined ? "" : median(measured) <= goal ? "met" : "MISSED",
 ]);
-console.log(`\nbeside ${count(reached.at(-1) ?? 0)} keys`);
 console.log(formatTable([["", "median", "at most", "goal", ""], ...cells]).join("\n"));

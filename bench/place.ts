@@ -3,8 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
+import type { KeyDocument } from "../src/storage/documents.ts";
 import type { Store } from "../src/storage/store.ts";
 import { withStoreOf } from "../test/support/placed.ts";
+import { insertIntoFile } from "./insertIntoFile.ts";
+
+/** Adds new keys. */
+export type InsertKeys = (keys: readonly KeyDocument[]) => Promise<void>;
 
 /** Where a benchmark keeps its state: a directory, or a database of its own. */
 export interface Place {
@@ -13,6 +18,8 @@ export interface Place {
   readonly env: Readonly<Record<string, string>>;
   /** Opens the store there for the time of `use`, also beside a service. */
   readonly withStore: <T>(use: (store: Store) => Promise<T>) => Promise<T>;
+  /** Adds keys by the million, while nobody has the store open. */
+  readonly fill: <T>(use: (insert: InsertKeys) => Promise<T>) => Promise<T>;
   readonly remove: () => Promise<void>;
 }
 
@@ -27,6 +34,14 @@ export const createPlace = (server: string | undefined): Place => {
     engine: mongodbUrl === undefined ? "embedded" : "mongo",
     env,
     withStore: (use) => withStoreOf(env, use),
+    fill: (use) =>
+      mongodbUrl === undefined
+        ? insertIntoFile(dataDir, use)
+        : withStoreOf(env, (store) =>
+            use(async (keys) => {
+              await store.collection("keys").insertMany(keys);
+            }),
+          ),
     remove: async () => {
       rmSync(dataDir, { recursive: true });
       if (mongodbUrl === undefined) return;

@@ -11,12 +11,19 @@ import { createPermissionsRepository } from "../src/storage/permissions.ts";
 import { createRolesRepository } from "../src/storage/roles.ts";
 import { createRootKeysRepository } from "../src/storage/rootKeys.ts";
 import type { Store } from "../src/storage/store.ts";
+import type { InsertKeys } from "./place.ts";
 
 /** The secret of the key with this number. */
 export const keyOf = (i: number, prefix = "bench"): string => `${prefix}_${String(i).padStart(24, "0")}`;
 
-/** Identities that have keys. */
+/** Of the last four characters, which are not those of the secret: however many keys there are, one in so many has the same. */
+const ENDINGS = 100;
+/** Identities that have keys, unless told. */
 const HOLDERS = 1_000;
+/** Ids of so many keys are kept. */
+const KEPT_OF = 100;
+/** Keys are made one in each millisecond, the first so many ago. */
+const MOST_KEYS = 10_000_000;
 /** Documents of one write: well within the time that a store gives one. */
 const BATCH = 1_000;
 
@@ -26,12 +33,19 @@ export interface Population {
   /** Every key holds all of these. */
   readonly roleIds: readonly string[];
   readonly permissionIds: readonly string[];
-  /** Each of the first 1000 has keys/1000 keys. */
+  /** The first ones, as many as hold keys, each have the same number of them. */
   readonly identityIds: readonly string[];
-  /** Ascending. */
+  readonly holders: number;
+  /** How many there are. */
+  readonly keys: number;
+  /** Of every hundredth key, ascending. */
   readonly keyIds: readonly string[];
   /** Of the last key. */
   readonly key: string;
+  readonly prefix: string;
+  readonly remaining: number | undefined;
+  /** When the first key was made, Unix ms. */
+  readonly since: number;
 }
 
 export interface PopulationOptions {
@@ -39,8 +53,9 @@ export interface PopulationOptions {
   /** Roles and permissions that every key holds. */
   readonly roles: number;
   readonly permissions: number;
-  /** 1000 of them have keys. */
   readonly identities?: number;
+  /** Identities that have keys, 1000 unless told. */
+  readonly holders?: number;
   /** Of the keys' secrets. */
   readonly prefix?: string;
   /** Credits of every key; unlimited when left out. */
@@ -53,14 +68,14 @@ export interface PopulationOptions {
  */
 export const populate = async (
   store: Store,
-  { keys, roles, permissions, identities = HOLDERS, prefix = "bench", remaining }: PopulationOptions,
+  { keys, roles, permissions, holders = HOLDERS, identities = holders, prefix = "bench", remaining }: PopulationOptions,
 ): Promise<Population> => {
   const now = systemClock.now();
   const { key: rootKey } = await createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock));
   const apiId = createId("api", now);
   await createApisRepository(store).insert({ id: apiId, name: "bench" }, now, []);
   const ids = (prefix: "id" | "perm" | "role", count: number): string[] => Array.from({ length: count }, () => createId(prefix, now));
-  const [identityIds, permissionIds, roleIds] = [ids("id", Math.max(HOLDERS, identities)), ids("perm", permissions), ids("role", roles)];
+  const [identityIds, permissionIds, roleIds] = [ids("id", Math.max(holders, identities)), ids("perm", permissions), ids("role", roles)];
   const identitiesRepository = createIdentitiesRepository(store);
   for (const batch of chunks([...identityIds.entries()], BATCH)) {
     await identitiesRepository.insertMany(
@@ -76,39 +91,58 @@ export const populate = async (
     await rolesRepository.insert({ id, name: `${prefix}_r${i}`, permissionIds: permissionIds.slice(0, 5) }, now, []);
   }
 
-  const keyIds: string[] = [];
-  let lastKey = "";
-  for (let from = 0; from < keys; from += BATCH) {
+  const since = now - MOST_KEYS;
+  const ofKeys = { keys: 0, keyIds: [], key: "", prefix, remaining, since };
+  const insert: InsertKeys = async (documents) => {
+    await store.collection("keys").insertMany(documents);
+  };
+  return growPopulation(insert, { rootKey: rootKey.reveal(), apiId, roleIds, permissionIds, identityIds, holders, ...ofKeys }, keys);
+};
+
+/**
+ * Adds keys until there are so many.
+ * @param goesOn asked before every thousand; no more are added once it says no.
+ */
+export const growPopulation = async (
+  insert: InsertKeys,
+  population: Population,
+  to: number,
+  goesOn: (keys: number) => boolean = () => true,
+): Promise<Population> => {
+  const { apiId, roleIds, permissionIds, identityIds, holders, prefix, remaining, since } = population;
+  const keyIds = [...population.keyIds];
+  let { keys, key } = population;
+  while (keys < to && goesOn(keys)) {
     const batch: KeyDocument[] = [];
-    for (let i = from; i < Math.min(keys, from + BATCH); i++) {
-      lastKey = keyOf(i, prefix);
-      const createdAt = now - keys + i;
+    for (const until = Math.min(to, keys + BATCH); keys < until; keys++) {
+      key = keyOf(keys, prefix);
+      const createdAt = since + keys;
       const id = createId("key", createdAt);
-      keyIds.push(id);
+      if (keys % KEPT_OF === 0) keyIds.push(id);
       batch.push({
         _id: id,
         v: SCHEMA_VERSION,
         workspaceId: WORKSPACE_ID,
         createdAt,
         apiId,
-        hash: hashKey(lastKey),
-        start: lastKey.slice(0, 10),
+        hash: hashKey(key),
+        start: key.slice(0, 10),
         prefix,
         byteLength: 16,
-        lastFour: lastKey.slice(-4),
-        name: `key ${i}`,
-        nameKey: `key ${i}`,
+        lastFour: String(keys % ENDINGS).padStart(4, "0"),
+        name: `key ${keys}`,
+        nameKey: `key ${keys}`,
         meta: '{"customer":"acme","region":"eu"}',
-        identityId: identityIds[i % HOLDERS] ?? "",
+        identityId: identityIds[keys % holders] ?? "",
         enabled: true,
         permissionIds,
         roleIds,
-        ratelimits: [{ id: createId("rl", now), name: "requests", limit: 1_000_000_000, duration: 60_000, autoApply: true }],
+        ratelimits: [{ id: createId("rl", createdAt), name: "requests", limit: 1_000_000_000, duration: 60_000, autoApply: true }],
         revision: 0,
         ...(remaining === undefined ? {} : { remaining }),
       });
     }
-    await store.collection("keys").insertMany(batch);
+    await insert(batch);
   }
-  return { rootKey: rootKey.reveal(), apiId, roleIds, permissionIds, identityIds, keyIds: keyIds.sort(), key: lastKey };
+  return { ...population, keys, keyIds, key };
 };

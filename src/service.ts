@@ -107,7 +107,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const { pipeline, limiter, analytics, feed, auditMover, sweeper, nodeReporter, lastUsed } = await assemble({
+  const { pipeline, limiter, analytics, feed, auditMover, rounds, nodeReporter, lastUsed } = await assemble({
     config,
     clock,
     testClock,
@@ -155,7 +155,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     analytics?.start();
     feed.start();
     auditMover.start();
-    sweeper.start();
+    for (const each of rounds) each.start();
     for (const each of lastUsed) each.start();
     await nodeReporter.start();
     ready = true;
@@ -172,7 +172,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       () => listener?.stop(),
       // What never ran has nothing to finish, and a store that was never reached would only be said to be away. Analytics
       // stops before the limiter, which gives back what queries hold of their quota.
-      ...(running ? [nodeReporter, analytics, limiter, ...lastUsed, sweeper, auditMover, feed].map((each) => () => each?.stop()) : []),
+      ...(running ? [nodeReporter, analytics, limiter, ...lastUsed, ...rounds, auditMover, feed].map((each) => () => each?.stop()) : []),
       store.close,
       admin.stop,
       async () => events.sumUp(),

@@ -55,6 +55,12 @@ export const createId = (prefix: IdPrefix, now: number): string => {
   return id;
 };
 
+const CHARACTERS = new RegExp(`^[${ALPHABET}]{${TIME_LENGTH + RANDOM_LENGTH}}$`);
+
+/** Whether a text has the form of an id of this kind. */
+export const isId = (prefix: IdPrefix, text: string): boolean =>
+  text.startsWith(`${prefix}_`) && CHARACTERS.test(text.slice(prefix.length + 1));
+
 /** An id like those of `createId`, always the same for the same time, salt and label (at most 1024 bytes). */
 export const deriveId = (prefix: IdPrefix, now: number, salt: Uint8Array, label: string): string => {
   // 256 bits for 16 characters of 5.9 bits each: no character is likelier than another.

@@ -62,3 +62,10 @@ export const createKeySecret = ({ byteLength, prefix }: KeySecretForm): KeySecre
 /** The secret that HKDF-SHA256 makes of a root key, a random salt and a label: always the same for the same. */
 export const deriveKeySecret = ({ byteLength, prefix }: KeySecretForm, rootKey: Secret, salt: Uint8Array, label: string): KeySecret =>
   keySecretOf(new Uint8Array(hkdfSync("sha256", rootKey.reveal(), salt, `secret:${label}`, byteLength)), prefix);
+
+/** 16 bytes are shorter than this in base58 once in a thousand times, and never by much. */
+const LEAST_SECRET_PART = 20;
+const SECRET = new RegExp(`^(?:.{1,16}_)?[${BASE58}]{${LEAST_SECRET_PART},}$`, "su");
+
+/** Whether a text has the form of a key's secret: a prefix or none, and so many characters of base58. A name may have it, too. */
+export const looksLikeKeySecret = (text: string): boolean => SECRET.test(text);

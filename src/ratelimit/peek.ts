@@ -1,8 +1,8 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { CountersRepository } from "../storage/counters.ts";
-import { type Counter, canTake } from "./counter.ts";
+import type { CountersRepository, SharedCounter } from "../storage/counters.ts";
+import { type Counter, canTake, UNSEEN } from "./counter.ts";
 import { asOf } from "./exchange.ts";
 import type { Check } from "./limiter.ts";
 
@@ -38,20 +38,61 @@ export interface PeekOptions {
   readonly find: (key: string) => Counter | undefined;
 }
 
-export const createPeek =
-  ({ clock, counters, find }: PeekOptions): ((checks: readonly Check[], behalf?: Behalf) => Promise<readonly Peek[]>) =>
-  (checks, behalf) =>
+/** Reads of one counter, at most, while this node charges it all the time. */
+const ATTEMPTS = 5;
+
+/** What this node holds of a counter, and what it last learned, by which an exchange with the store is seen. */
+interface Held extends Pick<Counter, "seq" | "current" | "previous" | "learnedAt" | "held"> {
+  /** An exchange is on its way: nobody knows whether the store has it already. */
+  readonly isMoving: boolean;
+}
+
+const NOTHING: Held = { seq: UNSEEN, current: 0, previous: 0, learnedAt: 0, held: 0, isMoving: false };
+
+const heldOf = (counter: Counter | undefined): Held => {
+  if (counter === undefined) return NOTHING;
+  const { seq, current, previous, learnedAt, held, line } = counter;
+  return { seq, current, previous, learnedAt, held, isMoving: line !== undefined };
+};
+
+/** Nothing went to the store or came from it between the two: what was spent meanwhile was charged before. */
+const isOneMoment = (before: Held, after: Held): boolean =>
+  !before.isMoving &&
+  !after.isMoving &&
+  (["seq", "current", "previous", "learnedAt"] as const).every((field) => before[field] === after[field]);
+
+export const createPeek = ({
+  clock,
+  counters,
+  find,
+}: PeekOptions): ((checks: readonly Check[], behalf?: Behalf) => Promise<readonly Peek[]>) => {
+  /** The store's counts, and what of them this node holds. Without a moment that is the same for both, less is taken for held. */
+  const readBoth = async (
+    key: string,
+    behalf: Behalf | undefined,
+  ): Promise<readonly [SharedCounter | null, Pick<Held, "seq" | "held">]> => {
+    for (let attempt = 1; ; attempt++) {
+      const before = heldOf(find(key));
+      const shared = await counters.read(key, behalf);
+      const after = heldOf(find(key));
+      if (isOneMoment(before, after)) return [shared, after];
+      if (attempt === ATTEMPTS) return [shared, { seq: after.seq, held: before.seq === after.seq ? Math.min(before.held, after.held) : 0 }];
+    }
+  };
+
+  return (checks, behalf) =>
     Promise.all(
       checks.map(async ({ key, limit, duration, cost }) => {
-        const { state, now } = asOf(clock, await counters.read(key, behalf), duration);
+        const [shared, own] = await readBoth(key, behalf);
+        const { state, now } = asOf(clock, shared, duration);
         const { seq } = state;
-        const own = find(key);
-        const held = own?.held ?? 0;
+        const counter = find(key);
         // What is left of a window that is over goes back before anybody is judged by the next one.
-        const current = Math.max(0, state.current - (own !== undefined && own.seq >= seq ? held : 0));
-        const previous = Math.max(0, state.previous - (own?.seq === seq - 1 ? held : 0));
+        const current = Math.max(0, state.current - (own.seq >= seq ? own.held : 0));
+        const previous = Math.max(0, state.previous - (own.seq === seq - 1 ? own.held : 0));
         const weighted = weightedPrevious(previous, now, duration);
-        const hasBudget = own !== undefined && canTake(own, seq, limit, cost);
+        const hasBudget = counter !== undefined && canTake(counter, seq, limit, cost);
         return { passed: cost <= limit && (hasBudget || current + weighted + cost <= limit), seq, current, previous, weighted, now };
       }),
     );
+};

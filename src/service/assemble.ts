@@ -28,6 +28,7 @@ import { announceWrites } from "../storage/announced.ts";
 import { createApisRepository } from "../storage/apis.ts";
 import { createAuditIndexRepository } from "../storage/auditIndex.ts";
 import { createAuditLogRepository } from "../storage/auditLog.ts";
+import { createBackfillsRepository } from "../storage/backfills.ts";
 import { createChangesRepository } from "../storage/changes.ts";
 import { createCounterListRepository } from "../storage/counterList.ts";
 import { createCountersRepository } from "../storage/counters.ts";
@@ -45,7 +46,9 @@ import { createRolesRepository } from "../storage/roles.ts";
 import { createRootKeysRepository } from "../storage/rootKeys.ts";
 import type { Store } from "../storage/store.ts";
 import { createSweepsRepository } from "../storage/sweeps.ts";
-import { createSweeper, type Sweeper } from "../sweep/sweeper.ts";
+import { createBackfill } from "../sweep/backfill.ts";
+import type { LeasedRounds } from "../sweep/leasedRounds.ts";
+import { createSweeper } from "../sweep/sweeper.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createNodeReporter, type NodeReporter } from "../telemetry/nodeReporter.ts";
@@ -79,7 +82,8 @@ export interface Core {
   readonly analytics: Analytics | undefined;
   readonly feed: ChangesFeed;
   readonly auditMover: AuditMover;
-  readonly sweeper: Sweeper;
+  /** Work in the background that one node does at a time: sweep and backfill. */
+  readonly rounds: readonly LeasedRounds[];
   readonly nodeReporter: NodeReporter;
   /** Of keys, of root keys and of their permissions. */
   readonly lastUsed: readonly Pick<LastUsed, "start" | "stop">[];
@@ -122,6 +126,16 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onStart: events.sweepStarted,
     onEnd: events.sweepEnded,
     onError: (error) => events.backgroundTaskFailed("sweep", error),
+  });
+  const backfill = createBackfill({
+    clock: commonClock,
+    leases,
+    backfills: createBackfillsRepository(plainStore),
+    isShared: plainStore.isInProcess !== true,
+    onStart: (progress) => events.backfill("started", progress),
+    onProgress: (progress) => events.backfill("going on", progress),
+    onEnd: (progress) => events.backfill("ended", progress),
+    onError: (error) => events.backgroundTaskFailed("backfill", error),
   });
 
   const apis = createApisRepository(store, auditMover.run);
@@ -262,5 +276,14 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,
   });
-  return { pipeline, limiter, analytics, feed, auditMover, sweeper, nodeReporter, lastUsed: [lastUsed, rootKeysLastUsed, usedPermissions] };
+  return {
+    pipeline,
+    limiter,
+    analytics,
+    feed,
+    auditMover,
+    rounds: [sweeper, backfill],
+    nodeReporter,
+    lastUsed: [lastUsed, rootKeysLastUsed, usedPermissions],
+  };
 };

@@ -4,6 +4,7 @@ import type { Permission } from "../domain/authorization.ts";
 import type { HandOut } from "../domain/containment.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import type { AuditedCollection } from "./auditLog.ts";
+import type { BackfillState } from "./backfills.ts";
 import type { NodeFacts } from "./nodeFacts.ts";
 
 /**
@@ -82,7 +83,7 @@ export interface KeyDocument extends AuditedDocument {
   readonly prefix?: string;
   readonly byteLength?: number;
   readonly name?: string;
-  /** How the name is found; see `nameKeyOf`. Keys of earlier versions get it with their next update. */
+  /** How the name is found; see `nameKeyOf`. Keys of earlier versions get it with their next update, or by the backfill. */
   readonly nameKey?: string;
   /** The last four characters of the secret; absent where the secret was never known, and in keys of earlier versions. */
   readonly lastFour?: string;
@@ -109,7 +110,7 @@ export interface KeyDocument extends AuditedDocument {
 export interface IdentityDocument extends AuditedDocument {
   /** Absent once deleted, so that it can be taken again. */
   readonly externalId?: string;
-  /** The externalId without letter case; absent once deleted. Identities of earlier versions get it with their next update. */
+  /** The externalId without letter case; absent once deleted. Those of earlier versions get it with their next update, or by the backfill. */
   readonly externalKey?: string;
   /** Id and externalId, to be searched; see `searchText`. */
   readonly search?: string;
@@ -261,9 +262,10 @@ export interface NodeDocument extends BaseDocument, NodeFacts {
   readonly expireAt: Date;
 }
 
-/** Facts about the store itself; `_id: "schema"` holds the newest schema version that wrote to it. */
+/** Facts about the store itself; `_id: "schema"` holds the newest schema version that wrote to it, and in `v` the one that made it. */
 export interface SystemDocument extends BaseDocument {
   readonly schema: number;
+  readonly backfill?: BackfillState;
 }
 
 export interface Documents {

@@ -2,7 +2,7 @@ import type { Log } from "./log.ts";
 import { createRepeats } from "./repeats.ts";
 
 /** A background task, as it appears in the log. */
-export type BackgroundTask = "changes feed" | "audit log" | "last used" | "sweep" | "nodes" | "used permissions";
+export type BackgroundTask = "changes feed" | "audit log" | "last used" | "sweep" | "backfill" | "nodes" | "used permissions";
 
 /** How long what happens again is only counted, in milliseconds. */
 const SUM_UP_EVERY = 10_000;
@@ -53,6 +53,11 @@ export interface Events {
     readonly milliseconds: number;
     readonly finished: boolean;
   }) => void;
+  /** Keys and identities of an earlier version are being made searchable by name and externalId. @param progress documents, in this pass. */
+  readonly backfill: (
+    step: "started" | "going on" | "ended",
+    progress: { readonly pass: number; readonly lookedAt: number; readonly filled: number },
+  ) => void;
   readonly tlsReloaded: () => void;
   /** The old certificate stays in use. */
   readonly tlsReloadFailed: (error: unknown) => void;
@@ -115,6 +120,7 @@ export const createEvents = (log: Log): Events => {
       log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
     sweepStarted: (due) => log.info({ due }, "sweep started"),
     sweepEnded: (facts) => log.info(facts, "sweep ended"),
+    backfill: (step, progress) => log.info(progress, `backfill of searched names ${step}`),
     tlsReloaded: () => log.info("TLS certificate reloaded"),
     tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
     callFailed: failedCalls.happened,

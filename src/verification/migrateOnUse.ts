@@ -62,6 +62,9 @@ const takeApart = (key: string): Parts | undefined => {
   return { foreignHash: hash("sha256", longToken, "hex"), start: `${parts.join("_")}_${tokens.slice(0, 4).join("")}`, lastFour };
 };
 
+/** What a migrated key would have for a hash until its first verification, if this text is its secret; undefined if it cannot be. */
+export const foreignHashOf = (key: string): string | undefined => takeApart(key)?.foreignHash;
+
 /** What takes a waiting key over; undefined when someone else was faster. */
 const takeOver =
   (migrationId: string, ownHash: string, { foreignHash, start, lastFour }: Parts, now: number) =>

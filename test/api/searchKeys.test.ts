@@ -1,35 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { mapLimited } from "../../src/domain/mapLimited.ts";
-import { expectError } from "../support/api.ts";
 import { everywhere } from "../support/everywhere.ts";
-import { everythingIn } from "../support/written.ts";
-
-type Found = Readonly<Record<string, unknown>> & { readonly keyId: string };
+import { keySearchesOf } from "../support/keySearches.ts";
 
 everywhere((run) => {
-  const search = async (body: object, rootKey?: string): Promise<readonly Found[]> =>
-    (await run.call("keys.searchKeys", body, rootKey)).body.data as readonly Found[];
-  const found = async (body: object, rootKey?: string): Promise<readonly string[]> =>
-    (await search(body, rootKey)).map(({ keyId }) => keyId);
-  /** All pages, and how many there were. */
-  const walk = async (body: object, limit: number): Promise<{ readonly ids: readonly string[]; readonly pages: number }> => {
-    const ids: string[] = [];
-    let cursor = "";
-    for (let pages = 1; ; pages++) {
-      const { data, pagination } = (await run.call("keys.searchKeys", { ...body, limit, cursor })).body as unknown as {
-        data: readonly Found[];
-        pagination: { hasMore: boolean; cursor?: string };
-      };
-      expect(data.length).toBeLessThanOrEqual(limit);
-      ids.push(...data.map(({ keyId }) => keyId));
-      expect(pagination.hasMore).toBe(pagination.cursor !== undefined);
-      if (pagination.cursor === undefined) return { ids, pages };
-      expect(pagination.cursor.length).toBeLessThanOrEqual(1024);
-      cursor = pagination.cursor;
-    }
-  };
-  const restricted = (apiId: string): Promise<string> =>
-    run.api.createRootKey({ permissions: [`api.${apiId}.read_key`, `api.${apiId}.read_api`] });
+  const { search, found, walk } = keySearchesOf(run);
 
   describe("what is found", () => {
     test("[management §2] each way finds its keys: id, secret, start, name, externalId, last four characters", async () => {
@@ -62,24 +36,6 @@ everywhere((run) => {
       expect(await found({ query: "case_", apiId })).toEqual([]);
       const [end, swapped] = [key.slice(-4), key.slice(-4).replace(/[a-z]/gi, (c) => (c < "a" ? c.toLowerCase() : c.toUpperCase()))];
       if (end !== swapped) expect(await found({ query: swapped, apiId })).toEqual([]);
-    });
-
-    test("[management §8] the order is that of the ways, within one that of the ids; each key once, at its first", async () => {
-      const apiId = await run.createApi();
-      const text = run
-        .unique("T")
-        .replaceAll(/[^a-zA-Z0-9]/g, "")
-        .slice(-10);
-      const make = async (fields: object) => (await run.createKey({ apiId, ...fields })).keyId;
-      // Made against the order of the ways, and of names against that of the ids.
-      const byOwner = [await make({ externalId: `${text}.b` }), await make({ externalId: `${text}.a` })].sort();
-      const byName = [await make({ name: `${text} b` }), await make({ name: `${text} a`, externalId: `${text}.a` })].sort();
-      const byStart = [await make({ prefix: `${text}z` }), await make({ prefix: `${text}a`, name: text, externalId: `${text}.a` })].sort();
-      const all = [...byStart, ...byName, ...byOwner];
-      expect(await found({ query: text, apiId })).toEqual(all);
-      for (const limit of [1, 2, 3, 5, 6]) {
-        expect(await walk({ query: text, apiId }, limit)).toEqual({ ids: all, pages: Math.ceil(all.length / limit) });
-      }
     });
 
     test("[management §2] a key is found by its name as it is now, and by none once it has none or is deleted", async () => {
@@ -127,38 +83,6 @@ everywhere((run) => {
       expect([await found({ query: externalId }), await found({ apiId, externalId })]).toEqual([[], []]);
       await run.data("apis.deleteApi", { apiId });
       expect([await found({ query: keyId }), await found({ apiId })]).toEqual([[], []]);
-    });
-
-    test("[management §2] many keys of one name, identity or start in two APIs are all found, each once, however small the pages", async () => {
-      const apiIds = [await run.createApi(), await run.createApi()];
-      const stem = run.unique("many");
-      const prefix = stem.replaceAll("-", "");
-      const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
-      const made = await mapLimited(numbers(130), 8, (i) =>
-        run.createKey({ apiId: apiIds[i % 2], prefix, name: `${stem} ${i % 7}`, externalId: `${stem}.${i % 3}` }),
-      );
-      const ids = made.map(({ keyId }) => keyId).sort();
-      for (const query of [stem, `${prefix}_`, stem.toUpperCase()]) {
-        for (const limit of [50, 100]) {
-          const walked = await walk({ query }, limit);
-          expect([...walked.ids].sort()).toEqual(ids);
-          expect(walked.pages).toBe(Math.ceil(130 / limit));
-        }
-      }
-      // The same order whatever the pages.
-      expect((await walk({ query: stem }, 100)).ids).toEqual((await walk({ query: stem }, 33)).ids);
-      const inOne = made.filter((_, i) => i % 2 === 0).map(({ keyId }) => keyId);
-      expect((await walk({ apiId: apiIds[0] }, 60)).ids).toEqual(inOne.sort());
-      const ofOne = made.filter((_, i) => i % 3 === 0).map(({ keyId }) => keyId);
-      expect((await walk({ query: `${stem}.0` }, 20)).ids).toEqual(ofOne.sort());
-      expect((await walk({ externalId: `${stem}.0` }, 20)).ids).toEqual(ofOne.sort());
-      // Nothing but identities leads to these: none has the text in its name or start.
-      const owned = await mapLimited(numbers(105), 8, (i) => run.createKey({ apiId: apiIds[i % 2], externalId: `${stem}_own.${i % 50}` }));
-      for (const limit of [40, 100]) {
-        const walked = await walk({ query: `${stem}_OWN` }, limit);
-        expect([...walked.ids].sort()).toEqual(owned.map(({ keyId }) => keyId).sort());
-        expect(walked.pages).toBe(Math.ceil(105 / limit));
-      }
     });
   });
 
@@ -215,126 +139,6 @@ everywhere((run) => {
       const { body } = await run.call("keys.searchKeys", { apiId, enabled: false });
       expect(body).toMatchObject({ data: [], pagination: { hasMore: true, cursor: expect.any(String) } });
       expect(await walk({ apiId, enabled: false }, 100)).toEqual({ ids: [last], pages: 2 });
-    });
-  });
-
-  describe("who finds what", () => {
-    test("[management §2] a key needs read_key and read_api of its API; with none there is an empty page", async () => {
-      const { keyId, key, apiId } = await run.createKey({ name: run.unique("mine") });
-      const other = await run.createApi();
-      const bodies = [{ query: keyId }, { query: key }, { query: key.slice(-4) }, { apiId }, {}];
-      for (const permissions of [
-        [],
-        [`api.${apiId}.read_key`],
-        [`api.${apiId}.read_api`],
-        ["api.*.read_key", `api.${other}.read_api`],
-        [`api.${other}.read_key`, `api.${other}.read_api`],
-      ]) {
-        const rootKey = await run.api.createRootKey({ permissions });
-        for (const body of bodies) {
-          expect((await run.call("keys.searchKeys", body, rootKey)).body).toMatchObject({ data: [], pagination: { hasMore: false } });
-        }
-      }
-      for (const permissions of [
-        [`api.${apiId}.read_key`, `api.${apiId}.read_api`],
-        ["api.*.read_key", `api.${apiId}.read_api`],
-        [`api.${apiId}.read_key`, "api.*.read_api"],
-      ]) {
-        const rootKey = await run.api.createRootKey({ permissions });
-        for (const body of bodies) expect(await found(body, rootKey)).toEqual([keyId]);
-      }
-    });
-
-    test("[management §2] a secret of an API without permission is answered as an unknown one", async () => {
-      const { key } = await run.createKey();
-      const rootKey = await restricted(await run.createApi());
-      const [known, unknown] = [
-        await run.call("keys.searchKeys", { query: key }, rootKey),
-        await run.call("keys.searchKeys", { query: `${key}x` }, rootKey),
-      ];
-      expect({ ...known.body, meta: {} }).toEqual({ ...unknown.body, meta: {} });
-    });
-
-    test("[management §2] a search writes nothing", async () => {
-      const { key, apiId } = await run.createKey({ name: run.unique("unwritten") });
-      const before = await everythingIn(run.api.store);
-      for (const query of [key, "unwritten", key.slice(-4)]) await found({ query, apiId });
-      expect(await everythingIn(run.api.store)).toEqual(before);
-    });
-  });
-
-  describe("requests", () => {
-    test("[management §2] hostile text is text: patterns, ends of ranges, characters of four bytes, halves", async () => {
-      const apiId = await run.createApi();
-      const names = ["%", "_", ".*", "^a", "a$", "[a-z]", "\\", "'", '"', "$where", "\u0000", "\u{10ffff}", "\ud7ff", "😀".repeat(255)];
-      for (const name of names) {
-        const { keyId } = await run.createKey({ apiId, name });
-        expect([name, await found({ query: name, apiId })]).toEqual([name, [keyId]]);
-      }
-      for (const query of ["😀".repeat(256), "😀".repeat(512), "a.*", "(", "\u{10ffff}\u{10ffff}"])
-        expect(await found({ query, apiId })).toEqual([]);
-      expect(await found({ query: "😀".repeat(101), apiId })).toHaveLength(1);
-    });
-
-    test("[management §2] bounds of the fields", async () => {
-      const ok = [
-        ...[{ query: "q" }, { query: "q".repeat(512) }, { limit: 1 }, { limit: 100 }, { cursor: "" }, { expiresBefore: 0 }],
-        ...[{ expiresBefore: 4_102_444_800_000 }, { unusedSince: 0 }, { creditsBelow: 0 }, { role: "r".repeat(128) }],
-      ];
-      for (const body of ok) await run.data("keys.searchKeys", { ...body, apiId: "api_nothing" });
-      const refused = [
-        ...[{ query: "" }, { query: "q".repeat(513) }, { limit: 0 }, { limit: 101 }, { apiId: "a" }, { apiId: "a-b" }, { externalId: "" }],
-        ...[{ role: "" }, { role: "r".repeat(129) }, { permission: "" }],
-      ];
-      // The tests' own clients of the other edges do not send an integer out of its bounds.
-      const outOfBounds = [{ expiresBefore: -1 }, { expiresBefore: 4_102_444_800_001 }, { creditsBelow: -1 }, { unusedSince: -1 }];
-      for (const body of [...refused, ...(run.edge === "v2" ? outOfBounds : [])]) {
-        expectError(await run.call("keys.searchKeys", body), 400, "application/invalid_input");
-      }
-    });
-
-    test("[management §2] a cursor that is damaged, made up, or of another query or other filters is refused", async () => {
-      const apiId = await run.createApi();
-      const name = run.unique("cursor");
-      for (let i = 0; i < 3; i++) await run.createKey({ apiId, name });
-      const body = { query: name, apiId, limit: 1 };
-      const first = (await run.call("keys.searchKeys", body)).body as unknown as { pagination: { cursor: string } };
-      const { cursor } = first.pagination;
-      // Neither limit nor page before binds it, and it can be used again.
-      for (const limit of [1, 2, 2]) expect(await found({ ...body, limit, cursor })).toHaveLength(limit);
-      const made = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
-      const wrong = [
-        ...[{ query: `${name}x` }, { query: undefined }, { apiId: undefined }, { enabled: true }, { unusedSince: 5 }, { role: "r" }],
-        ...[
-          { cursor: "x" },
-          { cursor: cursor.slice(0, -1) },
-          { cursor: `${cursor}A` },
-          { cursor: `A${cursor.slice(1)}` },
-          { cursor: "key_1" },
-        ],
-        ...[{ cursor: made([-1, true, "", "", ""]) }, { cursor: made(null) }, { cursor: made({}) }, { cursor: "é" }],
-      ];
-      for (const change of wrong) expectError(await run.call("keys.searchKeys", { ...body, cursor, ...change }), 400, "invalid_input");
-      expect(Buffer.from(cursor, "base64url").toString()).not.toContain(name);
-    });
-
-    test("[management §2] what exists throughout is found exactly once while others come and go", async () => {
-      const apiId = await run.createApi();
-      const name = run.unique("stable");
-      const stay: string[] = [];
-      for (let i = 0; i < 6; i++) stay.push((await run.createKey({ apiId, name: `${name} ${i % 2}` })).keyId);
-      const seen: string[] = [];
-      let cursor: string | undefined = "";
-      while (cursor !== undefined) {
-        const { body } = await run.call("keys.searchKeys", { query: name, apiId, limit: 2, cursor });
-        const page = body as unknown as { data: readonly Found[]; pagination: { cursor?: string } };
-        seen.push(...page.data.map(({ keyId }) => keyId));
-        const { keyId } = await run.createKey({ apiId, name });
-        if (seen.length % 4 === 0) await run.data("keys.deleteKey", { keyId });
-        cursor = seen.length > 40 ? undefined : page.pagination.cursor;
-      }
-      expect(seen).toEqual([...new Set(seen)]);
-      expect(seen.filter((id) => stay.includes(id)).sort()).toEqual([...stay].sort());
     });
   });
 });

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createId, timePart } from "../../src/domain/ids.ts";
-import { createKeySecret, encodeBase58, hashKey } from "../../src/domain/keySecret.ts";
+import { createId, isId, timePart } from "../../src/domain/ids.ts";
+import { createKeySecret, encodeBase58, hashKey, looksLikeKeySecret } from "../../src/domain/keySecret.ts";
 import { createRootKeySecret, looksLikeRootKey } from "../../src/domain/rootKeySecret.ts";
 import { secret } from "../../src/domain/secret.ts";
 
@@ -85,4 +85,39 @@ test("[protocol §4] ids are prefix + 24 letters and digits, sort by time and do
       expect(timePart(a) < timePart(b)).toBe(a < b);
     }),
   );
+});
+
+test("[protocol §4] an id is known by its form, and of its kind alone", () => {
+  const id = createId("key", Date.now());
+  expect(isId("key", id)).toBe(true);
+  for (const text of [
+    "",
+    "key_",
+    id.slice(0, -1),
+    `${id}1`,
+    `${id}\n`,
+    ` ${id}`,
+    `${id.slice(0, -1)}0`,
+    id.replace("key_", "api_"),
+    id.slice(4),
+  ])
+    expect([text, isId("key", text)]).toEqual([text, false]);
+});
+
+test("[management §2] a text looks like a key's secret with a prefix of 1 to 16 characters or none, and 20 characters of base58", () => {
+  for (const prefix of [undefined, "p", "a_b", "x".repeat(16)]) {
+    for (const byteLength of [16, 255]) expect(looksLikeKeySecret(createKeySecret({ byteLength, prefix }).key.reveal())).toBe(true);
+  }
+  const part = "A".repeat(20);
+  for (const text of [part, `p_${part}`, `ключ_${part}`]) expect(looksLikeKeySecret(text)).toBe(true);
+  for (const text of [
+    part.slice(1),
+    `p_${part.slice(1)}`,
+    `_${part}`,
+    `${"x".repeat(17)}_${part}`,
+    `p_${part}0`,
+    `p_${part} `,
+    `p-${part}`,
+  ])
+    expect([text, looksLikeKeySecret(text)]).toEqual([text, false]);
 });

@@ -45,6 +45,68 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
     await node.stop();
   });
 
+  let isLooking = false;
+  /** A node whose reads of a counter can be told what happens while their answers are on their way. */
+  const nodeWithReads = (meanwhile: (node: Limiter, reads: number) => Promise<unknown>): Limiter => {
+    const counters = createCountersRepository(store);
+    let reads = 0;
+    const node: Limiter = createLimiter({
+      clock,
+      counters: {
+        ...counters,
+        read: async (key, behalf) => {
+          const read = await counters.read(key, behalf);
+          if (isLooking) await meanwhile(node, ++reads);
+          return read;
+        },
+      },
+      storeDown: "deny",
+    });
+    return node;
+  };
+  const look = async (node: Limiter, check: Check) => {
+    isLooking = true;
+    const [peek] = await node.peek([check]);
+    isLooking = false;
+    return peek;
+  };
+  const charge = async (node: Limiter, check: Check, times: number): Promise<void> => {
+    const was = isLooking;
+    isLooking = false;
+    for (let i = 0; i < times; i++) await node.check([check], clock.now());
+    isLooking = was;
+  };
+
+  test("[management §2] what is charged while the store is read is not missed, nor counted twice", async () => {
+    const check = limitOf("between", 100_000, 1);
+    // So many that budget is charged ahead, more with each time.
+    const node = nodeWithReads((self, reads) => (reads > 2 ? Promise.resolve() : charge(self, check, 300)));
+    expect(await look(node, check)).toMatchObject({ current: 600, passed: true });
+    await charge(node, check, 50);
+    expect(await look(node, check)).toMatchObject({ current: 650 });
+    await node.stop();
+  });
+
+  test("[management §2] what goes back while the store is read is not taken for used up", async () => {
+    const check = limitOf("given back", 100_000, 1);
+    const node = nodeWithReads((self, reads) => (reads > 1 ? Promise.resolve() : self.stop()));
+    await charge(node, check, 300);
+    expect(await look(node, check)).toMatchObject({ current: 300 });
+    await node.stop();
+  });
+
+  test("[management §2] a counter that is charged at every look is told at most as it was, never as less", async () => {
+    const check = limitOf("always", 100_000, 1);
+    let charged = 0;
+    const node = nodeWithReads(async (self) => {
+      await charge(self, check, 500);
+      charged += 500;
+    });
+    const peek = await look(node, check);
+    expect(peek?.current).toBeGreaterThanOrEqual(charged - 500);
+    await node.stop();
+  });
+
   test("[management §2] a look says what the check after it decides, and changes nothing about it", async () => {
     const check = fc.record({
       name: fc.constantFrom("a", "b"),

@@ -5,7 +5,7 @@ import type { Store } from "../../src/storage/store.ts";
 /** Runs around every operation on a collection: may do something first or afterwards, fail, or not run it at all. */
 export type Intercept = <T>(
   operation: () => Promise<T>,
-  what: { readonly collection: CollectionName; readonly name: string; readonly filter?: object },
+  what: { readonly collection: CollectionName; readonly name: string; readonly filter?: object; readonly limit?: number | undefined },
 ) => Promise<T>;
 
 /** The same store, with a test in between. */
@@ -19,8 +19,11 @@ export const interceptStore = (store: Store, intercept: Intercept): Store => ({
     const around = <T>(name: string, operation: () => Promise<T>): Promise<T> => intercept(operation, { collection, name });
     return {
       findOne: (filter, options) => intercept(() => inner.findOne(filter, options), { collection, name: "findOne", filter }),
-      find: (filter, options) => ({ toArray: () => around("find", () => inner.find(filter, options).toArray()) }),
-      findFields: (fields, filter, options) => around("find", () => inner.findFields(fields, filter, options)),
+      find: (filter, options) => ({
+        toArray: () => intercept(() => inner.find(filter, options).toArray(), { collection, name: "find", filter, limit: options?.limit }),
+      }),
+      findFields: (fields, filter, options) =>
+        intercept(() => inner.findFields(fields, filter, options), { collection, name: "find", filter, limit: options?.limit }),
       insertOne: (document, options) => around("insertOne", () => inner.insertOne(document, options)),
       insertMany: (documents, options) => around("insertMany", () => inner.insertMany(documents, options)),
       updateOne: (filter, update, options) => around("updateOne", () => inner.updateOne(filter, update, options)),

@@ -2642,7 +2642,9 @@ export const KeysService: GenService<{
   },
   /**
    * Finds keys by id, secret, or the beginning of start, name or external id, in all APIs that the caller may read, or
-   * lists them by filters (management §2).
+   * lists them by filters (management §2). A secret reaches the store, and its logs, as its hash only. The order is that of
+   * the ways of finding; what one of them finds goes by id where it is no more than `limit` keys, else by the text by which
+   * it is found, then by id. Paging with one limit, or with several, shows each key once.
    *
    * @generated from rpc latchkey.v2.KeysService.SearchKeys
    */

@@ -40,14 +40,18 @@ const findBySecret = async ({ keys, apis }: FindKeyDeps, secret: string, call: C
 
 const findById = async ({ keys, apis }: FindKeyDeps, keyId: string, call: Call): Promise<readonly [KeyDocument, ApiDocument]> => {
   const key = await keys.find(keyId, call);
-  const api = key && (await apis.find(key.apiId, call));
-  if (!key || !api) throw keyNotFound(keyId);
+  if (key === null) throw keyNotFound(keyId);
+  if (key.pendingMigrationId !== undefined) {
+    throw new ServiceError("key_not_found", `The key ${keyId} waits for its migration: verifyKey finds it only with that.`);
+  }
+  const api = await apis.find(key.apiId, call);
+  if (api === null) throw keyNotFound(keyId);
   return [key, api];
 };
 
 /**
  * The key that a request of explain names, read from the store. 404 `key_not_found` for one that is unknown or deleted, or
- * whose API is; by its id 403 after that, by its secret 403 only for a caller that lacks an action for every API.
+ * whose API is, or that waits for its migration; by its id 403 after that, by its secret 403 only for a caller that lacks an action for every API.
  */
 export const findExplainedKey = async (deps: ExplainedKeyDeps, request: ExplainRequest, call: Call): Promise<ExplainedKey> => {
   const { keyId, key: secret = "" } = request;

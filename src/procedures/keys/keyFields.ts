@@ -75,9 +75,9 @@ export const changeFields = (request: UpdateKeyRequest, key: KeyDocument, change
   const { name, meta, expires, credits, ratelimits, enabled } = request;
   if (name?.kind.case === "null") changes.unset("name", "nameKey");
   if (name?.kind.case === "value") changes.set("name", name.kind.value);
-  // Also for a key of an earlier version, which does not have it yet.
+  // Also for a key of an earlier version, which does not have it yet. A backfill may write it at the same time, of the old name.
   const kept = name === undefined ? key.name : name.kind.value;
-  if (typeof kept === "string" && nameKeyOf(kept) !== key.nameKey) changes.set("nameKey", nameKeyOf(kept));
+  if (typeof kept === "string" && (name !== undefined || nameKeyOf(kept) !== key.nameKey)) changes.set("nameKey", nameKeyOf(kept));
   if (meta?.kind.case === "null") changes.unset("meta");
   if (meta?.kind.case === "value") changes.set("meta", storeMeta(meta.kind.value));
   if (expires !== undefined) changes.unset("expires", "expiresInclusive");

@@ -3,11 +3,13 @@ import type { SearchEntry } from "../../storage/keySearch.ts";
 import { openCursor, sealCursor } from "../sealedCursor.ts";
 
 /** Where a page of a search ended. */
-export interface SearchPlace extends SearchEntry {
+export interface SearchPlace {
   /** Number of the way of finding. */
   readonly way: number;
-  /** What this way finds is few, and goes by the id alone; the text is empty then. */
-  readonly few: boolean;
+  /** Keys of this way up to this id were shown while it was shown by ids; empty: none was. */
+  readonly shownTo: string;
+  /** Behind which the way goes on in the order of its index; undefined: from its beginning. */
+  readonly after: SearchEntry | undefined;
 }
 
 const refuse = (): Error =>
@@ -23,17 +25,22 @@ const refuse = (): Error =>
 const ownerOf = (search: string): string => JSON.stringify(["keys.searchKeys", search]);
 
 /** @param search query and filters, as text. */
-export const writeSearchCursor = (search: string, { way, few, text, id }: SearchPlace): string =>
-  sealCursor(ownerOf(search), Buffer.from(JSON.stringify([way, few, text, id])).toString("base64url"));
+export const writeSearchCursor = (search: string, { way, shownTo, after }: SearchPlace): string =>
+  sealCursor(
+    ownerOf(search),
+    Buffer.from(JSON.stringify([way, shownTo, ...(after === undefined ? [] : [after.text, after.id])])).toString("base64url"),
+  );
 
 /** The place that a cursor stands for; undefined for the empty one. Throws 400 `invalid_input` for any that this search did not give. */
 export const readSearchCursor = (search: string, cursor: string): SearchPlace | undefined => {
   const opened = openCursor(ownerOf(search), cursor);
   if (opened === "") return undefined;
   try {
-    const [way, few, text, id] = JSON.parse(Buffer.from(opened ?? "", "base64url").toString()) as [number, boolean, string, string];
-    const isPlace = Number.isSafeInteger(way) && way >= 0 && typeof few === "boolean" && typeof text === "string" && typeof id === "string";
-    if (isPlace) return { way, few, text, id };
+    const [way, ...texts] = JSON.parse(Buffer.from(opened ?? "", "base64url").toString()) as [number, ...string[]];
+    const [shownTo, text, id] = texts;
+    const isPlace = Number.isSafeInteger(way) && way >= 0 && texts.every((each) => typeof each === "string") && shownTo !== undefined;
+    if (isPlace && texts.length === 1) return { way, shownTo, after: undefined };
+    if (isPlace && text !== undefined && id !== undefined) return { way, shownTo, after: { text, id } };
   } catch {
     // Not what was given out: refused below.
   }

@@ -13,10 +13,8 @@ import { createSearchWays, type SearchWay, type SearchWaysDeps } from "./searchW
 
 /** Keys that one page looks at, at most, whether or not the filters leave them (management §2). */
 const LOOKED_AT = 1_000;
-/** What a way finds goes by the ids if it is no more than this: the entries of one full page. An index has it by its texts. */
-const FEW = 100;
-/** What was few when its first page was read may have become so many by the next. */
-const GROWN = 1_000;
+/** Entries that are read at a time, at least, once a page has to look further into a way: filters, or earlier ways, left little. */
+const FURTHER = 100;
 
 export type SearchKeysDeps = SearchWaysDeps & KeyObjectDeps & { readonly apis: ApisRepository };
 
@@ -45,23 +43,25 @@ const compareIds = ({ id: a }: SearchEntry, { id: b }: SearchEntry): number => (
 
 interface Batch {
   readonly entries: readonly SearchEntry[];
-  readonly few: boolean;
+  /** By ids, and all that the way finds; otherwise in the order of its index. */
+  readonly byIds: boolean;
   /** The way may find more behind the last of them. */
   readonly more: boolean;
 }
 
-const readBatch = async (way: SearchWay, place: SearchPlace | undefined, limit: number): Promise<Batch> => {
-  if (way.byText && (place === undefined || place.few)) {
-    const most = place === undefined ? FEW + 1 : GROWN;
-    const entries = await way.read(undefined, most);
-    const { id = "" } = place ?? {};
-    if (place !== undefined || entries.length < most) {
-      return { entries: entries.filter((entry) => entry.id > id).sort(compareIds), few: true, more: false };
-    }
-    return { entries: entries.slice(0, limit), few: false, more: true };
+/**
+ * What a way finds behind a place. An index of texts has its entries by text, and only those of one text by id. So a way that
+ * finds no more than a page holds, which one read tells, is shown by ids; one that finds more is shown as its index has it, but
+ * for what was shown already when it found less.
+ */
+const readBatch = async (way: SearchWay, place: SearchPlace | undefined, limit: number, isFirst: boolean): Promise<Batch> => {
+  const after = place?.after;
+  const most = (isFirst ? limit : Math.max(limit, FURTHER)) + 1;
+  const entries = await way.read(after, most);
+  if (way.byText && after === undefined && entries.length <= limit) {
+    return { entries: entries.filter(({ id }) => id > (place?.shownTo ?? "")).sort(compareIds), byIds: true, more: false };
   }
-  const entries = await way.read(place, limit);
-  return { entries, few: false, more: entries.length === limit };
+  return { entries, byIds: false, more: entries.length === most };
 };
 
 interface Found {
@@ -85,9 +85,9 @@ const findPage = async (
   for (let number = from?.way ?? 0; number < ways.length; number++) {
     const way = ways[number] as SearchWay;
     let place = from?.way === number ? from : undefined;
-    for (let more = true; more; ) {
-      // Small pages whose filters leave nothing would else ask the store hundreds of times.
-      const batch = await readBatch(way, place, lookedAt === 0 ? limit + 1 : Math.max(limit, FEW) + 1);
+    const shownTo = place?.shownTo ?? "";
+    for (let more = true, isFirst = true; more; isFirst = false) {
+      const batch = await readBatch(way, place, limit, isFirst);
       const entries = batch.entries.slice(0, LOOKED_AT - lookedAt);
       more = batch.more;
       for (let i = 0; i < entries.length; i += limit + 1) {
@@ -98,9 +98,9 @@ const findPage = async (
         );
         const left = new Map((await matching(read)).map((key) => [key._id, key]));
         for (const entry of part) {
-          place = { way: number, few: batch.few, text: batch.few ? "" : entry.text, id: entry.id };
+          place = batch.byIds ? { way: number, shownTo: entry.id, after: undefined } : { way: number, shownTo, after: entry };
           lookedAt++;
-          const key = left.get(entry.id);
+          const key = entry.id > shownTo ? left.get(entry.id) : undefined;
           if (key === undefined || !(await isFirstFoundBy(ways, number, key))) continue;
           if (keys.length === limit) return { keys, next: shown };
           keys.push(key);
@@ -123,7 +123,10 @@ const isFirstFoundBy = async (ways: readonly SearchWay[], number: number, key: K
 
 /**
  * Finds keys by a text, or lists them by filters (management §2), in the APIs whose keys the caller may read; in none, an
- * empty page. What another caller's API holds changes nothing of the answer.
+ * empty page. What another caller's API holds changes nothing of the answer, but that the secret of any key is no beginning of
+ * a name. The order is that of the ways; within one that of the ids where it finds no more than `limit` keys, else that of the
+ * texts by which it finds them, and of the ids within one text. On the pages of one search with one limit each key that exists
+ * throughout comes exactly once.
  */
 export const searchKeys =
   (deps: SearchKeysDeps): Procedure<typeof SearchKeysRequestSchema, typeof SearchKeysResponseSchema> =>
@@ -141,7 +144,7 @@ export const searchKeys =
     const matching = await createSearchFilter(deps, request, identity?._id, call);
     if (matching === undefined) return nothing;
 
-    const ways = createSearchWays(deps, request.query?.toWellFormed(), { apiIds, identityId: identity?._id }, call);
+    const ways = await createSearchWays(deps, request.query?.toWellFormed(), { apiIds, identityId: identity?._id }, call);
     const { keys, next } = await findPage(deps, ways, matching, from, limit, call);
     for (const { apiId: id } of keys) for (const action of ["api.read_key", "api.read_api"] as const) permits(call.caller, action, id);
     const items = await keyObjects(

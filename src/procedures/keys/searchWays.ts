@@ -1,11 +1,14 @@
 import { chunks } from "../../domain/chunks.ts";
 import { foldCase } from "../../domain/foldCase.ts";
-import { hashKey } from "../../domain/keySecret.ts";
+import { isId } from "../../domain/ids.ts";
+import { hashKey, looksLikeKeySecret } from "../../domain/keySecret.ts";
 import { mapLimited } from "../../domain/mapLimited.ts";
+import { looksLikeRootKey } from "../../domain/rootKeySecret.ts";
 import type { OperationOptions } from "../../storage/collection.ts";
 import type { KeyDocument } from "../../storage/documents.ts";
 import { type KeySearchRepository, nameKeyOf, type SearchEntry, type SearchedText } from "../../storage/keySearch.ts";
 import type { KeysRepository } from "../../storage/keys.ts";
+import { foreignHashOf } from "../../verification/migrateOnUse.ts";
 
 /** A way of finding keys (management §2). */
 export interface SearchWay {
@@ -39,13 +42,32 @@ const compareText = (a: string, b: string): number => {
 };
 const compareEntries = (a: SearchEntry, b: SearchEntry): number => compareText(a.text, b.text) || compareText(a.id, b.id);
 
-/** The ways of a search in these APIs, in their order; without a query the only way is all there is. */
-export const createSearchWays = (
+/** Finds nothing, and asks nobody. */
+const noWay: SearchWay = { read: () => Promise.resolve([]), finds: () => false, byText: false };
+
+/**
+ * Whether a text is, or holds, a secret that somebody may still use: that of a root key, or of any key, be it of an API that the
+ * caller may not see, deleted, or waiting for its migration. It is asked by hashes alone.
+ */
+const isSecret = async (keys: KeysRepository, query: string, options: OperationOptions): Promise<boolean> => {
+  // People paste with what stands around it.
+  const text = query.trim();
+  if (looksLikeRootKey(text)) return true;
+  const foreign = foreignHashOf(text);
+  const hashes = new Set([hashKey(query), hashKey(text), ...(foreign === undefined ? [] : [foreign])]);
+  return (await keys.findTakenHashes([...hashes], options)).size > 0;
+};
+
+/**
+ * The ways of a search in these APIs, in their order; without a query the only way is all there is. A query that is a secret
+ * reaches the store as its hash only, since a store may log what it is asked: then there is no other way.
+ */
+export const createSearchWays = async (
   { keys, keySearch }: SearchWaysDeps,
   query: string | undefined,
   { apiIds, identityId }: { readonly apiIds: readonly string[]; readonly identityId: string | undefined },
   options: OperationOptions,
-): readonly SearchWay[] => {
+): Promise<readonly SearchWay[]> => {
   const readable = new Set(apiIds);
 
   /** The first `limit` of all APIs: each gives its own first so many. */
@@ -86,6 +108,13 @@ export const createSearchWays = (
   });
 
   const secretHash = hashKey(query);
+  const bySecret = single(
+    () => keys.findByHash(secretHash, options),
+    // What waits for its migration has the hash of another system, which says nothing about the secret.
+    (key) => key.hash === secretHash && key.pendingMigrationId === undefined,
+  );
+  if (await isSecret(keys, query, options)) return [noWay, bySecret];
+
   const folded = foldCase(query);
 
   let found: Promise<readonly string[]> | undefined;
@@ -137,18 +166,18 @@ export const createSearchWays = (
     byText: false,
   };
 
+  const byId = single(
+    () => keys.find(query, options),
+    (key) => key._id === query,
+  );
+
   return [
-    single(
-      () => keys.find(query, options),
-      (key) => key._id === query,
-    ),
-    single(
-      () => keys.findByHash(secretHash, options),
-      // What waits for its migration has the hash of another system, which says nothing about the secret.
-      (key) => key.hash === secretHash && key.pendingMigrationId === undefined,
-    ),
-    beginning("start", query, ({ start }) => start.startsWith(query)),
-    // The index has the first characters of a name only, and no name of an earlier version that was not updated since.
+    isId("key", query) ? byId : noWay,
+    // No key has this secret: `isSecret` has looked.
+    noWay,
+    // No start is as long as a secret. Names and externalIds may be.
+    looksLikeKeySecret(query) ? noWay : beginning("start", query, ({ start }) => start.startsWith(query)),
+    // The index has the first characters of a name only, and no name of an earlier version until the backfill has come by.
     beginning("nameKey", nameKeyOf(query), ({ name, nameKey }) => nameKey !== undefined && foldCase(name ?? "").startsWith(folded)),
     byExternalId,
     byLastFour,

@@ -1,6 +1,7 @@
 import { type ApisRepository, createApisRepository } from "../../../../src/storage/apis.ts";
 import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/storage/auditIndex.ts";
 import { type AuditLogRepository, auditedCollections, createAuditLogRepository } from "../../../../src/storage/auditLog.ts";
+import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/backfills.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/changes.ts";
 import { type CounterListRepository, createCounterListRepository } from "../../../../src/storage/counterList.ts";
 import { aroundCounters, type CountersRepository, createCountersRepository } from "../../../../src/storage/counters.ts";
@@ -37,6 +38,7 @@ interface Repositories {
   readonly apis: ApisRepository;
   readonly auditIndex: AuditIndexRepository;
   readonly auditLog: AuditLogRepository;
+  readonly backfills: BackfillsRepository;
   readonly changes: ChangesRepository;
   readonly counters: CountersRepository;
   readonly counterList: CounterListRepository;
@@ -60,6 +62,7 @@ export const repositories: { readonly [K in keyof Repositories]: (store: Store) 
   apis: on("createApisRepository", createApisRepository),
   auditIndex: on("createAuditIndexRepository", createAuditIndexRepository),
   auditLog: on("createAuditLogRepository", createAuditLogRepository),
+  backfills: on("createBackfillsRepository", createBackfillsRepository),
   changes: on("createChangesRepository", createChangesRepository),
   counters: on("createCountersRepository", createCounters),
   counterList: on("createCounterListRepository", createCounterListRepository),
@@ -120,6 +123,13 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     append: (log) => log.append([]),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
     settle: async (log) => log.settle("keys", (await log.findPending("keys", 1))[0] as AuditedDocument),
+  },
+  backfills: {
+    isNeeded: (backfills) => backfills.isNeeded(),
+    find: (backfills) => backfills.find(),
+    save: (backfills) => backfills.save({ pass: 1, collection: "keys", after: "", lookedAt: 0, filled: 0 }),
+    fillKeys: (backfills) => Promise.all(["", idOf("key", MANY.keys - 50)].map((after) => backfills.fillKeys(after, 100))),
+    fillIdentities: (backfills) => Promise.all(["", idOf("id", MANY.others - 50)].map((after) => backfills.fillIdentities(after, 100))),
   },
   changes: {
     append: (changes) => changes.append("ch_a", "node", [], 1),

@@ -1,0 +1,217 @@
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { foldCase } from "../../src/domain/foldCase.ts";
+import { type BackfillsRepository, createBackfillsRepository } from "../../src/storage/backfills.ts";
+import { type KeyDocument, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { createIdentitiesRepository } from "../../src/storage/identities.ts";
+import { createKeySearchRepository, nameKeyOf } from "../../src/storage/keySearch.ts";
+import { createKeysRepository } from "../../src/storage/keys.ts";
+import { createLeasesRepository, type LeasesRepository } from "../../src/storage/leases.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { type BackfillOptions, createBackfill } from "../../src/sweep/backfill.ts";
+import type { LeasedRounds } from "../../src/sweep/leasedRounds.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import { sampleKey } from "../storage/contract/samples.ts";
+import { startApi } from "../support/api.ts";
+import { interceptStore } from "../support/interceptStore.ts";
+import { engines } from "../support/stores.ts";
+import { createTestClock } from "../support/testClock.ts";
+
+const clock = createTestClock();
+const DAY = 86_400_000;
+const KEYS = 250;
+const IDENTITIES = 120;
+
+const nameOf = (i: number): string => `ΟΔΥΣΣΕΥΣ ${i}`;
+const externalIdOf = (i: number): string => `User.${i}`;
+
+type More = Partial<BackfillOptions>;
+
+const backfillOn = (store: Store, more: More = {}): LeasedRounds =>
+  createBackfill({
+    clock,
+    leases: createLeasesRepository(store),
+    backfills: createBackfillsRepository(store),
+    isShared: true,
+    ...more,
+  });
+
+/** As an earlier version left them: every tenth key has no name, and every tenth is deleted; some were updated since. */
+const fill = async (store: Store): Promise<void> => {
+  await store.collection("system").updateOne({ _id: "schema" }, { $set: { v: 2, schema: 3, workspaceId: WORKSPACE_ID } }, { upsert: true });
+  await store.collection("keys").insertMany(
+    Array.from({ length: KEYS }, (_, i) => {
+      const { name: _name, nameKey: _nameKey, ...key } = sampleKey({ apiId: "api_1", revision: 3 });
+      const name = i % 10 === 0 ? {} : { name: nameOf(i), ...(i % 10 === 1 ? { nameKey: nameKeyOf(nameOf(i)) } : {}) };
+      return { ...key, ...name, v: 2, ...(i % 10 === 2 ? { deletedAt: 1 } : {}) };
+    }),
+  );
+  const identities = createIdentitiesRepository(store);
+  for (let i = 0; i < IDENTITIES; i++) await identities.insert({ id: `id_${i}`, externalId: externalIdOf(i) }, 1, []);
+  for (let i = 0; i < IDENTITIES; i += 2)
+    await store.collection("identities").updateOne({ _id: `id_${i}` }, { $unset: { externalKey: "" } });
+};
+
+const keysIn = (store: Store) =>
+  store
+    .collection("keys")
+    .find({}, { sort: { _id: 1 } })
+    .toArray();
+const stateOf = (store: Store) => createBackfillsRepository(store).find();
+
+const expectFilled = async (store: Store): Promise<void> => {
+  for (const { name, nameKey, deletedAt, revision, updatedAt } of await keysIn(store)) {
+    if (deletedAt === undefined) expect(nameKey).toBe(name === undefined ? undefined : nameKeyOf(name));
+    expect([revision, updatedAt]).toEqual([3, undefined]);
+  }
+  for (const { externalId, externalKey } of await store.collection("identities").find({}).toArray()) {
+    expect(externalKey).toBe(foldCase(externalId ?? ""));
+  }
+};
+
+describe.each(engines)("the backfill on $name", (engine) => {
+  let store: Store;
+  beforeEach(async () => {
+    store = await engine.open();
+    await fill(store);
+  });
+  afterAll(() => engine.close());
+
+  const foundByName = async (text: string): Promise<number> => {
+    const where = { apiId: "api_1", field: "nameKey", prefix: nameKeyOf(text) } as const;
+    return (await createKeySearchRepository(store).findByText(where, undefined, 1_000, {})).length;
+  };
+
+  test("[management §2] keys and identities of an earlier version are found by name and externalId without an update", async () => {
+    expect(await foundByName("οδυσ")).toBe(KEYS / 10);
+    await backfillOn(store).run();
+    await expectFilled(store);
+    expect(await foundByName("οδυσ")).toBe((KEYS / 10) * 8);
+    expect(await createKeySearchRepository(store).findIdentities("user.", 1_000, {})).toHaveLength(IDENTITIES);
+    expect(await stateOf(store)).toMatchObject({ pass: 1, lookedAt: KEYS + IDENTITIES, filled: (KEYS / 10) * 7 + IDENTITIES / 2 });
+  });
+
+  test("[management §2] it tells how far it has come when it begins and when it ends", async () => {
+    const told: unknown[] = [];
+    const onStart: More["onStart"] = (progress) => told.push(["start", progress]);
+    const onEnd: More["onEnd"] = (progress) => told.push(["end", progress]);
+    await backfillOn(store, { onStart, onEnd }).run();
+    expect(told).toEqual([
+      ["start", { pass: 1, lookedAt: 0, filled: 0 }],
+      ["end", { pass: 1, lookedAt: KEYS + IDENTITIES, filled: (KEYS / 10) * 7 + IDENTITIES / 2 }],
+    ]);
+  });
+
+  test("[management §2] a store that no earlier version made is not looked at, and a lease is not taken", async () => {
+    await store.collection("system").updateOne({ _id: "schema" }, { $set: { v: 3 } });
+    await backfillOn(store).run();
+    expect([await stateOf(store), await store.collection("leases").find({}).toArray()]).toEqual([undefined, []]);
+    expect(await foundByName("οδυσ")).toBe(KEYS / 10);
+  });
+
+  test("[management §2] a second pass, a day later, finds what nodes of the earlier version have written meanwhile", async () => {
+    const node = backfillOn(store);
+    await node.run();
+    const [renamed, unnamed] = (await keysIn(store)).filter(({ name, deletedAt }) => name !== undefined && deletedAt === undefined);
+    await store.collection("keys").updateOne({ _id: renamed?._id ?? "" }, { $set: { name: "Renamed", v: 2 } });
+    await store.collection("keys").updateOne({ _id: unnamed?._id ?? "" }, { $unset: { name: "" }, $set: { v: 2 } });
+    clock.advance(DAY - 1);
+    await node.run();
+    expect([await foundByName("renamed"), await stateOf(store)]).toMatchObject([0, { pass: 1 }]);
+    clock.advance(1);
+    await node.run();
+    expect([await foundByName("renamed"), await stateOf(store)]).toMatchObject([1, { pass: 2, filled: 2 }]);
+    await expectFilled(store);
+    // It was the last one.
+    const after = await stateOf(store);
+    clock.advance(10 * DAY);
+    for (const each of [node, backfillOn(store)]) await each.run();
+    expect(await stateOf(store)).toEqual(after);
+  });
+
+  test("[management §2] a store that this process alone writes to needs one pass", async () => {
+    await backfillOn(store, { isShared: false }).run();
+    const after = await stateOf(store);
+    clock.advance(2 * DAY);
+    await backfillOn(store, { isShared: false }).run();
+    expect(await stateOf(store)).toEqual(after);
+  });
+
+  test("[management §2] is gone on with by another process when one dies after any of its writes", async () => {
+    let writes = 0;
+    for (let died = true; died; ) {
+      let left = ++writes;
+      died = false;
+      const mortal = interceptStore(store, async (operation, { name }) => {
+        if (died) throw new StoreUnavailableError("the process died");
+        const result = await operation();
+        died = name !== "find" && name !== "findOne" && --left < 0;
+        return result;
+      });
+      await backfillOn(mortal)
+        .run()
+        .catch(() => undefined);
+      clock.advance(10_001);
+    }
+    expect(writes).toBeGreaterThan(2);
+    await expectFilled(store);
+  });
+
+  test("[management §2] ends with the service, and goes on from there at the next start", async () => {
+    const first = backfillOn(store);
+    const running = first.run();
+    await first.stop();
+    await running;
+    const { after, lookedAt } = (await stateOf(store)) ?? expect.unreachable();
+    expect([lookedAt, await store.collection("leases").find({}).toArray()]).toEqual([100, []]);
+    const begun: unknown[] = [];
+    await backfillOn(store, { onStart: (progress) => begun.push(progress) }).run();
+    expect([begun, after]).toMatchObject([[{ pass: 1, lookedAt: 100 }], expect.stringMatching(/^key_/)]);
+    await expectFilled(store);
+    expect(await stateOf(store)).toMatchObject({ lookedAt: KEYS + IDENTITIES });
+  });
+
+  test("[management §2] is one node's as long as its lease lasts, and by several at once does no harm", async () => {
+    expect(await createLeasesRepository(store).acquire("backfill", "another node", clock.now(), 10_000)).toBe(true);
+    await backfillOn(store).run();
+    expect(await stateOf(store)).toBeUndefined();
+    const always: LeasesRepository = { acquire: async () => true, release: async () => undefined };
+    await Promise.all([1, 2, 3].map(() => backfillOn(store, { leases: always }).run()));
+    await expectFilled(store);
+  });
+
+  test("[management §2] a change at the same time wins, and a deletion is not undone", async () => {
+    const keys = createKeysRepository(store);
+    const waits = ({ name, nameKey, deletedAt }: KeyDocument): boolean => name !== undefined && (nameKey ?? deletedAt) === undefined;
+    const [renamed, erased] = (await keysIn(store)).filter(waits);
+    let isFirst = true;
+    const between = interceptStore(store, async (operation, { collection, name }) => {
+      if (collection !== "keys" || name !== "bulkWrite" || !isFirst) return operation();
+      isFirst = false;
+      const update = { $set: { name: "Meanwhile", nameKey: "meanwhile" } } as const;
+      await keys.modify(renamed?._id ?? "", () => ({ update, events: [] }));
+      await keys.erase(erased ?? expect.unreachable(), 5, []);
+      return operation();
+    });
+    const backfills: BackfillsRepository = createBackfillsRepository(between);
+    await backfillOn(store, { backfills }).run();
+    const byId = new Map((await keysIn(store)).map((key) => [key._id, key]));
+    expect(byId.get(renamed?._id ?? "")).toMatchObject({ name: "Meanwhile", nameKey: "meanwhile" });
+    expect(byId.get(erased?._id ?? "")).not.toHaveProperty("nameKey");
+  });
+
+  test("[management §2] a service does it by itself, and says so in its log", async () => {
+    let log = "";
+    const collect = {
+      write: (line: string) => {
+        log += line;
+      },
+    };
+    const api = await startApi(engine, { store, log: createLog("info", collect) });
+    await expect.poll(async () => (await stateOf(store))?.endedAt, { timeout: 20_000 }).toBeDefined();
+    await expectFilled(store);
+    await api.close();
+    for (const step of ["started", "ended"]) expect(log).toContain(`"msg":"backfill of searched names ${step}"`);
+    expect(log).toContain(`"pass":1,"lookedAt":${KEYS + IDENTITIES},"filled":${(KEYS / 10) * 7 + IDENTITIES / 2}`);
+  });
+});

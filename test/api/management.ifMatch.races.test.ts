@@ -44,14 +44,14 @@ everywhere(
       }
     };
 
-    test("[management §2] fifty updaters of one key on two nodes that read, change and write with If-Match lose nothing", async () => {
+    test("[management §2] updaters of one key, fifty over /v2, that read, change and write with If-Match on two nodes lose nothing", async () => {
       const { keyId, key } = await run.createKey({ meta: { seen: [] }, credits: { remaining: 1_000 } });
       const nodes = [run.api, await run.other()];
-      let verifying = true;
-      const verifications = (async () => {
-        while (verifying) await run.verify(key);
-      })();
-      const updaters = sized(UPDATERS, 2 * UPDATERS);
+      const verifications = Array.from({ length: RIVALS }, async () => {
+        for (let i = 0; i < RIVALS; i++) await run.verify(key);
+      });
+      // One comes through for each time that all of them have tried: a thousand calls.
+      const updaters = run.edge === "v2" ? sized(UPDATERS, 2 * UPDATERS) : RIVALS;
       await Promise.all(
         Array.from({ length: updaters }, (_, i) => {
           const node = nodes[i % 2] ?? run.api;
@@ -65,8 +65,7 @@ everywhere(
           );
         }),
       );
-      verifying = false;
-      await verifications;
+      await Promise.all(verifications);
       const { meta } = await run.getKey(keyId);
       expect([...(meta as { seen: number[] }).seen].sort((a, b) => a - b)).toEqual(Array.from({ length: updaters }, (_, i) => i));
     });

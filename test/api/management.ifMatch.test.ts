@@ -17,6 +17,7 @@ import {
   readerOf,
   readTagged,
   type Subjects,
+  type Tagged,
 } from "../support/conditional.ts";
 import { procedureNames } from "../support/edges.ts";
 import { everywhere, type Run } from "../support/everywhere.ts";
@@ -40,10 +41,14 @@ const written = async ({ api: { store } }: Run): Promise<unknown> => {
   return [await everythingIn(store), rootKeys.length, overrides.length];
 };
 
+const sender =
+  (run: Run, procedure: string) =>
+  (subjects: Subjects, ifMatch: string, more: object = {}): Promise<Tagged> =>
+    exchange(run, procedure, bodyOf(procedure, subjects), { ifMatch, ...more });
+
 everywhere((run) => {
   describe.each([...asking.keys()])("%s", (procedure) => {
-    const send = (subjects: Subjects, ifMatch: string, more: object = {}) =>
-      exchange(run, procedure, bodyOf(procedure, subjects), { ifMatch, ...more });
+    const send = sender(run, procedure);
 
     test("[management §2] refuses another revision than those that If-Match names, and changes nothing", async () => {
       const subjects = await createSubjects(run);
@@ -70,42 +75,6 @@ everywhere((run) => {
       if (/delete/.test(procedure)) expect(second.status).toBe(404);
       // A list that is set to what it is already changes nothing, so that the tag still holds.
       else if (!/add|setRoles|setRolePermissions/.test(procedure)) expectRevisionDiffers(second);
-    });
-
-    test("[management §2] goes on with any of several tags, with *, and without the header", async () => {
-      for (const make of [(tag: string) => `"other", ,${tag} ,W/"more"`, () => "*"]) {
-        const subjects = await createSubjects(run);
-        const { tag } = await readTagged(run, readerOf(procedure), subjects);
-        dataOf(await send(subjects, make(tag)));
-      }
-      dataOf(await exchange(run, procedure, bodyOf(procedure, await createSubjects(run))));
-    });
-
-    test("[management §2] asks for the revision after credentials, input, permission and the object itself", async () => {
-      const subjects = await createSubjects(run);
-      const body = bodyOf(procedure, subjects);
-      const stale = { ifMatch: '"stale"' };
-      expect((await exchange(run, procedure, body, { ...stale, rootKey: "lkr_unknown" })).status).toBe(401);
-      const tooLong = { ...stale, idempotencyKey: "k".repeat(256) };
-      expectError(await exchange(run, procedure, body, tooLong), 400, "unkey/application/invalid_input");
-      const powerless = await run.api.createRootKey({ permissions: [] });
-      expect((await exchange(run, procedure, body, { ...stale, rootKey: powerless })).status).toBe(403);
-      expect((await exchange(run, procedure, bodyOf(procedure, nothing), stale)).status).toBe(404);
-      expect((await exchange(run, procedure, bodyOf(procedure, nothing), { ifMatch: "*" })).status).toBe(404);
-    });
-
-    test("[protocol §2] a repeat with an Idempotency-Key is answered as before, whatever the revision is by then", async () => {
-      const subjects = await createSubjects(run);
-      const { tag } = await readTagged(run, readerOf(procedure), subjects);
-      const idempotencyKey = run.unique("key");
-      expectRevisionDiffers(await send(subjects, '"stale"', { idempotencyKey }));
-      const first = await send(subjects, tag, { idempotencyKey });
-      const data = dataOf(first);
-      for (const ifMatch of [tag, '"stale"']) {
-        const repeat = await send(subjects, ifMatch, { idempotencyKey });
-        expect([dataOf(repeat), repeat.replayed, repeat.etag]).toEqual([data, true, null]);
-      }
-      expectBadIfMatch(await send(subjects, "stale", { idempotencyKey }));
     });
   });
 
@@ -205,6 +174,51 @@ everywhere((run) => {
     dataOf(await exchange(run, "apis.updateApi", { apiId, name: "renamed" }, { ifMatch: [...many, etag].join() }));
   });
 });
+
+everywhere(
+  (run) => {
+    describe.each([...asking.keys()])("%s", (procedure) => {
+      const send = sender(run, procedure);
+
+      test("[management §2] goes on with any of several tags, with *, and without the header", async () => {
+        for (const make of [(tag: string) => `"other", ,${tag} ,W/"more"`, () => "*"]) {
+          const subjects = await createSubjects(run);
+          const { tag } = await readTagged(run, readerOf(procedure), subjects);
+          dataOf(await send(subjects, make(tag)));
+        }
+        dataOf(await exchange(run, procedure, bodyOf(procedure, await createSubjects(run))));
+      });
+
+      test("[management §2] asks for the revision after credentials, input, permission and the object itself", async () => {
+        const subjects = await createSubjects(run);
+        const body = bodyOf(procedure, subjects);
+        const stale = { ifMatch: '"stale"' };
+        expect((await exchange(run, procedure, body, { ...stale, rootKey: "lkr_unknown" })).status).toBe(401);
+        const tooLong = { ...stale, idempotencyKey: "k".repeat(256) };
+        expectError(await exchange(run, procedure, body, tooLong), 400, "unkey/application/invalid_input");
+        const powerless = await run.api.createRootKey({ permissions: [] });
+        expect((await exchange(run, procedure, body, { ...stale, rootKey: powerless })).status).toBe(403);
+        expect((await exchange(run, procedure, bodyOf(procedure, nothing), stale)).status).toBe(404);
+        expect((await exchange(run, procedure, bodyOf(procedure, nothing), { ifMatch: "*" })).status).toBe(404);
+      });
+
+      test("[protocol §2] a repeat with an Idempotency-Key is answered as before, whatever the revision is by then", async () => {
+        const subjects = await createSubjects(run);
+        const { tag } = await readTagged(run, readerOf(procedure), subjects);
+        const idempotencyKey = run.unique("key");
+        expectRevisionDiffers(await send(subjects, '"stale"', { idempotencyKey }));
+        const first = await send(subjects, tag, { idempotencyKey });
+        const data = dataOf(first);
+        for (const ifMatch of [tag, '"stale"']) {
+          const repeat = await send(subjects, ifMatch, { idempotencyKey });
+          expect([dataOf(repeat), repeat.replayed, repeat.etag]).toEqual([data, true, null]);
+        }
+        expectBadIfMatch(await send(subjects, "stale", { idempotencyKey }));
+      });
+    });
+  },
+  ["v2", "grpc"],
+);
 
 everywhere(
   (run) => {

@@ -116,6 +116,9 @@ export const changes: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
 
 /**
  * What the answer shows one of (`key`, `api`, ...). Its revision is in the header ETag, gRPC: metadata `etag` (management §2).
+ * It changes with every change that somebody makes to the object, neither by its use (times of last use, credits that
+ * verifications spend and schedules refill) nor with what the object names, which has revisions of its own (the identity
+ * and the roles of a key, the permissions of a role).
  *
  * @generated from extension: string etag = 50008;
  */
@@ -124,8 +127,8 @@ export const etag: GenExtension<MethodOptions, string> = /*@__PURE__*/
 
 /**
  * What the procedure changes or deletes one of. It does so only if the revision is one that the header If-Match (gRPC:
- * metadata `if-match`) names: 412 otherwise (management §2). Other procedures that change something refuse the header,
- * those that change nothing ignore it.
+ * metadata `if-match`) names: 412 otherwise (management §2). Other procedures that change something refuse the header:
+ * passed over in silence it would overwrite what the caller wanted to keep. Those that change nothing ignore it.
  *
  * @generated from extension: string if_match = 50009;
  */

@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { getOption } from "@bufbuild/protobuf";
 import { Code, createClient } from "@connectrpc/connect";
@@ -226,6 +227,24 @@ everywhere(
       const apiId = await run.createApi();
       expectRevisionDiffers(await exchange(run, "apis.updateApi", { apiId, name: "renamed" }, { ifMatch: '"\u00e9\u00ff"' }));
       expectBadIfMatch(await exchange(run, "apis.updateApi", { apiId, name: "renamed" }, { ifMatch: "\u00e9" }));
+    });
+
+    test("[RFC 9110 §5.3] several If-Match fields are one list, and one that is too long for any header is refused as such", async () => {
+      const apiId = await run.createApi();
+      const { etag } = await exchange(run, "apis.getApi", { apiId });
+      const statusOf = (...fields: readonly string[]) =>
+        new Promise<number | undefined>((resolve, reject) => {
+          const own = ["Host", new URL(run.api.url).host, "Content-Type", "application/json", "Authorization", `Bearer ${run.api.rootKey}`];
+          const headers = [...own, ...fields.flatMap((field) => ["If-Match", field])];
+          request(`${run.api.url}/v2/apis.updateApi`, { method: "POST", headers })
+            .on("response", (response) => resolve(response.resume().statusCode))
+            .on("error", reject)
+            .end(JSON.stringify({ apiId, name: "renamed" }));
+        });
+      expect(await statusOf('"other"', "*")).toBe(400);
+      expect(await statusOf('"other"', '"more"')).toBe(412);
+      expect(await statusOf(`"${"x".repeat(40_000)}"`)).toBe(400);
+      expect(await statusOf('"other"', etag ?? "")).toBe(200);
     });
 
     test("[management §2] /v2 over HTTP/2 answers with the tag and asks for it", async () => {

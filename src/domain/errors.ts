@@ -80,6 +80,7 @@ export type Reason =
   | "permission_already_exists"
   | "role_already_exists"
   | "precondition_failed"
+  | "revision_differs"
   | "protected_resource"
   | "analytics_not_configured"
   | "analytics_connection_failed"
@@ -125,6 +126,7 @@ export const appearances: Readonly<Record<Reason, Appearance>> = {
   permission_already_exists: row(409, "unkey/data/permission_already_exists", "already_exists"),
   role_already_exists: row(409, "unkey/data/role_already_exists", "already_exists"),
   precondition_failed: row(412, "unkey/application/precondition_failed", "failed_precondition"),
+  revision_differs: row(412, "unkey/data/precondition_failed", "failed_precondition"),
   protected_resource: row(412, "unkey/application/protected_resource", "failed_precondition"),
   analytics_not_configured: row(412, "unkey/data/analytics_not_configured", "failed_precondition"),
   analytics_connection_failed: row(503, "unkey/data/analytics_connection_failed", "unavailable"),

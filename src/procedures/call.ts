@@ -4,6 +4,7 @@ import type { Degraded } from "../domain/behalf.ts";
 import type { Violation } from "../domain/errors.ts";
 import type { IdPrefix } from "../domain/ids.ts";
 import type { KeySecret, KeySecretForm } from "../domain/keySecret.ts";
+import type { Precondition, RevisedObject } from "../domain/revisions.ts";
 import type { RootKeySecret } from "../domain/rootKeySecret.ts";
 import type { Change } from "../idempotency/reservations.ts";
 import type { AuditEvent } from "../storage/auditEvents.ts";
@@ -41,17 +42,28 @@ export interface Call {
   readonly newRootKeySecret: (label?: string) => RootKeySecret;
   /**
    * To be called once, by every procedure that writes audit events: after its permission checks, before its first write.
-   * Ends the run if another one has answered or is at work; the pipeline then gives its answer.
+   * Ends the run if another one has answered or is at work; the pipeline then gives its answer. Fails with 412
+   * `data/precondition_failed` if there is a `precondition` that does not hold for what was `found`.
    *
    * @param change where the event goes that `mark` marks; left out if several writes make the change.
    * @param answer what the call will answer if the change succeeds; left out if the change decides that, too.
+   * @param found the object that will be changed, null = there is none; left out where there is no precondition for it.
    * @returns true when an earlier run made the change, and its answer has to be read from the store. Never with `answer`.
    */
-  readonly begin: (change?: Change, answer?: object) => Promise<boolean>;
+  readonly begin: (change?: Change, answer?: object, found?: RevisedObject | null) => Promise<boolean>;
   /** The events of the change that `begin` named, in a form in which other runs find them. At least one. */
   readonly mark: (events: readonly AuditEvent[]) => readonly AuditEvent[];
   /** Ends the run if the change that `mark` marks was made, by the look of the document as it is now and the log. */
   readonly ensureUnwritten?: (outbox: readonly AuditEvent[]) => Promise<void>;
+  /**
+   * What the header `If-Match` asks of the object that the procedure changes (management §2), where the procedure has the
+   * option `if_match`. `begin` judges it early, so that nothing is made in vain; what makes it hold is that each change
+   * and deletion in the store is given the call, and judges it again together with its write. Whoever loses between the two
+   * leaves the permissions and identities behind that were made for it, as with any 4xx at the write (protocol §2).
+   */
+  readonly precondition?: Precondition | undefined;
+  /** Answers with the object's revision: the header `ETag`. To be called last, by the procedures that have the option `etag`. */
+  readonly showRevision: (object: RevisedObject) => void;
 }
 
 /** An insert was refused because an earlier run of the same call has made it. */

@@ -70,6 +70,10 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
     return single(this.requestHeaders["idempotency-key"]);
   }
 
+  get ifMatch(): string | undefined {
+    return single(this.requestHeaders["if-match"]);
+  }
+
   get remoteIp(): string | undefined {
     const address = this.remoteAddress;
     return address?.startsWith(mappedPrefix) && address.includes(".") ? address.slice(mappedPrefix.length) : address;

@@ -17,6 +17,8 @@ export interface IncomingCall {
   readonly authorization: string | undefined;
   /** The header `Idempotency-Key`, verbatim. */
   readonly idempotencyKey: string | undefined;
+  /** The header `If-Match`, verbatim. */
+  readonly ifMatch: string | undefined;
   /** Address of the socket's other end; an IPv4 address is never written as IPv6. */
   readonly remoteIp: string | undefined;
   /** The header `X-Forwarded-For`, verbatim; several headers joined with a comma. */

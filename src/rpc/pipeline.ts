@@ -1,5 +1,5 @@
 import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobuf";
-import { changes } from "../../gen/latchkey/v2/options_pb.ts";
+import { changes, if_match } from "../../gen/latchkey/v2/options_pb.ts";
 import type { Caller } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
 import { appearances, invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
@@ -14,6 +14,7 @@ import { type ClientAddress, networkOf } from "./clientAddress.ts";
 import { mostFindings } from "./codec/findings.ts";
 import type { Idempotency } from "./idempotency/idempotency.ts";
 import { checkIdempotencyKey } from "./idempotency/idempotencyKey.ts";
+import { readIfMatch } from "./ifMatch.ts";
 import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
 import { PipelineCall } from "./pipelineCall.ts";
@@ -60,6 +61,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     readonly procedure: AnyProcedure;
     /** An Idempotency-Key applies; elsewhere the header is ignored. */
     readonly keyed: boolean;
+    /** What it changes has a revision. */
+    readonly isConditional: boolean;
   }
   const bound = new Map<DescMethodUnary, Bound>();
   const bind = (method: DescMethodUnary) => {
@@ -68,7 +71,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       const name = procedureName(method);
       const procedure = procedures.get(method);
       if (procedure === undefined) throw new Error(`${name} is served, but not registered`);
-      found = { name, record: recorder(name), procedure, keyed: getOption(method, changes) };
+      const isConditional = getOption(method, if_match) !== "";
+      found = { name, record: recorder(name), procedure, keyed: getOption(method, changes), isConditional };
       bound.set(method, found);
     }
     return found;
@@ -94,18 +98,20 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   };
 
   const perform = (call: IncomingCall, caller: Caller, message: Message, violations: readonly Violation[]): object | Promise<object> => {
-    const { name, procedure, keyed } = bind(call.method);
+    const { name, procedure, keyed, isConditional } = bind(call.method);
     const idempotencyKey = keyed ? call.idempotencyKey : undefined;
     const badKey = idempotencyKey === undefined ? undefined : checkIdempotencyKey(idempotencyKey);
-    const known = badKey ? [...violations, badKey] : violations;
+    const { precondition, violation: badMatch } = readIfMatch(keyed ? call.ifMatch : undefined, isConditional);
+    let known = badKey ? [...violations, badKey] : violations;
+    if (badMatch) known = [...known, badMatch];
     if (known.length > 0) {
       const all = withOwn(known, procedure.judge?.(message, call.receivedAt) ?? []);
       throw invalidInput(describeViolations(name, all), all);
     }
     const remoteIp = clientAddress(call);
     return idempotencyKey === undefined
-      ? procedure(message, new PipelineCall(call, caller, remoteIp))
-      : idempotency({ incoming: call, idempotencyKey, caller, remoteIp, message, procedure });
+      ? procedure(message, new PipelineCall(call, caller, remoteIp, precondition))
+      : idempotency({ incoming: call, idempotencyKey, caller, remoteIp, precondition, message, procedure });
   };
 
   const succeed = (call: IncomingCall, caller: CallerOfCall, answer: object): Response => {

@@ -2,6 +2,7 @@ import type { Caller } from "../domain/authorization.ts";
 import type { Degraded } from "../domain/behalf.ts";
 import { createId, type IdPrefix } from "../domain/ids.ts";
 import { createKeySecret, type KeySecret, type KeySecretForm } from "../domain/keySecret.ts";
+import { type Precondition, type RevisedObject, tagOf } from "../domain/revisions.ts";
 import { createRootKeySecret, type RootKeySecret } from "../domain/rootKeySecret.ts";
 import type { Change } from "../idempotency/reservations.ts";
 import type { Call } from "../procedures/call.ts";
@@ -17,14 +18,22 @@ export class PipelineCall implements Call {
   readonly caller: Caller;
   readonly receivedAt: number;
   readonly remoteIp: string | undefined;
+  readonly precondition: Precondition | undefined;
   readonly #incoming: IncomingCall;
   #correlationId: string | undefined;
 
-  constructor(incoming: IncomingCall, caller: Caller, remoteIp: string | undefined, receivedAt: number = incoming.receivedAt) {
+  constructor(
+    incoming: IncomingCall,
+    caller: Caller,
+    remoteIp: string | undefined,
+    precondition: Precondition | undefined,
+    receivedAt: number = incoming.receivedAt,
+  ) {
     this.requestId = incoming.requestId;
     this.caller = caller;
     this.receivedAt = receivedAt;
     this.remoteIp = remoteIp;
+    this.precondition = precondition;
     this.#incoming = incoming;
   }
 
@@ -65,11 +74,16 @@ export class PipelineCall implements Call {
     return createRootKeySecret();
   }
 
-  begin(_change?: Change, _answer?: object): Promise<boolean> {
+  begin(_change?: Change, _answer?: object, found?: RevisedObject | null): Promise<boolean> {
+    if (found !== undefined) this.precondition?.ensure(found);
     return unwritten;
   }
 
   mark(events: AuditEvents): AuditEvents {
     return events;
+  }
+
+  showRevision(object: RevisedObject): void {
+    this.#incoming.setHeader("ETag", tagOf(object));
   }
 }

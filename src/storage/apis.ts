@@ -1,8 +1,8 @@
 import type { AuditEvent } from "./auditEvents.ts";
-import { newDocument, notDeleted, withEvents } from "./audited.ts";
+import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import type { ApiDocument } from "./documents.ts";
-import { createModify, type Modify, type MoveEvents } from "./modify.ts";
+import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readNewestPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -21,12 +21,14 @@ export interface ApisRepository {
   ) => Promise<void>;
   readonly modify: Modify<ApiDocument>;
   /** False when it does not exist, is protected, or was deleted by someone else. Its keys stay as they are. */
-  readonly delete: (apiId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly delete: (apiId: string, now: number, events: readonly AuditEvent[], options?: ModifyOptions) => Promise<boolean>;
 }
 
 /** @param moveEvents see `createModify`. */
 export const createApisRepository = (store: Store, moveEvents?: MoveEvents): ApisRepository => {
   const apis = store.collection("apis");
+  const modify = createModify(apis, moveEvents);
+  const remove = createRemove(apis, modify);
   return {
     find: (apiId, options) => apis.findOne({ _id: apiId, ...notDeleted }, options),
     listPage: (ids, page, options) => readNewestPage(apis, ids, page, options),
@@ -37,11 +39,11 @@ export const createApisRepository = (store: Store, moveEvents?: MoveEvents): Api
     insert: async ({ id, name }, now, events, options) => {
       await apis.insertOne({ ...newDocument(id, now, events), name }, options);
     },
-    modify: createModify(apis, moveEvents),
-    delete: async (apiId, now, events, options) => {
-      const update = withEvents<ApiDocument>({ $set: { deletedAt: now, erased: true, sweepFrom: now } }, events);
-      const result = await apis.updateOne({ _id: apiId, ...notDeleted, protected: { $exists: false } }, update, options);
-      return result.matchedCount === 1;
-    },
+    modify,
+    delete: (apiId, now, events, options) =>
+      remove(apiId, { $set: { deletedAt: now, erased: true, sweepFrom: now } }, events, options, {
+        filter: { protected: { $exists: false } },
+        holds: (api) => api.protected === undefined,
+      }),
   };
 };

@@ -105,6 +105,10 @@ export interface KeyDocument extends AuditedDocument {
   readonly lastUsedAt?: number;
   /** Counts configuration changes; guards read-modify-write updates. Spending credits does not move it. */
   readonly revision: number;
+  /** Of `revision`: refills and sweeps, which nobody asked for; see `RevisedObject`. */
+  readonly quietRevisions?: number;
+  /** The key that a reroll was about to make of it last, if that asked for its revision; see `claimRevision`. */
+  readonly copyId?: string;
 }
 
 export interface IdentityDocument extends AuditedDocument {
@@ -139,6 +143,8 @@ export interface RoleDocument extends AuditedDocument {
   readonly search?: string;
   readonly permissionIds: readonly string[];
   readonly revision: number;
+  /** Of `revision`: sweeps, which nobody asked for; see `RevisedObject`. */
+  readonly quietRevisions?: number;
 }
 
 export interface RootKeyDocument extends AuditedDocument {
@@ -160,6 +166,8 @@ export interface RootKeyDocument extends AuditedDocument {
   readonly usesRevision?: number;
   /** Absent before the first change. */
   readonly revision?: number;
+  /** The root key that a reroll was about to make of it last, if that asked for its revision; see `claimRevision`. */
+  readonly copyId?: string;
 }
 
 export interface NamespaceDocument extends AuditedDocument {

@@ -4,7 +4,7 @@ import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type IdentityDocument, type StoredRatelimit, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
-import { createModify, type Modify, type MoveEvents } from "./modify.ts";
+import { createModify, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -56,7 +56,7 @@ export interface IdentitiesRepository {
     identityId: string,
     now: number,
     eventsOf: (identity: IdentityDocument) => readonly AuditEvent[],
-    options?: OperationOptions,
+    options?: ModifyOptions,
   ) => Promise<boolean>;
 }
 

@@ -1,9 +1,18 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { AuditEvent } from "./auditEvents.ts";
-import { notDeleted, withEvents } from "./audited.ts";
-import type { Filter, OperationOptions, Update } from "./collection.ts";
+import { notDeleted } from "./audited.ts";
+import type { Filter, OperationOptions } from "./collection.ts";
 import { type KeyDocument, WORKSPACE_ID } from "./documents.ts";
-import { type Change, createModify, createRecordEvents, type Modify, type MoveEvents, type RecordEvents } from "./modify.ts";
+import {
+  type Change,
+  createModify,
+  createRecordEvents,
+  createRemove,
+  type Modify,
+  type ModifyOptions,
+  type MoveEvents,
+  type RecordEvents,
+} from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -35,9 +44,9 @@ export interface KeysRepository {
   /** Adds events to the key's outbox and changes nothing else. False when there is no such key (any more). */
   readonly recordEvents: RecordEvents<KeyDocument>;
   /** Marks the key as deleted; its hash stays taken, its encrypted secret goes. False when it already was. */
-  readonly delete: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly delete: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: ModifyOptions) => Promise<boolean>;
   /** Deletes for good: the hash is free again at once, the row goes when its events have been moved. */
-  readonly erase: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly erase: (key: KeyDocument, now: number, events: readonly AuditEvent[], options?: ModifyOptions) => Promise<boolean>;
   /**
    * Takes `amount` credits (0 or more) if the balance allows it, in one conditional write. The document as it is
    * afterwards, or null when the key is deleted, unlimited, or its balance too small.
@@ -57,15 +66,8 @@ export const createKeysRepository = (store: Store, moveEvents?: MoveEvents): Key
 
   const find: KeysRepository["find"] = (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options);
 
-  const remove = async (
-    key: KeyDocument,
-    update: Update<KeyDocument>,
-    events: readonly AuditEvent[],
-    options?: OperationOptions,
-  ): Promise<boolean> => {
-    const result = await keys.updateOne({ _id: key._id, ...notDeleted }, withEvents(update, events), options);
-    return result.matchedCount === 1;
-  };
+  const modify = createModify(keys, moveEvents);
+  const remove = createRemove(keys, modify);
 
   return {
     find,
@@ -90,12 +92,12 @@ export const createKeysRepository = (store: Store, moveEvents?: MoveEvents): Key
     insert: async (key, options) => {
       await keys.insertOne(key, options);
     },
-    modify: createModify(keys, moveEvents),
+    modify,
     recordEvents: createRecordEvents(keys, moveEvents),
-    delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now }, $unset: { encrypted: "" } }, events, options),
-    erase: (key, now, events, options) =>
+    delete: ({ _id }, now, events, options) => remove(_id, { $set: { deletedAt: now }, $unset: { encrypted: "" } }, events, options),
+    erase: ({ _id }, now, events, options) =>
       remove(
-        key,
+        _id,
         {
           $set: { deletedAt: now, erased: true, permissionIds: [], roleIds: [], ratelimits: [], start: "" },
           $unset: {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Precondition, RevisedObject } from "../domain/revisions.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import { notDeleted, withEvents } from "./audited.ts";
 import type { Collection, Filter, OperationOptions, Update } from "./collection.ts";
@@ -15,18 +16,22 @@ const MOST_PENDING = 500;
 const RELIEF_MS = { least: 50, most: 1000 };
 
 /** A document whose changes are serialised by counting them; without `revision` none was counted yet. */
-export type Revised = AuditedDocument & { readonly revision?: number };
+export type Revised = AuditedDocument & RevisedObject;
 
 export interface Change<D> {
   readonly update: Update<D>;
   readonly events: readonly AuditEvent[];
   /** Also has to hold when the change is written; otherwise it is decided again. */
   readonly guard?: Filter<D>;
+  /** Nobody asked for it: whoever read the document before may still change it by the revision that was read. */
+  readonly quiet?: true;
 }
 
 export interface ModifyOptions extends OperationOptions {
   /** Asked before every attempt, with the events that wait in the document; rejects to end the change. */
   readonly ensureUnwritten?: (outbox: readonly AuditEvent[]) => Promise<void>;
+  /** Has to hold for the document that is changed, or the change ends with its error. */
+  readonly precondition?: Precondition | undefined;
 }
 
 /**
@@ -100,13 +105,15 @@ export const createModify = <D extends Revised>(collection: Collection<D>, moveE
           continue;
         }
         if (options?.ensureUnwritten) await options.ensureUnwritten(document.outbox ?? []);
+        options?.precondition?.ensure(document);
         const change = await decide(document);
         if (change === undefined) {
           await collection.vouch?.(document);
           return document;
         }
-        const { update, events, guard } = change;
-        const counted = withEvents<D>({ ...update, $inc: { ...update.$inc, revision: 1 } } as unknown as Update<D>, events);
+        const { update, events, guard, quiet } = change;
+        const $inc = { ...update.$inc, revision: 1, ...(quiet ? { quietRevisions: 1 } : {}) };
+        const counted = withEvents<D>({ ...update, $inc } as unknown as Update<D>, events);
         const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
         const { signal, caller } = options ?? {};
         const before = await collection.findOneAndUpdate(unchanged, counted, { signal, caller, returnDocument: "before" });
@@ -115,3 +122,40 @@ export const createModify = <D extends Revised>(collection: Collection<D>, moveE
       throw changedTooOften();
     });
 };
+
+/** Which documents may be deleted, beside those that live. */
+export interface Removable<D> {
+  readonly filter: Filter<D>;
+  /** What the filter says of a document that was read; left out where it always holds. */
+  readonly holds?: (document: D) => boolean;
+}
+
+/**
+ * Deletes a document by an update that marks it. Other than `Modify` it waits for nothing, so that a revocation is never late;
+ * under a precondition it is a change like any other, or what is deleted could be another revision by then. False when there is none
+ * that may be deleted (any more).
+ */
+export type Remove<D> = (
+  id: string,
+  update: Update<D>,
+  events: readonly AuditEvent[],
+  options?: ModifyOptions,
+  removable?: Removable<D>,
+) => Promise<boolean>;
+
+export const createRemove =
+  <D extends Revised>(collection: Collection<D>, modify: Modify<D>): Remove<D> =>
+  async (id, update, events, options, removable) => {
+    const guard = removable?.filter ?? {};
+    if (options?.precondition === undefined) {
+      // The compiler cannot see that the fields of Revised are fields of every D.
+      const living = { _id: id, ...notDeleted, ...guard } as unknown as Filter<D>;
+      return (await collection.updateOne(living, withEvents<D>(update, events), options)).matchedCount === 1;
+    }
+    let holds = true;
+    const decide = (document: D): Change<D> | undefined => {
+      holds = removable?.holds?.(document) ?? true;
+      return holds ? { update, events, guard } : undefined;
+    };
+    return (await modify(id, decide, options)) !== null && holds;
+  };

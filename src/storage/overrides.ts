@@ -1,9 +1,9 @@
 import type { AuditEvent } from "./auditEvents.ts";
-import { newDocument, notDeleted, withEvents } from "./audited.ts";
+import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type OverrideDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
-import { createModify, type ModifyOptions, type MoveEvents } from "./modify.ts";
+import { createModify, createRemove, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -25,7 +25,7 @@ export interface OverridesRepository {
   /** All of a namespace. */
   readonly listAll: (namespaceId: string, options?: OperationOptions) => Promise<LiveOverride[]>;
   readonly list: (namespaceId: string, page: PageRequest, options: OperationOptions) => Promise<Page<LiveOverride>>;
-  /** Creates or replaces; of parallel calls the last one's values stay, and all get the same id. */
+  /** Creates or replaces, the former unless there is a precondition; of parallel calls the last one's values stay, and all get the same id. */
   readonly set: (
     settings: OverrideSettings,
     newId: string,
@@ -34,7 +34,7 @@ export interface OverridesRepository {
     options?: ModifyOptions,
   ) => Promise<string>;
   /** Frees the identifier. False when it already was. */
-  readonly delete: (override: LiveOverride, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly delete: (override: LiveOverride, now: number, events: readonly AuditEvent[], options?: ModifyOptions) => Promise<boolean>;
 }
 
 /** Tag that changes with every override of a namespace. */
@@ -44,6 +44,7 @@ export const overridesTag = (namespaceId: string): string => `overrides:${namesp
 export const createOverridesRepository = (store: Store, moveEvents?: MoveEvents): OverridesRepository => {
   const overrides = store.collection("overrides");
   const modify = createModify(overrides, moveEvents);
+  const remove = createRemove(overrides, modify);
   const find: OverridesRepository["find"] = async (namespaceId, identifier, options) =>
     (await overrides.findOne({ workspaceId: WORKSPACE_ID, namespaceId, identifier, ...notDeleted }, options)) as LiveOverride | null;
   const list: OverridesRepository["list"] = async (namespaceId, page, options) =>
@@ -66,6 +67,7 @@ export const createOverridesRepository = (store: Store, moveEvents?: MoveEvents)
         const current = await insertOrReuse<OverrideDocument>(
           () => find(namespaceId, identifier, options),
           async () => {
+            options?.precondition?.ensure(null);
             const override: OverrideDocument = { ...newDocument(newId, now, events(newId)), namespaceId, identifier, limit, duration };
             await overrides.insertOne(override, options);
             return override;
@@ -84,10 +86,7 @@ export const createOverridesRepository = (store: Store, moveEvents?: MoveEvents)
         if (replaced !== null) return current._id;
       }
     },
-    delete: async ({ _id, namespaceId }, now, events, options) => {
-      const update = { $set: { deletedAt: now, erased: true }, $unset: { identifier: "" } } as const;
-      const result = await overrides.updateOne({ _id, namespaceId, ...notDeleted }, withEvents<OverrideDocument>(update, events), options);
-      return result.matchedCount === 1;
-    },
+    delete: ({ _id, namespaceId }, now, events, options) =>
+      remove(_id, { $set: { deletedAt: now, erased: true }, $unset: { identifier: "" } }, events, options, { filter: { namespaceId } }),
   };
 };

@@ -1,9 +1,9 @@
 import type { AuditEvent } from "./auditEvents.ts";
-import { newDocument, notDeleted, withEvents } from "./audited.ts";
+import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type PermissionDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
-import { createModify, type Modify, type MoveEvents } from "./modify.ts";
+import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -35,7 +35,7 @@ export interface PermissionsRepository {
   ) => Promise<PermissionDocument>;
   readonly modify: Modify<PermissionDocument>;
   /** Deletes for good and frees the slug; keys and roles keep the id of what is gone. False when it already was. */
-  readonly delete: (permissionId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly delete: (permissionId: string, now: number, events: readonly AuditEvent[], options?: ModifyOptions) => Promise<boolean>;
 }
 
 /** How slugs compare: without regard to letter case (permissions §1). */
@@ -47,6 +47,8 @@ export const permissionSearch = ({ id, name, slug, description }: NewPermission)
 /** @param moveEvents see `createModify`. */
 export const createPermissionsRepository = (store: Store, moveEvents?: MoveEvents): PermissionsRepository => {
   const permissions = store.collection("permissions");
+  const modify = createModify(permissions, moveEvents);
+  const remove = createRemove(permissions, modify);
 
   const findManyBySlug: PermissionsRepository["findManyBySlug"] = (slugs, options) =>
     permissions.find({ workspaceId: WORKSPACE_ID, slugKey: { $in: slugs.map(slugKey) }, ...notDeleted }, options).toArray();
@@ -76,12 +78,13 @@ export const createPermissionsRepository = (store: Store, moveEvents?: MoveEvent
         async () => (await findManyBySlug([permission.slug], options))[0] ?? null,
         () => insert(permission, now, events, options),
       ),
-    modify: createModify(permissions, moveEvents),
-    delete: async (permissionId, now, events, options) => {
-      const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { slugKey: "", search: "" } } as const;
-      const changed = withEvents<PermissionDocument>(update, events);
-      const result = await permissions.updateOne({ _id: permissionId, ...notDeleted }, changed, options);
-      return result.matchedCount === 1;
-    },
+    modify,
+    delete: (permissionId, now, events, options) =>
+      remove(
+        permissionId,
+        { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { slugKey: "", search: "" } },
+        events,
+        options,
+      ),
   };
 };

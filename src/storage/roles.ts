@@ -1,10 +1,10 @@
 import { foldCase } from "../domain/foldCase.ts";
 import type { AuditEvent } from "./auditEvents.ts";
-import { newDocument, notDeleted, withEvents } from "./audited.ts";
+import { newDocument, notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type RoleDocument, WORKSPACE_ID } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
-import { createModify, type Modify, type MoveEvents } from "./modify.ts";
+import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -27,7 +27,7 @@ export interface RolesRepository {
   readonly findOrCreate: (role: NewRole, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<RoleDocument>;
   readonly modify: Modify<RoleDocument>;
   /** Deletes for good and frees the name; keys keep the id of what is gone. False when it already was. */
-  readonly delete: (roleId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly delete: (roleId: string, now: number, events: readonly AuditEvent[], options?: ModifyOptions) => Promise<boolean>;
 }
 
 /** How role names compare where letter case is no matter (permissions §1). */
@@ -40,6 +40,8 @@ export const roleSearch = ({ id, name, description }: Pick<NewRole, "id" | "name
 /** @param moveEvents see `createModify`. */
 export const createRolesRepository = (store: Store, moveEvents?: MoveEvents): RolesRepository => {
   const roles = store.collection("roles");
+  const modify = createModify(roles, moveEvents);
+  const remove = createRemove(roles, modify);
 
   const findManyByName: RolesRepository["findManyByName"] = (names, options) =>
     roles.find({ workspaceId: WORKSPACE_ID, nameKey: { $in: names.map(nameKey) }, ...notDeleted }, options).toArray();
@@ -69,11 +71,8 @@ export const createRolesRepository = (store: Store, moveEvents?: MoveEvents): Ro
         async () => (await findManyByName([role.name], options))[0] ?? null,
         () => insert(role, now, events, options),
       ),
-    modify: createModify(roles, moveEvents),
-    delete: async (roleId, now, events, options) => {
-      const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { nameKey: "", search: "" } } as const;
-      const result = await roles.updateOne({ _id: roleId, ...notDeleted }, withEvents<RoleDocument>(update, events), options);
-      return result.matchedCount === 1;
-    },
+    modify,
+    delete: (roleId, now, events, options) =>
+      remove(roleId, { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { nameKey: "", search: "" } }, events, options),
   };
 };

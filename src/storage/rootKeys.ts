@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AuditEvent } from "./auditEvents.ts";
-import { notDeleted, withEvents } from "./audited.ts";
+import { notDeleted } from "./audited.ts";
 import type { OperationOptions } from "./collection.ts";
 import { type RootKeyDocument, WORKSPACE_ID } from "./documents.ts";
-import { createModify, type Modify, type MoveEvents } from "./modify.ts";
+import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
 
@@ -34,7 +34,7 @@ export interface RootKeysRepository {
   /** One page of those that are not deleted; `ids`: only these. */
   readonly listPage: (ids: ReadonlySet<string> | undefined, page: PageRequest, options: OperationOptions) => Promise<Page<RootKeyDocument>>;
   /** Deletes for good: its calls are unauthenticated from then on. False when it already was. */
-  readonly delete: (rootKey: RootKeyDocument, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+  readonly delete: (rootKey: RootKeyDocument, now: number, events: readonly AuditEvent[], options?: ModifyOptions) => Promise<boolean>;
   /** All that are not deleted, ascending by id. */
   readonly list: (options?: OperationOptions) => Promise<RootKeyDocument[]>;
   /** Notes when root keys were used last; touches nothing else of them, and never goes back. */
@@ -53,6 +53,8 @@ export interface RootKeysRepository {
 /** @param moveEvents see `createModify`. */
 export const createRootKeysRepository = (store: Store, moveEvents?: MoveEvents): RootKeysRepository => {
   const rootKeys = store.collection("rootKeys");
+  const modify = createModify(rootKeys, moveEvents);
+  const remove = createRemove(rootKeys, modify);
   return {
     find: (rootKeyId, options) => rootKeys.findOne({ _id: rootKeyId, ...notDeleted }, options),
     findByHash: (hash, options) => rootKeys.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
@@ -61,11 +63,8 @@ export const createRootKeysRepository = (store: Store, moveEvents?: MoveEvents):
       // A root key has at most a thousand permissions, so at most as many ids.
       return readPage(rootKeys, { _id: { $in: [...ids] } }, page, options);
     },
-    delete: async ({ _id }, now, events, options) => {
-      const update = { $set: { deletedAt: now, erased: true }, $unset: { hash: "" } } as const;
-      const result = await rootKeys.updateOne({ _id, ...notDeleted }, withEvents<RootKeyDocument>(update, events), options);
-      return result.matchedCount === 1;
-    },
+    delete: ({ _id }, now, events, options) =>
+      remove(_id, { $set: { deletedAt: now, erased: true }, $unset: { hash: "" } }, events, options),
     list: async (options) => {
       const all: RootKeyDocument[] = [];
       for (let after = ""; ; ) {
@@ -105,6 +104,6 @@ export const createRootKeysRepository = (store: Store, moveEvents?: MoveEvents):
       const taken = await rootKeys.findFields(["hash"], { workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options);
       return new Set(taken.flatMap(({ hash }) => (hash === undefined ? [] : [hash])));
     },
-    modify: createModify(rootKeys, moveEvents),
+    modify,
   };
 };

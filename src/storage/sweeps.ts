@@ -44,8 +44,8 @@ export interface SweepsRepository {
   readonly removeRows: (collection: SweptCollection, ids: readonly string[]) => Promise<boolean>;
 }
 
-/** What a sweep changes means nothing to anybody. It counts all the same, so that a change decided before it is decided again. */
-const counted = { $inc: { revision: 1 }, $set: { v: SCHEMA_VERSION } } as const;
+/** What a sweep changes means nothing to anybody. It counts all the same, so that a change decided before it is decided again, but quietly. */
+const counted = { $inc: { revision: 1, quietRevisions: 1 }, $set: { v: SCHEMA_VERSION } } as const;
 
 const batchOf = (found: readonly { readonly _id: string }[], swept: number, limit: number): Batch => ({
   swept,

@@ -30,6 +30,8 @@ const UNREMEMBERED: ReadonlySet<string> = new Set([
   "pendingMark",
   "v",
   "revision",
+  "quietRevisions",
+  "copyId",
   "lastUsedAt",
   "usedPermissions",
   "usesRevision",

@@ -22,6 +22,7 @@ export const refillChange = (key: KeyDocument, now: number): KeyChange | undefin
     update: { $set: { remaining, refilledAt, updatedAt: Math.max(key.updatedAt ?? 0, refilledAt) } },
     events: [refillEvent(key, refilled, now)],
     guard: balanceOf(key),
+    quiet: true,
   };
 };
 

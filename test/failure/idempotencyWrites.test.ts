@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import type { CollectionName, KeyDocument } from "../../src/storage/documents.ts";
+import { type RevisedObject, tagOf } from "../../src/domain/revisions.ts";
+import { type CollectionName, type KeyDocument, WORKSPACE_ID } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { createObjects, type Objects } from "../support/bodies.ts";
 import { background, changing, manyWritesOf, unique } from "../support/changing.ts";
+import { asking } from "../support/conditional.ts";
 import type { Answer } from "../support/edges.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
@@ -58,17 +60,17 @@ describe.each(engines)("on $name", (engine) => {
   afterEach(() => api.close());
   afterAll(() => engine.close());
 
-  const call = async (procedure: string, body: unknown, key?: string): Promise<Answer> => {
+  const call = async (procedure: string, body: unknown, key?: string, tag?: string): Promise<Answer> => {
     const [v2] = api.edges;
-    const headers = key === undefined ? {} : { "idempotency-key": key };
+    const headers = { ...(key === undefined ? {} : { "idempotency-key": key }), ...(tag === undefined ? {} : { "if-match": tag }) };
     return (await v2?.call(procedure, body, api.rootKey, { headers })) ?? expect.unreachable();
   };
 
   /** The same until the store is well again. A dead run's lease has run out by then. */
-  const repeat = async (procedure: string, body: unknown, key: string): Promise<Record<string, unknown>> => {
+  const repeat = async (procedure: string, body: unknown, key: string, tag?: string): Promise<Record<string, unknown>> => {
     for (let attempt = 0; attempt < 100; attempt++) {
       clock.advance(6_000);
-      const answer = await call(procedure, body, key);
+      const answer = await call(procedure, body, key, tag);
       if (answer.status !== 503) return dataOf(answer);
       await sleep(10);
     }
@@ -108,16 +110,17 @@ describe.each(engines)("on $name", (engine) => {
   };
 
   /** Makes a call that dies after so many writes, repeats it, and says what has changed. */
-  const run = async (procedure: string, writes: number) => {
+  const run = async (procedure: string, writes: number, conditional = false) => {
     const objects = await prepare();
     const body = manyWritesOf(procedure, procedure === "keys.addRoles" ? { ...objects, role: await otherRole() } : objects);
     const before = await contents();
     const key = unique("key");
+    const tag = conditional ? await tagFor(procedure, objects) : undefined;
     mortality.dieAfter(writes);
-    await call(procedure, body, key);
+    await call(procedure, body, key, tag);
     const died = mortality.revive();
-    const data = await repeat(procedure, body, key);
-    expect(await repeat(procedure, body, key)).toEqual(data);
+    const data = await repeat(procedure, body, key, tag);
+    expect(await repeat(procedure, body, key, tag)).toEqual(data);
     const after = await contents();
     const events = [...after.events].filter(([id]) => !before.events.has(id)).map(([, event]) => event);
     return {
@@ -126,6 +129,25 @@ describe.each(engines)("on $name", (engine) => {
       objects,
       changed: { counts: after.counts.map((count, i) => count - (before.counts[i] ?? 0)), events: events.sort() },
     };
+  };
+  /** The tag of what the procedure changes. */
+  const tagFor = async (procedure: string, objects: Objects): Promise<string> => {
+    const find = async (name: CollectionName, filter: object): Promise<RevisedObject> =>
+      (await api.store.collection(name as "apis").findOne(filter)) ?? expect.unreachable(`nothing in ${name} to change`);
+    const { apiId, identity, keyId, permission, role, rootKeyId, namespace } = objects;
+    const found: Readonly<Record<string, () => Promise<RevisedObject>>> = {
+      api: () => find("apis", { _id: apiId }),
+      identity: () => find("identities", { workspaceId: WORKSPACE_ID, externalId: identity }),
+      key: () => find("keys", { _id: keyId }),
+      permission: () => find("permissions", { workspaceId: WORKSPACE_ID, slugKey: permission }),
+      role: () => find("roles", { workspaceId: WORKSPACE_ID, nameKey: role }),
+      "root key": () => find("rootKeys", { _id: rootKeyId }),
+      override: async () => {
+        const { _id: namespaceId } = await find("namespaces", { workspaceId: WORKSPACE_ID, name: namespace });
+        return find("overrides", { workspaceId: WORKSPACE_ID, namespaceId, identifier: "user_1" });
+      },
+    };
+    return tagOf(await (found[asking.get(procedure) ?? ""]?.() ?? expect.unreachable(`nothing that ${procedure} changes has a revision`)));
   };
   const otherRole = async (): Promise<string> => {
     const name = unique("role");
@@ -157,6 +179,19 @@ describe.each(engines)("on $name", (engine) => {
           expect(writes).toBeGreaterThan(3);
           break;
         }
+      }
+    },
+  );
+
+  const conditional = [...asking.keys()];
+  test.each(engine.name === "embedded" ? conditional : conditional.filter((name) => sample.includes(name)))(
+    "[management §2] %s under If-Match that died after any of its writes is finished by its repeat, whatever the revision is by then",
+    async (procedure) => {
+      const undisturbed = await run(procedure, Number.POSITIVE_INFINITY, true);
+      for (let writes = 1; ; writes++) {
+        const { died, changed } = await run(procedure, writes, true);
+        expect({ writes, ...changed }).toEqual({ writes, ...undisturbed.changed });
+        if (!died) break;
       }
     },
   );

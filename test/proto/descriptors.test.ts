@@ -4,6 +4,8 @@ import { field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/v
 import { describe, expect, test } from "vitest";
 import {
   changes,
+  etag,
+  if_match,
   no_store,
   permission,
   permission_from_request,
@@ -103,6 +105,38 @@ describe("the descriptors", () => {
 });
 
 describe("the options of the procedures", () => {
+  test("[management §2] etag marks the procedures that read one object, if_match those that update or delete it", () => {
+    const byObject = (option: typeof etag): Record<string, string[]> => {
+      const objects: Record<string, string[]> = {};
+      for (const method of methods) {
+        const object = getOption(method, option);
+        if (object !== "") objects[object] = [...(objects[object] ?? []), nameOf(method)].sort();
+      }
+      return objects;
+    };
+    expect(byObject(etag)).toEqual({
+      api: ["apis.getApi"],
+      identity: ["identities.getIdentity"],
+      key: ["keys.getKey"],
+      override: ["ratelimit.getOverride"],
+      permission: ["permissions.getPermission"],
+      role: ["permissions.getRole"],
+      "root key": ["rootKeys.whoami"],
+    });
+    expect(byObject(if_match)).toEqual({
+      api: ["apis.deleteApi", "apis.updateApi"],
+      identity: ["identities.deleteIdentity", "identities.updateIdentity"],
+      key: [
+        ...["keys.addPermissions", "keys.addRoles", "keys.deleteKey", "keys.removePermissions", "keys.removeRoles", "keys.rerollKey"],
+        ...["keys.setPermissions", "keys.setRoles", "keys.updateCredits", "keys.updateKey"],
+      ],
+      override: ["ratelimit.deleteOverride", "ratelimit.setOverride"],
+      permission: ["permissions.deletePermission", "permissions.updatePermission"],
+      role: ["permissions.deleteRole", "permissions.setRolePermissions", "permissions.updateRole"],
+      "root key": ["rootKeys.deleteKey", "rootKeys.rerollKey", "rootKeys.updateKey"],
+    });
+  });
+
   test("[protocol §11] changes marks exactly the procedures that write audit events and take an Idempotency-Key", () => {
     const reading: Readonly<Record<string, readonly string[]>> = {
       analytics: ["getQuota", "getRatelimits", "getUsage", "getVerifications"],

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
+import { tagOf } from "../../src/domain/revisions.ts";
 import { createApisRepository } from "../../src/storage/apis.ts";
 import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { withEvents } from "../../src/storage/audited.ts";
@@ -132,6 +133,22 @@ describe.each(engines)("the sweep on $name", (engine) => {
       expect(revision).toBeLessThanOrEqual(2);
       expect(updatedAt).toBeUndefined();
     }
+  });
+
+  test("[management §2] changes no tag: what was read before it may still be changed after it", async () => {
+    const tagsOf = async (): Promise<Map<string, string>> => {
+      const roles = await store
+        .collection("roles")
+        .find({ nameKey: { $exists: true } })
+        .toArray();
+      const keys = (await keysIn(store)).filter(({ apiId }) => apiId === alive.apiId);
+      return new Map([...roles, ...keys].map((document) => [document._id, tagOf(document)]));
+    };
+    const before = await tagsOf();
+    clock.advance(120_000);
+    await sweeperOn(store).run();
+    await expectSwept(store);
+    expect(await tagsOf()).toEqual(before);
   });
 
   test("[design §3] is finished by another process when one dies after any of its writes", async () => {

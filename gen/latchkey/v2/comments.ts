@@ -245,7 +245,7 @@ export const comments: Readonly<Record<string, string>> = {
   "latchkey.v2.KeysService.RemovePermissions": "Removes direct permissions from a key (permissions §11).",
   "latchkey.v2.KeysService.RemoveRoles": "Takes roles from a key (permissions §11).",
   "latchkey.v2.KeysService.RerollKey": "Makes a new key with a new secret from an existing one and lets the old one run out (keys §6).",
-  "latchkey.v2.KeysService.SearchKeys": "Finds keys by id, secret, or the beginning of start, name or external id, in all APIs that the caller may read, or lists them by filters (management §2).",
+  "latchkey.v2.KeysService.SearchKeys": "Finds keys by id, secret, or the beginning of start, name or external id, in all APIs that the caller may read, or lists them by filters (management §2). A secret reaches the store, and its logs, as its hash only. The order is that of the ways of finding; what one of them finds goes by id where it is no more than `limit` keys, else by the text by which it is found, then by id. Paging with one limit, or with several, shows each key once.",
   "latchkey.v2.KeysService.SetPermissions": "Replaces the direct permissions of a key (permissions §11). Unknown ones are created.",
   "latchkey.v2.KeysService.SetRoles": "Replaces the roles of a key (permissions §11).",
   "latchkey.v2.KeysService.UpdateCredits": "Sets, increases or decreases the balance of a key (keys §9).",

@@ -19,7 +19,7 @@ export const deleteApi =
     if (api.protected) throw apiProtected(apiId);
     const event = auditEvent(auditSource(call), "api.delete", `Deleted API ${apiId}`, resource("api", apiId, api.name));
     const answer = { data: {} };
-    await call.begin({ collection: "apis", id: apiId }, answer);
+    await call.begin({ collection: "apis", id: apiId }, answer, api);
     // Of two racing calls one deletes; the other finds nothing, or that it was protected meanwhile.
     if (!(await apis.delete(apiId, call.receivedAt, call.mark([event]), call))) {
       await findApi(apis, apiId, call);

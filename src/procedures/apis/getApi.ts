@@ -10,5 +10,6 @@ export const getApi =
   async ({ apiId }, call) => {
     requirePermissions(call.caller, ["api.read_api", apiId]);
     const api = await findApi(apis, apiId, call);
+    call.showRevision(api);
     return { data: { id: api._id, name: api.name } };
   };

@@ -43,9 +43,9 @@ export const updateApi = ({ apis }: { readonly apis: ApisRepository }): UpdateAp
   const update: UpdateApi = async ({ apiId, name, deleteProtection, ipAllowlist: list }, call) => {
     const ipAllowlist = readIpAllowlist(list);
     requirePermissions(call.caller, ["api.update_api", apiId]);
-    await findApi(apis, apiId, call);
+    const found = await findApi(apis, apiId, call);
     const answer = { data: {} };
-    await call.begin({ collection: "apis", id: apiId }, answer);
+    await call.begin({ collection: "apis", id: apiId }, answer, found);
     const change = changeApi({ name, deleteProtection, ipAllowlist }, auditSource(call));
     const decide = (api: ApiDocument): Change<ApiDocument> => {
       const changed = change(api);

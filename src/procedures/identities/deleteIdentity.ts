@@ -18,7 +18,8 @@ export const deleteIdentity =
   }): Procedure<typeof DeleteIdentityRequestSchema, typeof DeleteIdentityResponseSchema> =>
   async ({ identity }, call) => {
     requirePermissions(call.caller, ["identity.delete_identity", "*"]);
-    const { _id } = await findIdentity(identities, identity, call);
+    const found = await findIdentity(identities, identity, call);
+    const { _id } = found;
     const source = auditSource(call);
     const eventsOf = ({ externalId, ratelimits }: IdentityDocument): readonly AuditEvent[] => {
       const target = resource("identity", _id, externalId);
@@ -29,7 +30,7 @@ export const deleteIdentity =
       return call.mark(events);
     };
     const answer = { data: {} };
-    await call.begin({ collection: "identities", id: _id }, answer);
+    await call.begin({ collection: "identities", id: _id }, answer, found);
     if (!(await identities.delete(_id, call.receivedAt, eventsOf, call))) throw identityNotFound(identity);
     return answer;
   };

@@ -21,5 +21,6 @@ export const getIdentity =
       throw insufficientPermissions([["identity.read_identity", "*"]]);
     }
     if (found === null) throw identityNotFound(identity);
+    call.showRevision(found);
     return { data: showIdentity(found) };
   };

@@ -26,7 +26,7 @@ export const updateIdentity =
   async ({ identity, meta, ratelimits }, call) => {
     requirePermissions(call.caller, ["identity.update_identity", "*"]);
     const found = await findIdentity(identities, identity, call);
-    const made = await call.begin({ collection: "identities", id: found._id });
+    const made = await call.begin({ collection: "identities", id: found._id }, undefined, found);
     let after: IdentityDocument = found;
     const decide = (current: IdentityDocument): Change<IdentityDocument> | undefined => {
       const now = call.receivedAt;

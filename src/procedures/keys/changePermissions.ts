@@ -51,7 +51,7 @@ export const changePermissions = async (
     if (effect === "remove") throw new ServiceError("permission_not_found", `The permission ${missing} does not exist.`);
     requirePermissions(call.caller, ["rbac.create_permission", "*"]);
   }
-  const made = await call.begin({ collection: "keys", id: keyId });
+  const made = await call.begin({ collection: "keys", id: keyId }, undefined, found);
   const listed = await createMissingPermissions(deps.permissions, resolved, call);
   const listedIds = listed.map((permission) => permission._id);
 

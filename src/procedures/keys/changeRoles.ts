@@ -32,7 +32,7 @@ export const changeRoles = async (
   const found = await findKey(deps, keyId, call);
   requirePermissions(call.caller, ["api.update_key", found.apiId], ...(effect === "add" ? [["rbac.add_role_to_key", "*"] as const] : []));
   const listed = await findRoles(deps.roles, names, call);
-  const made = await call.begin({ collection: "keys", id: keyId });
+  const made = await call.begin({ collection: "keys", id: keyId }, undefined, found);
   const listedIds = listed.map((role) => role._id);
 
   const eventsOf = await roleAssignment(deps.roles, { listed, held: effect === "set" ? found.roleIds : [] }, call);

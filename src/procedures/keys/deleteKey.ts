@@ -13,7 +13,7 @@ export const deleteKey =
     requirePermissions(call.caller, ["api.delete_key", key.apiId]);
     const event = auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, key.name));
     const answer = { data: {} };
-    await call.begin({ collection: "keys", id: keyId }, answer);
+    await call.begin({ collection: "keys", id: keyId }, answer, key);
     const remove = permanent ? deps.keys.erase : deps.keys.delete;
     if (!(await remove(key, call.receivedAt, call.mark([event]), call))) throw keyNotFound(keyId);
     return answer;

@@ -15,6 +15,7 @@ export const getKey =
     requirePermissions(call.caller, ["api.read_key", key.apiId], ...(decrypt ? [["api.decrypt_key", key.apiId] as const] : []));
     const keyRing = decrypt ? requireKeyRing(deps) : undefined;
     const data = await keyObject(deps, withDueRefills(key, call.receivedAt), call);
-    if (!keyRing || !key.encrypted) return { data };
-    return { data: { ...data, plaintext: await decryptKey({ ...deps, keyRing }, key, call) } };
+    const plaintext = keyRing && key.encrypted && (await decryptKey({ ...deps, keyRing }, key, call));
+    call.showRevision(key);
+    return { data: plaintext === undefined ? data : { ...data, plaintext } };
   };

@@ -7,7 +7,8 @@ import type { KeyDocument } from "../../storage/documents.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
-import { type FindKeyDeps, findKey } from "./findKey.ts";
+import { claimRevision } from "../claimRevision.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
 import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "./issueKey.ts";
 import { storeName } from "./keyConfiguration.ts";
 
@@ -47,9 +48,12 @@ export const rerollKey =
 
     const form = { byteLength: original.byteLength ?? 16, prefix: prefixOf(original) };
     await call.begin();
+    const next = newKey(form, call);
+    const copy = { id: next.keyId, exists: async () => (await deps.keys.findPresent([next.keyId], call)).size > 0 };
+    if (!(await claimRevision(deps.keys.modify, original, copy, call))) throw keyNotFound(keyId);
     const issued = await issueKey(
       deps,
-      newKey(form, call),
+      next,
       form,
       keyRing,
       (newId, secret) => {

@@ -56,7 +56,7 @@ export const updateCredits =
     const value = request.value?.kind.case === "value" ? Number(request.value.kind.value) : undefined;
     const now = call.receivedAt;
 
-    const made = await call.begin({ collection: "keys", id: keyId });
+    const made = await call.begin({ collection: "keys", id: keyId }, undefined, found);
     const decide = (key: KeyDocument): KeyChange | undefined => {
       // A set discards what is due; anything else adds to it, and to the event of its own that it brings.
       const due = operation === CreditOperation.SET ? undefined : refillChange(key, now);

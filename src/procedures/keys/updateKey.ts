@@ -55,7 +55,7 @@ export const updateKey =
     // Judged here as well as below, so that a refused call makes no permission and no identity.
     changeFields(request, found, createChanges(), call.receivedAt);
     const answer = { data: {} };
-    await call.begin({ collection: "keys", id: request.keyId }, answer);
+    await call.begin({ collection: "keys", id: request.keyId }, answer, found);
     // Roles first: one that does not exist fails the call before anything is made.
     const roles = request.roles && (await findNewRoles(deps.roles, request.roles.values, found.roleIds, call));
     const permissions =

@@ -15,10 +15,11 @@ export const deletePermission =
   }): Procedure<typeof DeletePermissionRequestSchema, typeof DeletePermissionResponseSchema> =>
   async ({ permission }, call) => {
     requirePermissions(call.caller, ["rbac.delete_permission", "*"]);
-    const { _id, slug } = await findPermission(permissions, permission, call);
+    const found = await findPermission(permissions, permission, call);
+    const { _id, slug } = found;
     const event = auditEvent(auditSource(call), "permission.delete", `Deleted permission ${slug}`, resource("permission", _id, slug));
     const answer = { data: {} };
-    await call.begin({ collection: "permissions", id: _id }, answer);
+    await call.begin({ collection: "permissions", id: _id }, answer, found);
     if (!(await permissions.delete(_id, call.receivedAt, call.mark([event]), call))) throw permissionNotFound(permission);
     return answer;
   };

@@ -11,10 +11,11 @@ export const deleteRole =
   ({ roles }: { readonly roles: RolesRepository }): Procedure<typeof DeleteRoleRequestSchema, typeof DeleteRoleResponseSchema> =>
   async ({ role }, call) => {
     requirePermissions(call.caller, ["rbac.delete_role", "*"]);
-    const { _id, name } = await findRole(roles, role, call);
+    const found = await findRole(roles, role, call);
+    const { _id, name } = found;
     const event = auditEvent(auditSource(call), "role.delete", `Deleted role ${name}`, resource("role", _id, name));
     const answer = { data: {} };
-    await call.begin({ collection: "roles", id: _id }, answer);
+    await call.begin({ collection: "roles", id: _id }, answer, found);
     if (!(await roles.delete(_id, call.receivedAt, call.mark([event]), call))) throw roleNotFound(role);
     return answer;
   };

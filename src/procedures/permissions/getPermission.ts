@@ -14,5 +14,7 @@ export const getPermission =
   }): Procedure<typeof GetPermissionRequestSchema, typeof GetPermissionResponseSchema> =>
   async ({ permission }, call) => {
     requirePermissions(call.caller, ["rbac.read_permission", "*"]);
-    return { data: showPermission(await findPermission(permissions, permission, call)) };
+    const found = await findPermission(permissions, permission, call);
+    call.showRevision(found);
+    return { data: showPermission(found) };
   };

@@ -10,5 +10,8 @@ export const getRole =
   ({ roles, permissions }: CreateRoleDeps): Procedure<typeof GetRoleRequestSchema, typeof GetRoleResponseSchema> =>
   async ({ role }, call) => {
     requirePermissions(call.caller, ["rbac.read_role", "*"]);
-    return { data: await showRole(permissions, await findRole(roles, role, call), call) };
+    const found = await findRole(roles, role, call);
+    const data = await showRole(permissions, found, call);
+    call.showRevision(found);
+    return { data };
   };

@@ -20,7 +20,7 @@ export const setRolePermissions =
     const found = await findRole(roles, named, call);
     const resolved = await resolvePermissions(permissions, request.permissions?.values ?? [], call);
     if (resolved.missing.length > 0) requirePermissions(call.caller, ["rbac.create_permission", "*"]);
-    const made = await call.begin({ collection: "roles", id: found._id });
+    const made = await call.begin({ collection: "roles", id: found._id }, undefined, found);
     const granted = await createMissingPermissions(permissions, resolved, call);
 
     const ids = granted.map((permission) => permission._id);

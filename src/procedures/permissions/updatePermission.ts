@@ -42,7 +42,7 @@ export const updatePermission =
     };
     const answer = () => ({ data: showPermission(after) });
     decide(found);
-    await call.begin({ collection: "permissions", id: found._id }, answer());
+    await call.begin({ collection: "permissions", id: found._id }, answer(), found);
     try {
       if ((await permissions.modify(found._id, decide, call)) === null) throw permissionNotFound(request.permission);
     } catch (error) {

@@ -30,7 +30,7 @@ export const updateRole =
     };
     const answer = () => ({ data: { id: found._id, ...after } });
     decide(found);
-    await call.begin({ collection: "roles", id: found._id }, answer());
+    await call.begin({ collection: "roles", id: found._id }, answer(), found);
     try {
       if ((await roles.modify(found._id, decide, call)) === null) throw roleNotFound(request.role);
     } catch (error) {

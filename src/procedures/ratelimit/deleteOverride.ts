@@ -20,7 +20,7 @@ export const deleteOverride =
       resource("ratelimitNamespace", found._id, found.name),
     );
     const answer = { data: {} };
-    await call.begin({ collection: "overrides", id: override._id, tag: overridesTag(found._id) }, answer);
+    await call.begin({ collection: "overrides", id: override._id, tag: overridesTag(found._id) }, answer, override);
     if (!(await deps.overrides.delete(override, call.receivedAt, call.mark([event]), call))) throw overrideNotFound(identifier);
     return answer;
   };

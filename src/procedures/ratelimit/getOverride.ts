@@ -18,5 +18,6 @@ export const getOverride =
     const { _id } = await findNamespace(deps, namespace, "ratelimit.read_override", call);
     const override = await deps.overrides.find(_id, identifier, call);
     if (override === null) throw overrideNotFound(identifier);
+    call.showRevision(override);
     return { data: showOverride(override) };
   };

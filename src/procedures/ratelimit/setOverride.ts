@@ -5,7 +5,7 @@ import { auditSource } from "../auditSource.ts";
 import type { Procedure } from "../call.ts";
 import { findNamespace, type OverrideDeps } from "./findNamespace.ts";
 
-/** Creates or replaces the override of one identifier or pattern (ratelimit §8). */
+/** Creates or replaces the override of one identifier or pattern (ratelimit §8); under `If-Match` it replaces only (management §2). */
 export const setOverride =
   (deps: OverrideDeps): Procedure<typeof SetOverrideRequestSchema, typeof SetOverrideResponseSchema> =>
   async ({ namespace, identifier, limit, duration }, call) => {
@@ -13,7 +13,8 @@ export const setOverride =
     const newId = call.newId("rlor");
     const current = await deps.overrides.find(namespaceId, identifier, call);
     const id = current?._id ?? newId;
-    if (await call.begin({ collection: "overrides", id, tag: overridesTag(namespaceId) })) return { data: { overrideId: id } };
+    const change = { collection: "overrides", id, tag: overridesTag(namespaceId) } as const;
+    if (await call.begin(change, undefined, current)) return { data: { overrideId: id } };
     const source = auditSource(call);
     const overrideId = await deps.overrides.set(
       { namespaceId, identifier, limit: Number(limit), duration: Number(duration) },

@@ -16,7 +16,7 @@ export const deleteKey =
     const found = await findRootKey(deps, keyId, call);
     const event = auditEvent(auditSource(call), "rootKey.delete", `Deleted root key ${keyId}`, resource("key", keyId, found.name));
     const answer = { data: {} };
-    await call.begin({ collection: "rootKeys", id: keyId }, answer);
+    await call.begin({ collection: "rootKeys", id: keyId }, answer, found);
     if (!(await deps.rootKeys.delete(found, call.receivedAt, call.mark([event]), call))) throw rootKeyNotFound(keyId);
     return answer;
   };

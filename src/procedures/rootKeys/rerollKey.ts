@@ -10,7 +10,8 @@ import type { RootKeyDocument } from "../../storage/documents.ts";
 import type { Change } from "../../storage/modify.ts";
 import { auditSource } from "../auditSource.ts";
 import { isOwnWrite, type Procedure } from "../call.ts";
-import { findRootKey, type RootKeysDeps } from "./findRootKey.ts";
+import { claimRevision } from "../claimRevision.ts";
+import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
 
 /** The latest time that an expiry can name, Unix ms (rootkeys §2). */
 const LATEST_EXPIRY = 4_102_444_800_000;
@@ -47,6 +48,8 @@ export const rerollKey =
     const newId = call.newId("rk");
     const { key, hash, start, end } = call.newRootKeySecret();
     await call.begin();
+    const copy = { id: newId, exists: async () => (await deps.rootKeys.find(newId, call)) !== null };
+    if (!(await claimRevision(deps.rootKeys.modify, old, copy, call))) throw rootKeyNotFound(keyId);
     const { name, enabled, permissions, expires, expiresInclusive } = old;
     const event = auditEvent(
       auditSource(call),

@@ -35,7 +35,7 @@ export const updateKey = (deps: RootKeysDeps): UpdateKey => {
     // After the one that it has: what it is given is what the call hands out.
     if (expires !== undefined) requireNoLaterExpiry(call.caller, expires ?? undefined);
     const answer = { data: {} };
-    await call.begin({ collection: "rootKeys", id: keyId }, answer);
+    await call.begin({ collection: "rootKeys", id: keyId }, answer, found);
     const change = changeRootKey({ name: newName, enabled, permissions: given, expires }, auditSource(call));
     const decide = (rootKey: RootKeyDocument): Change<RootKeyDocument> => {
       // Its expiry may have been put off since it was looked up.

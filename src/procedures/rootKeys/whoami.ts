@@ -6,4 +6,8 @@ import { showRootKey } from "./rootKeyObject.ts";
 /** The caller's own root key, as listKeys shows it; no permission needed. 404 `key_not_found` once it is deleted (management §5). */
 export const whoami =
   (deps: RootKeysDeps): Procedure<typeof RootKeysServiceWhoamiRequestSchema, typeof RootKeysServiceWhoamiResponseSchema> =>
-  async (_request, call) => ({ data: showRootKey(await findRootKey(deps, call.caller.rootKeyId, call), call.receivedAt) });
+  async (_request, call) => {
+    const found = await findRootKey(deps, call.caller.rootKeyId, call);
+    call.showRevision(found);
+    return { data: showRootKey(found, call.receivedAt) };
+  };

@@ -5,6 +5,7 @@ import { type Caller, type Permission, requirePermissions } from "../../domain/a
 import type { Behalf } from "../../domain/behalf.ts";
 import { type HandOut, requireStillContained } from "../../domain/containment.ts";
 import { appearances, invalidInput, type ServiceError } from "../../domain/errors.ts";
+import type { Precondition } from "../../domain/revisions.ts";
 import { type Secret, secret } from "../../domain/secret.ts";
 import type { Change, Hold, Reservation, Reservations } from "../../idempotency/reservations.ts";
 import type { AnyProcedure } from "../../procedures/registry.ts";
@@ -32,6 +33,8 @@ export interface KeyedCall {
   readonly idempotencyKey: string;
   readonly caller: Caller;
   readonly remoteIp: string | undefined;
+  /** Judged by the run that makes the change, not by a replay. */
+  readonly precondition: Precondition | undefined;
   readonly message: Message;
   readonly procedure: AnyProcedure;
 }
@@ -81,7 +84,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
     return found;
   };
 
-  return async ({ incoming, idempotencyKey, caller, remoteIp, message, procedure }) => {
+  return async ({ incoming, idempotencyKey, caller, remoteIp, precondition, message, procedure }) => {
     const { name, write, answers } = bind(incoming.method);
     const { path } = incoming;
     const id = reservationId(caller.rootKeyId, idempotencyKey);
@@ -145,11 +148,13 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
           handedOut = { ...handedOut, ...more };
         },
       };
-      const call = new IdempotentCall(incoming, recording, remoteIp, run.seed, {
-        begin: async (change, answer) => {
+      const call = new IdempotentCall(incoming, recording, remoteIp, precondition, run.seed, {
+        begin: async (change, answer, found) => {
           run.change = change;
           run.answer = answer && (await answers.keep(answer, call.recipes, path));
-          if (resumed) return run.answer === undefined && isWritten(run);
+          if (resumed && run.answer === undefined && (await isWritten(run))) return true;
+          if (found !== undefined) precondition?.ensure(found);
+          if (resumed) return false;
           const { seed } = run;
           const salt = Buffer.from(seed.salt).toString("base64");
           const wanted = {
@@ -198,7 +203,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
     const refuse = (): Promise<object> | object =>
       procedure(
         message,
-        new IdempotentCall(incoming, caller, remoteIp, freshSeed(), {
+        new IdempotentCall(incoming, caller, remoteIp, precondition, freshSeed(), {
           begin: () => Promise.reject(keyInUse()),
           ensureUnwritten: () => Promise.resolve(),
         }),

@@ -1,6 +1,7 @@
 import type { Caller } from "../../domain/authorization.ts";
 import { deriveId, type IdPrefix } from "../../domain/ids.ts";
 import { deriveKeySecret, type KeySecret, type KeySecretForm } from "../../domain/keySecret.ts";
+import type { Precondition, RevisedObject } from "../../domain/revisions.ts";
 import { deriveRootKeySecret, type RootKeySecret } from "../../domain/rootKeySecret.ts";
 import type { Secret } from "../../domain/secret.ts";
 import type { Change } from "../../idempotency/reservations.ts";
@@ -36,7 +37,7 @@ export const markedId = ({ now, salt }: Seed): string => deriveId("log", now, sa
 
 /** What the steps of a run do about its reservation. */
 export interface RunSteps {
-  readonly begin: (change: Change | undefined, answer: object | undefined) => Promise<boolean>;
+  readonly begin: (change: Change | undefined, answer: object | undefined, found: RevisedObject | null | undefined) => Promise<boolean>;
   readonly ensureUnwritten: (outbox: AuditEvents) => Promise<void>;
 }
 
@@ -47,8 +48,15 @@ export class IdempotentCall extends PipelineCall {
   readonly #seed: Seed;
   readonly #steps: RunSteps;
 
-  constructor(incoming: IncomingCall, caller: Caller, remoteIp: string | undefined, seed: Seed, steps: RunSteps) {
-    super(incoming, caller, remoteIp, seed.now);
+  constructor(
+    incoming: IncomingCall,
+    caller: Caller,
+    remoteIp: string | undefined,
+    precondition: Precondition | undefined,
+    seed: Seed,
+    steps: RunSteps,
+  ) {
+    super(incoming, caller, remoteIp, precondition, seed.now);
     this.#seed = seed;
     this.#steps = steps;
   }
@@ -73,8 +81,8 @@ export class IdempotentCall extends PipelineCall {
     return secret;
   }
 
-  override begin(change?: Change, answer?: object): Promise<boolean> {
-    return this.#steps.begin(change, answer);
+  override begin(change?: Change, answer?: object, found?: RevisedObject | null): Promise<boolean> {
+    return this.#steps.begin(change, answer, found);
   }
 
   override mark(events: AuditEvents): AuditEvents {

@@ -37,7 +37,7 @@ export const createApisRepository = (store: Store, moveEvents?: MoveEvents): Api
     insert: async ({ id, name }, now, events, options) => {
       await apis.insertOne({ ...newDocument(id, now, events), name }, options);
     },
-    modify: createModify(apis, moveEvents),
+    modify: createModify(store, "apis", moveEvents),
     delete: async (apiId, now, events, options) => {
       const update = withEvents<ApiDocument>({ $set: { deletedAt: now, erased: true, sweepFrom: now } }, events);
       const result = await apis.updateOne({ _id: apiId, ...notDeleted, protected: { $exists: false } }, update, options);

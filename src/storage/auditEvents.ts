@@ -21,4 +21,16 @@ export interface AuditEvent {
   readonly userAgent?: string;
   readonly resources: readonly AuditResource[];
   readonly correlationId: string;
+  /**
+   * What the change changed, if it tells: one JSON text for each field, see `changeText`. In a document's outbox they stand beside
+   * the event (`outboxChanges`), where versions that do not know them leave them alone.
+   */
+  readonly changes?: readonly string[];
+}
+
+/** What one event in an outbox tells of its change. */
+export interface OutboxChanges {
+  /** Of the event. */
+  readonly id: string;
+  readonly changes: readonly string[];
 }

@@ -2,7 +2,7 @@
 
 import type { Permission } from "../domain/authorization.ts";
 import type { HandOut } from "../domain/containment.ts";
-import type { AuditEvent } from "./auditEvents.ts";
+import type { AuditEvent, OutboxChanges } from "./auditEvents.ts";
 import type { AuditedCollection } from "./auditLog.ts";
 import type { NodeFacts } from "./nodeFacts.ts";
 
@@ -28,6 +28,8 @@ export interface AuditedDocument extends BaseDocument {
   readonly updatedAt?: number;
   readonly deletedAt?: number;
   readonly outbox?: readonly AuditEvent[];
+  /** Of events in `outbox`. Those of events that an earlier version moved may stay here for a while. */
+  readonly outboxChanges?: readonly OutboxChanges[];
   /** Changes with every push to `outbox`, absent when that is empty: finds the documents with pending events. */
   readonly pendingMark?: string;
   /** Deleted for good: the row itself goes as soon as its events have reached the audit log, and `sweepFrom` is no more. */
@@ -228,6 +230,8 @@ export interface AuditLogDocument extends BaseDocument {
   /** 1, 2, 3, … without a gap. */
   readonly sequence: number;
   readonly event: AuditEvent;
+  /** Which form was hashed; absent = the first, which knows no `changes`. See `chainHash`. */
+  readonly format?: number;
   /** Hex SHA-256 over the predecessor's hash and this event. */
   readonly hash: string;
   readonly previousHash: string;
@@ -261,9 +265,26 @@ export interface NodeDocument extends BaseDocument, NodeFacts {
   readonly expireAt: Date;
 }
 
-/** Facts about the store itself; `_id: "schema"` holds the newest schema version that wrote to it. */
+/** What is left of the entries of the audit log that were dropped: the log begins behind it. */
+export interface AuditStub {
+  /** Number of the last entry that was dropped; all up to it were. */
+  readonly sequence: number;
+  /** Its hash, on which the next entry follows. */
+  readonly hash: string;
+  /** Unix ms. */
+  readonly droppedAt: number;
+  /** Id of the event in the log that says the same. */
+  readonly statement: string;
+}
+
+/** Facts about the store itself. */
 export interface SystemDocument extends BaseDocument {
-  readonly schema: number;
+  /** Of `_id: "schema"`: the newest schema version that wrote to it. */
+  readonly schema?: number;
+  /** Of `_id: "auditStub"`. */
+  readonly stub?: AuditStub;
+  /** The same number as in `stub`: it only rises. */
+  readonly droppedThrough?: number;
 }
 
 export interface Documents {

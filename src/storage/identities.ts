@@ -63,7 +63,7 @@ export interface IdentitiesRepository {
 /** @param moveEvents see `createModify`. */
 export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents): IdentitiesRepository => {
   const identities = store.collection("identities");
-  const modify = createModify(identities, moveEvents);
+  const modify = createModify(store, "identities", moveEvents);
 
   const findByExternalId: IdentitiesRepository["findByExternalId"] = (externalId, options) =>
     identities.findOne({ workspaceId: WORKSPACE_ID, externalId, ...notDeleted }, options);

@@ -90,7 +90,7 @@ export const createKeysRepository = (store: Store, moveEvents?: MoveEvents): Key
     insert: async (key, options) => {
       await keys.insertOne(key, options);
     },
-    modify: createModify(keys, moveEvents),
+    modify: createModify(store, "keys", moveEvents),
     recordEvents: createRecordEvents(keys, moveEvents),
     delete: (key, now, events, options) => remove(key, { $set: { deletedAt: now }, $unset: { encrypted: "" } }, events, options),
     erase: (key, now, events, options) =>

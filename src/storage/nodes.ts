@@ -17,11 +17,15 @@ export interface NodesRepository {
   readonly remove: (nodeId: string) => Promise<void>;
   /** Those that are not silent for 60 s at `now` (Unix ms), those that started first in front. */
   readonly list: (now: number, options?: OperationOptions) => Promise<readonly NodeDocument[]>;
+  /** The newest form of entries of the audit log that all of those know; undefined when there are none. */
+  readonly knownAuditFormat: (now: number) => Promise<number | undefined>;
 }
 
 /** The nodes on this store (management §7). */
 export const createNodesRepository = (store: Store): NodesRepository => {
   const nodes = store.collection("nodes");
+  const live = (now: number, options?: OperationOptions): Promise<NodeDocument[]> =>
+    nodes.find({ expireAt: { $gt: new Date(now) } }, { ...options, limit: MOST }).toArray();
   return {
     write: async ({ _id, ...row }) => {
       const expireAt = new Date(row.lastSeenAt + GONE_AFTER_MS);
@@ -31,8 +35,12 @@ export const createNodesRepository = (store: Store): NodesRepository => {
       await nodes.deleteOne({ _id: nodeId });
     },
     list: async (now, options) => {
-      const rows = await nodes.find({ expireAt: { $gt: new Date(now) } }, { ...options, limit: MOST }).toArray();
+      const rows = await live(now, options);
       return rows.sort((a, b) => a.startedAt - b.startedAt || (a._id < b._id ? -1 : 1));
+    },
+    knownAuditFormat: async (now) => {
+      const rows = await live(now);
+      return rows.length === 0 ? undefined : Math.min(...rows.map(({ auditFormat = 1 }) => auditFormat));
     },
   };
 };

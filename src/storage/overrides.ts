@@ -43,7 +43,7 @@ export const overridesTag = (namespaceId: string): string => `overrides:${namesp
 /** @param moveEvents see `createModify`. */
 export const createOverridesRepository = (store: Store, moveEvents?: MoveEvents): OverridesRepository => {
   const overrides = store.collection("overrides");
-  const modify = createModify(overrides, moveEvents);
+  const modify = createModify(store, "overrides", moveEvents);
   const find: OverridesRepository["find"] = async (namespaceId, identifier, options) =>
     (await overrides.findOne({ workspaceId: WORKSPACE_ID, namespaceId, identifier, ...notDeleted }, options)) as LiveOverride | null;
   const list: OverridesRepository["list"] = async (namespaceId, page, options) =>

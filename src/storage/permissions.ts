@@ -76,7 +76,7 @@ export const createPermissionsRepository = (store: Store, moveEvents?: MoveEvent
         async () => (await findManyBySlug([permission.slug], options))[0] ?? null,
         () => insert(permission, now, events, options),
       ),
-    modify: createModify(permissions, moveEvents),
+    modify: createModify(store, "permissions", moveEvents),
     delete: async (permissionId, now, events, options) => {
       const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { slugKey: "", search: "" } } as const;
       const changed = withEvents<PermissionDocument>(update, events);

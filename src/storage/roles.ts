@@ -69,7 +69,7 @@ export const createRolesRepository = (store: Store, moveEvents?: MoveEvents): Ro
         async () => (await findManyByName([role.name], options))[0] ?? null,
         () => insert(role, now, events, options),
       ),
-    modify: createModify(roles, moveEvents),
+    modify: createModify(store, "roles", moveEvents),
     delete: async (roleId, now, events, options) => {
       const update = { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: { nameKey: "", search: "" } } as const;
       const result = await roles.updateOne({ _id: roleId, ...notDeleted }, withEvents<RoleDocument>(update, events), options);

@@ -97,6 +97,6 @@ export const createRootKeysRepository = (store: Store, moveEvents?: MoveEvents):
       const taken = await rootKeys.findFields(["hash"], { workspaceId: WORKSPACE_ID, hash: { $in: hashes } }, options);
       return new Set(taken.flatMap(({ hash }) => (hash === undefined ? [] : [hash])));
     },
-    modify: createModify(rootKeys, moveEvents),
+    modify: createModify(store, "rootKeys", moveEvents),
   };
 };

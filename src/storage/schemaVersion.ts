@@ -11,7 +11,7 @@ export class SchemaTooNewError extends Error {
 }
 
 const refuseNewer = (system: SystemDocument | null): void => {
-  if (system !== null && system.schema > SCHEMA_VERSION) throw new SchemaTooNewError(system.schema);
+  if (system?.schema !== undefined && system.schema > SCHEMA_VERSION) throw new SchemaTooNewError(system.schema);
 };
 
 /**

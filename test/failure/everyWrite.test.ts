@@ -86,7 +86,7 @@ const snapshotOf = async (store: Store): Promise<Snapshot> => {
       .collection(name as "apis")
       .find({}, { sort: { _id: 1 } })
       .toArray();
-    for (const { outbox: _outbox, pendingMark: _mark, ...rest } of found) {
+    for (const { outbox: _outbox, outboxChanges: _told, pendingMark: _mark, ...rest } of found) {
       // Not changes of the object: the last use follows in its own time, and a row whose events have been moved may go.
       const { lastUsedAt: _used, ...object } = rest as typeof rest & { readonly lastUsedAt?: number };
       if (object.erased !== true && object.name !== "test") objects.set(object._id, JSON.stringify(object));

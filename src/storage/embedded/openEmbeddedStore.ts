@@ -128,7 +128,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
   /** It would go on by the old schema, and not fill columns that this version makes. */
   const refuseBesideOlderServer = async (signal: AbortSignal | undefined): Promise<void> => {
     const system = await collection("system").findOne({ _id: "schema" }, { signal });
-    if (system === null || system.schema >= SCHEMA_VERSION || !isServerLockTaken(lockFile)) return;
+    if (system?.schema === undefined || system.schema >= SCHEMA_VERSION || !isServerLockTaken(lockFile)) return;
     throw new Error(`the service that uses the data directory ${directory} is of an older version: restart it with this one first`);
   };
 

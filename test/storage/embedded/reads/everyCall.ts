@@ -103,6 +103,8 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
   },
   auditIndex: {
     indexed: (index) => index.indexed(),
+    remove: (index) => index.remove(blockOfEntries(0)),
+    removeSpans: (index) => index.removeSpans(1),
     add: (index) => index.add(MANY.blocks, blockOfEntries(MANY.blocks)),
     find: (index) => Promise.all([0, MANY.blocks / 2].map((from) => index.find({ kind: "actorId", value: "system" }, from, 64))),
     spans: (index) => Promise.all([0, MANY.blocks / 2].map((from) => index.spans(from, 500))),
@@ -111,6 +113,10 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     head: (log) => log.head(),
     listAfter: (log) => Promise.all([0, MANY.others / 2].map((sequence) => log.listAfter(sequence, 500))),
     findBySequence: (log) => log.findBySequence(Array.from({ length: 500 }, (_, i) => i * 2 + 1)),
+    findEntry: (log) => log.findEntry("logged_1"),
+    stub: (log) => log.stub(),
+    setStub: (log) => log.setStub({ sequence: 1, hash: "h1", droppedAt: 1, statement: "logged_2" }),
+    removeThrough: (log) => log.removeThrough(0),
     findKnown: (log) => log.findKnown(ids("logged", 2_000)),
     append: (log) => log.append([]),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
@@ -214,6 +220,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     delete: (namespaces) => namespaces.delete(idOf("rlns", MANY.others - 1), 1, []),
   },
   nodes: {
+    knownAuditFormat: (nodes) => nodes.knownAuditFormat(1),
     write: (nodes) => nodes.write(sampleNode),
     remove: (nodes) => nodes.remove(idOf("node", 2)),
     list: (nodes) => nodes.list(1),

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AuditActor, AuditEvent, AuditResource } from "../storage/auditEvents.ts";
+import type { AuditActor, AuditEvent, AuditResource, AuditStub } from "../storage/auditEvents.ts";
 import { type AuditLogRepository, auditedCollections } from "../storage/auditLog.ts";
 import type { OperationOptions } from "../storage/collection.ts";
-import type { AuditLogDocument, AuditStub } from "../storage/documents.ts";
+import type { AuditLogDocument } from "../storage/documents.ts";
 import { unconfirmed } from "./auditStub.ts";
 import { AUDIT_FORMAT, chainHash, GENESIS, isKnownFormat } from "./chainHash.ts";
 

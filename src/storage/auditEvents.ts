@@ -34,3 +34,15 @@ export interface OutboxChanges {
   readonly id: string;
   readonly changes: readonly string[];
 }
+
+/** What is left of the entries of the audit log that were dropped: the log begins behind it. */
+export interface AuditStub {
+  /** Number of the last entry that was dropped; all up to it were. */
+  readonly sequence: number;
+  /** Its hash, on which the next entry follows. */
+  readonly hash: string;
+  /** Unix ms. */
+  readonly droppedAt: number;
+  /** Id of the event in the log that says the same. */
+  readonly statement: string;
+}

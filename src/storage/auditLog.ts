@@ -1,5 +1,6 @@
+import type { AuditStub } from "./auditEvents.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditedDocument, type AuditLogDocument, type AuditStub, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import { type AuditedDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 import { DuplicateKeyError } from "./errors.ts";
 import type { Store } from "./store.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Permission } from "../domain/authorization.ts";
 import type { HandOut } from "../domain/containment.ts";
-import type { AuditEvent, OutboxChanges } from "./auditEvents.ts";
+import type { AuditEvent, AuditStub, OutboxChanges } from "./auditEvents.ts";
 import type { AuditedCollection } from "./auditLog.ts";
 import type { NodeFacts } from "./nodeFacts.ts";
 
@@ -263,18 +263,6 @@ export interface SweepDocument extends BaseDocument {
 
 export interface NodeDocument extends BaseDocument, NodeFacts {
   readonly expireAt: Date;
-}
-
-/** What is left of the entries of the audit log that were dropped: the log begins behind it. */
-export interface AuditStub {
-  /** Number of the last entry that was dropped; all up to it were. */
-  readonly sequence: number;
-  /** Its hash, on which the next entry follows. */
-  readonly hash: string;
-  /** Unix ms. */
-  readonly droppedAt: number;
-  /** Id of the event in the log that says the same. */
-  readonly statement: string;
 }
 
 /** Facts about the store itself. */

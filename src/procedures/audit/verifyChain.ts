@@ -3,8 +3,8 @@ import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainRespons
 import { checkChain } from "../../audit/verifyAudit.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { showRfc3339 } from "../../domain/rfc3339.ts";
+import type { AuditStub } from "../../storage/auditEvents.ts";
 import type { AuditLogRepository } from "../../storage/auditLog.ts";
-import type { AuditStub } from "../../storage/documents.ts";
 import type { Procedure } from "../call.ts";
 import { showSequence } from "./showSequence.ts";
 

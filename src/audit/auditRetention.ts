@@ -68,7 +68,7 @@ export const createAuditRetention = ({ clock, auditLog, auditIndex, days }: Audi
     let count = 0;
     for (let from = after; count < MOST_AT_ONCE && goesOn(); ) {
       const page = await auditLog.listAfter(from, PAGE);
-      const young = page.findIndex(({ insertedAt, event }) => (insertedAt ?? event.time) >= before);
+      const young = page.findIndex(({ insertedAt, event }) => (insertedAt ?? event?.time ?? 0) >= before);
       const old = young === -1 ? page : page.slice(0, young);
       last = old.at(-1) ?? last;
       count += old.length;

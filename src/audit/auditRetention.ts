@@ -6,6 +6,7 @@ import type { AuditLogDocument } from "../storage/documents.ts";
 import { auditEvent, resource, systemSource } from "./auditEvent.ts";
 import type { AppendEvents } from "./auditMover.ts";
 import { DROPPED_EVENT, DROPPED_LOG } from "./auditStub.ts";
+import { isIntact, readAudit } from "./verifyAudit.ts";
 
 const DAY_MS = 86_400_000;
 /** Each look that finds something is an event: an hour later than its day an entry may go. */
@@ -21,6 +22,8 @@ export interface AuditRetentionOptions {
   readonly auditIndex: AuditIndexRepository;
   /** Entries are kept for so long after they came into the log. */
   readonly days: number;
+  /** Hears of an entry that is not as it was written, or does not follow on the one before it: from there on nothing is dropped. */
+  readonly onBroken?: (sequence: number) => void;
 }
 
 /** The old entries at the beginning of the log: the last, if there is one, and whether there may be more. */
@@ -29,6 +32,9 @@ interface Old {
   readonly count: number;
   readonly more: boolean;
 }
+/** Since when an entry is there. No hash covers when it came, which somebody may have put back; when it happened is covered. */
+const ageFrom = ({ insertedAt = 0, event }: AuditLogDocument): number => Math.max(insertedAt, event?.time ?? 0);
+
 const nothingOld: Old = { last: undefined, count: 0, more: false };
 
 /** One round, see `AuditMoverOptions.background`. */
@@ -39,7 +45,7 @@ export type AuditRetention = (goesOn: () => boolean, append: AppendEvents) => Pr
  * last that goes; then the stub, from which on nobody sees the entries any more; then their rows go, with those of the index. A
  * round that was interrupted anywhere is gone on with by the next, of whichever node. The newest entry never goes: it says what went.
  */
-export const createAuditRetention = ({ clock, auditLog, auditIndex, days }: AuditRetentionOptions): AuditRetention => {
+export const createAuditRetention = ({ clock, auditLog, auditIndex, days, onBroken }: AuditRetentionOptions): AuditRetention => {
   let nextLook = Number.NEGATIVE_INFINITY;
   /** There may be rows of entries that were dropped: an earlier process may have left some. */
   let leftRows = true;
@@ -62,27 +68,28 @@ export const createAuditRetention = ({ clock, auditLog, auditIndex, days }: Audi
     }
   };
 
-  const findOld = async (after: number, goesOn: () => boolean): Promise<Old> => {
+  const findOld = async (stub: AuditStub | null, goesOn: () => boolean): Promise<Old> => {
     const before = clock.now() - days * DAY_MS;
     let last: AuditLogDocument | undefined;
     let count = 0;
-    for (let from = after; count < MOST_AT_ONCE && goesOn(); ) {
-      const page = await auditLog.listAfter(from, PAGE);
-      const young = page.findIndex(({ insertedAt, event }) => (insertedAt ?? event?.time ?? 0) >= before);
-      const old = young === -1 ? page : page.slice(0, young);
-      last = old.at(-1) ?? last;
-      count += old.length;
-      if (old.length < PAGE) return { last, count, more: false };
-      from = last?.sequence ?? from;
+    for await (const entry of readAudit(auditLog, stub?.sequence)) {
+      if (count === MOST_AT_ONCE || (count % PAGE === 0 && !goesOn())) return { last, count, more: true };
+      if (ageFrom(entry) >= before) break;
+      if (!isIntact(entry, last ?? stub ?? undefined)) {
+        onBroken?.(entry.sequence);
+        break;
+      }
+      last = entry;
+      count++;
     }
-    return { last, count, more: true };
+    return { last, count, more: false };
   };
 
   return async (goesOn, append) => {
     const isTime = clock.monotonic() >= nextLook;
     if (!isTime && !leftRows) return;
     let stub = await auditLog.stub();
-    const { last, count, more } = isTime ? await findOld(stub?.sequence ?? 0, goesOn) : nothingOld;
+    const { last, count, more } = isTime ? await findOld(stub, goesOn) : nothingOld;
     if (last !== undefined) {
       const { sequence, hash } = last;
       const display = `Dropped ${count} entries of the audit log that were older than ${days} days, up to number ${sequence}`;

@@ -88,6 +88,8 @@ interface Place {
   readonly hash: string;
 }
 
+const BEFORE_ALL: Place = { sequence: 0, hash: GENESIS };
+
 const judgeEntry = (entry: AuditLogDocument, { sequence: before, hash: previousHash }: Place): AuditFault[] => {
   const { event, sequence, format = 1 } = entry;
   const next = before + 1;
@@ -125,14 +127,16 @@ const faultsOf = (entry: AuditLogDocument, place: Place): AuditFault[] => {
   }
 };
 
+/** Whether an entry is as it was written, and follows on the place before it; undefined = it is the first of all. */
+export const isIntact = (entry: AuditLogDocument, place: Pick<AuditLogDocument, "sequence" | "hash"> = BEFORE_ALL): boolean =>
+  faultsOf(entry, place).length === 0;
+
 export interface VerifyOptions {
   /** A hash that was the head once: an entry has it as long as the log was neither cut off before nor rewritten. */
   readonly anchor?: string | undefined;
   /** Hears of each entry that was looked at, by its number. */
   readonly onEntry?: (sequence: number) => void;
 }
-
-const BEFORE_ALL: Place = { sequence: 0, hash: GENESIS };
 
 /** Entries behind a place, each with the one that it has to follow on. What is dropped while they are read is passed over. */
 async function* readChain(auditLog: AuditLogRepository, start: Place, options: OperationOptions = {}) {

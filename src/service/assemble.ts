@@ -106,7 +106,10 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const auditLog = createAuditLogRepository(plainStore);
   const auditIndex = createAuditIndexRepository(plainStore);
   const days = config.auditRetentionDays;
-  const dropOldEntries = days === undefined ? undefined : createAuditRetention({ clock: commonClock, auditLog, auditIndex, days });
+  const onBroken = (sequence: number): void =>
+    events.backgroundTaskFailed("audit log", new Error(`entry ${sequence} was altered or is missing: it is kept, with all behind it`));
+  const dropOldEntries =
+    days === undefined ? undefined : createAuditRetention({ clock: commonClock, auditLog, auditIndex, days, onBroken });
   const auditMover = createAuditMover({
     clock: commonClock,
     auditLog,

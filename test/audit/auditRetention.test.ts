@@ -61,7 +61,9 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
         await auditLog.append([head]);
       }
     };
-  const retention = (on: Store = store) => createAuditRetention({ clock, ...parts(on), days: 30 });
+  const broken: number[] = [];
+  const retention = (on: Store = store) =>
+    createAuditRetention({ clock, ...parts(on), days: 30, onBroken: (sequence) => broken.push(sequence) });
   const drop = (on: Store = store) => retention(on)(always, append(on));
   const rows = async () =>
     (
@@ -232,6 +234,29 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     await drop();
     expect((await verdict()).faults).toEqual([]);
     expect((await rows())[0]).toBe(601);
+  });
+
+  test("what was altered is no longer dropped, nor what is behind it: it would be gone without a trace", async () => {
+    await add(10, 40 * DAY);
+    const fifth = (await parts().auditLog.findBySequence([5]))[0] as AuditLogDocument;
+    await store.collection("audit").updateOne({ _id: fifth._id }, { $set: { event: { ...fifth.event, display: "Nothing" } } });
+    await drop();
+    expect([(await rows())[0], broken.splice(0)]).toEqual([5, [5]]);
+    expect((await verdict()).faults[0]).toMatchObject({ sequence: 5 });
+    await store.collection("audit").updateOne({ _id: fifth._id }, { $set: { event: fifth.event } });
+    await store.collection("audit").deleteMany({ sequence: 7 });
+    await drop();
+    expect([(await rows())[0], broken.splice(0)]).toEqual([8, [8]]);
+    expect((await verdict()).faults[0]?.broken).toMatchObject({ sequence: 7 });
+  });
+
+  test("an entry is as old as what happened, whatever somebody wrote of when it came", async () => {
+    await add(3, DAY);
+    for (const { _id } of await parts().auditLog.listAfter(0, 3)) {
+      await store.collection("audit").updateOne({ _id }, { $set: { insertedAt: 0 } });
+    }
+    await drop();
+    expect(await rows()).toEqual([1, 2, 3]);
   });
 
   describe("is not whole where", () => {

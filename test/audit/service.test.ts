@@ -75,6 +75,28 @@ describe.each(engines)("the log of a service on $name", (engine) => {
       .toBe(0);
   });
 
+  test("[management §4] a node says in its row which forms of entries it knows, and writes the old one beside a node that does not say so", async () => {
+    const call = await start();
+    const nodes = store.collection("nodes");
+    const [row] = await nodes.find({}).toArray();
+    expect(row).toMatchObject({ auditFormat: 2 });
+    const { auditFormat: _, ...older } = row ?? expect.unreachable();
+    await nodes.insertOne({ ...older, _id: "node_older" });
+    const { apiId } = await call("apis.createApi", { name: "first" });
+    const changes = async () => {
+      const events = (await call("audit.getLogs", { resourceId: apiId, event: ["api.update"] })) as unknown as {
+        meta: { changes?: unknown };
+      }[];
+      return events.map(({ meta }) => meta.changes);
+    };
+    await call("apis.updateApi", { apiId, name: "second" });
+    await expect.poll(changes, { timeout: 10_000 }).toEqual([undefined]);
+    await nodes.deleteOne({ _id: "node_older" });
+    await call("apis.updateApi", { apiId, name: "third" });
+    await expect.poll(changes, { timeout: 10_000 }).toEqual([undefined, [{ field: "name", before: "second", after: "third" }]]);
+    expect(await call("audit.verifyChain", {})).toMatchObject({ intact: true });
+  });
+
   test("[management §4] keeps everything when it is told nothing", async () => {
     await moveAndDie(2, 4_000 * DAY);
     await store.collection("leases").deleteOne({ _id: "audit" });

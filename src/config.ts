@@ -45,6 +45,8 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Whether gRPC server reflection is served. */
   readonly reflection: boolean;
+  /** For how long entries of the audit log are kept; absent = for ever. */
+  readonly auditRetentionDays: number | undefined;
   /** Where events are kept and queried; absent = there is no analytics store. */
   readonly analytics: AnalyticsConfig | undefined;
 }
@@ -172,6 +174,12 @@ const variables = {
     description: "`off` serves no gRPC server reflection, which describes the interface to anybody who can reach the port.",
     parse: oneOf(["on", "off"] as const),
   },
+  auditRetentionDays: {
+    name: "AUDIT_RETENTION_DAYS",
+    byDefault: undefined,
+    description: "How many days entries of the audit log are kept, for ever when unset. What is dropped leaves its place in the chain.",
+    parse: integer(1, 36_500),
+  },
   ...analyticsVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
@@ -261,6 +269,7 @@ export const loadConfig = (
     encryptionKeys: read(variables.encryptionKeys),
     trustedProxies: read(variables.trustedProxies) ?? [],
     reflection: readRequired(variables.reflection) === "on",
+    auditRetentionDays: read(variables.auditRetentionDays),
     analytics: hasAnalytics ? analytics : undefined,
   };
   const portsRead = !problems.has("PORT") && !problems.has("ADMIN_PORT");

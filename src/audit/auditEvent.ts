@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import type { AuditActor, AuditEvent, AuditResource } from "../storage/auditEvents.ts";
 
-/** The names of protocol §11. */
+/** The names of protocol §11, and `audit.drop`: entries of the log were dropped (management §4). */
 export type AuditEventName =
   | "api.create"
   | "api.update"
@@ -39,7 +39,8 @@ export type AuditEventName =
   | "rootKey.reroll"
   | "rootKey.delete"
   | "migration.create"
-  | "migration.delete";
+  | "migration.delete"
+  | "audit.drop";
 
 /** Who makes a change, and from where; the same for all events of one call. */
 export interface AuditSource {

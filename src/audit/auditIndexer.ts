@@ -1,4 +1,4 @@
-import { type AuditIndexRepository, BLOCK } from "../storage/auditIndex.ts";
+import { type AuditIndexRepository, BLOCK, blockWith } from "../storage/auditIndex.ts";
 import type { AuditLogRepository } from "../storage/auditLog.ts";
 import { DuplicateKeyError } from "../storage/errors.ts";
 
@@ -18,10 +18,13 @@ export const indexAudit = async (
   let indexed = await auditIndex.indexed();
   for (let blocks = 0; blocks < BLOCKS_PER_ROUND && indexed + BLOCK <= end && goesOn(); blocks++) {
     const entries = await auditLog.listAfter(indexed, BLOCK);
-    const upTo = indexed + BLOCK;
+    const block = blockWith(entries[0]?.sequence ?? indexed + 1);
+    const upTo = (block + 1) * BLOCK;
+    // What was dropped before it was indexed is passed over.
+    if (upTo > end) return;
     try {
       await auditIndex.add(
-        indexed / BLOCK,
+        block,
         entries.filter(({ sequence }) => sequence <= upTo),
       );
     } catch (error) {

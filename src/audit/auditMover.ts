@@ -1,14 +1,21 @@
+import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import type { AuditEvent } from "../storage/auditEvents.ts";
-import { type AuditedCollection, type AuditLogRepository, auditedCollections } from "../storage/auditLog.ts";
-import { type AuditedDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/documents.ts";
+import { type AuditedCollection, auditedCollections } from "../storage/auditedCollections.ts";
+import type { AuditLogRepository } from "../storage/auditLog.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/baseDocument.ts";
+import type { AuditLogDocument } from "../storage/documents.ts";
 import { DuplicateKeyError } from "../storage/errors.ts";
 import type { LeasesRepository } from "../storage/leases.ts";
-import { chainHash, GENESIS } from "./chainHash.ts";
+import { AUDIT_FORMAT, chainHash, GENESIS } from "./chainHash.ts";
 
 const RUN_EVERY_MS = 1_000;
-const LEASE_MS = 10_000;
+/** An event is to be seen within five seconds, also when the node dies that moves them (management §8). */
+const LEASE_MS = 3_000;
+const RENEW_EVERY_MS = 1_000;
+/** What is done beside moving begins no further step after it: new events wait meanwhile. */
+const BACKGROUND_MS = 500;
 /** What stopping may take, beside the round that is on its way: events wait in the store, for another node or the next start. */
 const STOP_MS = 2_000;
 /** Of each collection. */
@@ -16,28 +23,38 @@ const DOCUMENTS_PER_ROUND = 200;
 /** A store bounds the time that one insert may take. */
 const EVENTS_PER_INSERT = 200;
 
-const chain = (head: AuditLogDocument | null, events: readonly AuditEvent[], insertedAt: number): AuditLogDocument[] => {
+/** An entry's event, and the form in its entry: the first one has no room for `changes`, and no number either. */
+const inForm = ({ changes, ...plain }: AuditEvent, format: number): Pick<AuditLogDocument, "event" | "format"> =>
+  format === 1 ? { event: plain } : { event: changes === undefined ? plain : { ...plain, changes }, format };
+
+const chain = (head: AuditLogDocument | null, events: readonly AuditEvent[], format: number, insertedAt: number): AuditLogDocument[] => {
   let previousHash = head?.hash ?? GENESIS;
   let sequence = head?.sequence ?? 0;
-  return events.map((event) => {
+  return events.map((pending) => {
     sequence++;
-    const entry = { previousHash, hash: chainHash(previousHash, sequence, event), sequence };
+    const formed = inForm(pending, format);
+    const entry = { previousHash, hash: chainHash(previousHash, sequence, formed.event, format), sequence };
     previousHash = entry.hash;
-    return { _id: event.id, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, event, ...entry, insertedAt };
+    return { _id: pending.id, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, ...formed, ...entry, insertedAt };
   });
 };
 
 /** Events of all documents, oldest first; those of one document stay in the order in which it was changed. */
 const inOrder = (documents: readonly AuditedDocument[]): AuditEvent[] => {
-  const dated = documents.flatMap(({ outbox = [] }) => {
+  const dated = documents.flatMap(({ outbox = [], outboxChanges = [] }) => {
+    const told = new Map(outboxChanges.map(({ id, changes }) => [id, changes]));
     let at = 0;
     return outbox.map((event) => {
       at = Math.max(at, event.time);
-      return { at, event };
+      const changes = told.get(event.id);
+      return { at, event: changes === undefined ? event : { ...event, changes } };
     });
   });
   return dated.sort((a, b) => a.at - b.at).map(({ event }) => event);
 };
+
+/** Adds events to the end of the log, whoever else does, each once. */
+export type AppendEvents = (events: readonly AuditEvent[]) => Promise<void>;
 
 export interface AuditMover {
   readonly start: () => void;
@@ -51,8 +68,13 @@ export interface AuditMoverOptions {
   readonly clock: Clock;
   readonly auditLog: AuditLogRepository;
   readonly leases: LeasesRepository;
-  /** Indexes some of what is in the log, in the background. Asks before each step whether there is time for it. */
-  readonly index?: (goesOn: () => boolean) => Promise<void>;
+  /** The newest form that all live nodes know; undefined when none is known. See `AUDIT_FORMAT`. */
+  readonly knownFormat?: () => Promise<number | undefined>;
+  /**
+   * What else one node at a time does with the log, after each round: asks before each step, a step being a few operations,
+   * whether there is time for it.
+   */
+  readonly background?: (goesOn: () => boolean, append: AppendEvents) => Promise<void>;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -61,20 +83,33 @@ export interface AuditMoverOptions {
  * sequence number are unique there, so a stalled lease holder cannot fork the chain: the loser re-reads the head. An
  * event leaves its outbox only after its insert was acknowledged.
  */
-export const createAuditMover = ({ clock, auditLog, leases, index, onError }: AuditMoverOptions): AuditMover => {
+export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
+  const { clock, auditLog, leases, knownFormat, background, onError } = options;
   const node = createId("node", clock.now());
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
-  let indexing: Promise<void> | undefined;
+  let working: Promise<void> | undefined;
   let stopped = false;
   /** Monotonic ms after which no further round begins. */
   let until = Number.POSITIVE_INFINITY;
+  /** Monotonic ms at which the lease was asked for last. */
+  let leasedAt = 0;
 
-  const append = async (events: readonly AuditEvent[]): Promise<void> => {
+  /** Whether the log is this node's to extend: it saves others work, and is not what keeps the chain whole. */
+  const takeLease = async (): Promise<boolean> => {
+    leasedAt = clock.monotonic();
+    return leases.acquire("audit", node, clock.now(), LEASE_MS);
+  };
+  /** The same while it is at work: asks again before the time is over. */
+  const keepLease = async (): Promise<boolean> => clock.monotonic() - leasedAt < RENEW_EVERY_MS || takeLease();
+
+  const append: AppendEvents = async (events) => {
     let rest = events;
+    // A node that knows less may start at any moment: the form is asked for by each piece, which takes but a moment.
+    const format = Math.min(AUDIT_FORMAT, (await knownFormat?.()) ?? AUDIT_FORMAT);
     while (rest.length > 0) {
       try {
-        await auditLog.append(chain(await auditLog.head(), rest, clock.now()));
+        await auditLog.append(chain(await auditLog.head(), rest, format, clock.now()));
         return;
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
@@ -85,14 +120,17 @@ export const createAuditMover = ({ clock, auditLog, leases, index, onError }: Au
     }
   };
 
-  /** Moves what is pending; true when there is more. */
+  /** Moves what is pending; true when there is more. Ends where another node has taken over: that one goes on. */
   const moveSome = async (): Promise<boolean> => {
     const pending: { readonly collection: AuditedCollection; readonly documents: AuditedDocument[] }[] = [];
     for (const collection of auditedCollections) {
       pending.push({ collection, documents: await auditLog.findPending(collection, DOCUMENTS_PER_ROUND) });
     }
     const events = inOrder(pending.flatMap(({ documents }) => documents));
-    for (let from = 0; from < events.length; from += EVENTS_PER_INSERT) await append(events.slice(from, from + EVENTS_PER_INSERT));
+    for (const some of chunks(events, EVENTS_PER_INSERT)) {
+      if (!(await keepLease())) return false;
+      await append(some);
+    }
     for (const { collection, documents } of pending) {
       await Promise.all(documents.map((document) => auditLog.settle(collection, document)));
     }
@@ -101,7 +139,7 @@ export const createAuditMover = ({ clock, auditLog, leases, index, onError }: Au
 
   const move = async (): Promise<void> => {
     do {
-      if (!(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
+      if (!(await takeLease())) return;
     } while ((await moveSome()) && clock.monotonic() < until);
   };
 
@@ -112,15 +150,16 @@ export const createAuditMover = ({ clock, auditLog, leases, index, onError }: Au
     return running;
   };
 
-  const indexSome = async (): Promise<void> => {
-    if (index === undefined || stopped || !(await leases.acquire("audit", node, clock.now(), LEASE_MS))) return;
-    await index(() => !stopped);
+  const work = async (): Promise<void> => {
+    if (background === undefined || stopped || !(await takeLease())) return;
+    const end = clock.monotonic() + BACKGROUND_MS;
+    await background(() => !stopped && clock.monotonic() < end, append);
   };
 
   const round = async (): Promise<void> => {
     await run();
-    indexing = indexSome();
-    await indexing;
+    working = work();
+    await working;
   };
 
   const schedule = (): void => {
@@ -141,7 +180,7 @@ export const createAuditMover = ({ clock, auditLog, leases, index, onError }: Au
       clearTimeout(timer);
       until = clock.monotonic() + STOP_MS;
       // Whoever waits for the round hears of what failed there.
-      await indexing?.catch(() => undefined);
+      await working?.catch(() => undefined);
       try {
         await running;
         if (clock.monotonic() < until) await run();

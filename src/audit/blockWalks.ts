@@ -1,3 +1,4 @@
+import { mapLimited } from "../domain/mapLimited.ts";
 import type { AuditIndexRepository, AuditPlaces, AuditTerm } from "../storage/auditIndex.ts";
 import type { OperationOptions } from "../storage/collection.ts";
 import type { AuditFilter } from "./auditFilter.ts";
@@ -13,6 +14,8 @@ export type BlockWalk = (block: number) => Promise<Stop | undefined>;
 
 /** Rows that are read ahead, of all terms of a condition together. */
 const READ_AHEAD = 64;
+/** A hundred names of events would otherwise be a hundred reads at once. */
+const READS_AT_ONCE = 8;
 const SPANS_AT_A_TIME = 500;
 
 type Places = (block: number) => Promise<AuditPlaces | undefined>;
@@ -43,7 +46,7 @@ export const walkTerms = (reading: Reading, terms: readonly AuditTerm[]): BlockW
   const readAhead = Math.max(1, Math.floor(READ_AHEAD / terms.length));
   const walks = terms.map((term) => walkTerm(reading, term, readAhead));
   return async (from) => {
-    const next = (await Promise.all(walks.map((walk) => walk(from)))).filter((places) => places !== undefined);
+    const next = (await mapLimited(walks, READS_AT_ONCE, (walk) => walk(from))).filter((places) => places !== undefined);
     if (next.length === 0) return undefined;
     const block = Math.min(...next.map((places) => places.block));
     return { block, offsets: new Set(next.flatMap((places) => (places.block === block ? places.offsets : []))) };

@@ -3,7 +3,7 @@ import type { AuditLogRepository } from "../storage/auditLog.ts";
 import type { OperationOptions } from "../storage/collection.ts";
 import type { AuditLogDocument } from "../storage/documents.ts";
 import { type AuditFilter, matchesFilter, termsOfFilter } from "./auditFilter.ts";
-import { type BlockWalk, walkSpans, walkTerms } from "./blockWalks.ts";
+import { type BlockWalk, type Stop, walkSpans, walkTerms } from "./blockWalks.ts";
 
 /** Rows that one page looks at: beyond them it ends, and the caller goes on from there. The block that it is at comes on top. */
 const MOST_ROWS = 1_000;
@@ -41,7 +41,7 @@ const wholeBlock: ReadonlySet<number> = new Set(Array.from({ length: BLOCK }, (_
 
 /**
  * Up to `limit` entries behind the number `after` that match, in the order of the chain, gap-free: what is indexed is found
- * block by block, the rest is looked through. Looks at a bounded number of rows, and may so find fewer while there are more.
+ * block by block, the rest is looked through. What was dropped is passed over. Looks at a bounded number of rows, and may so find fewer while there are more.
  */
 export const findEvents = async (
   deps: FindEventsDeps,
@@ -54,7 +54,9 @@ export const findEvents = async (
   const behalf = { signal, caller };
   const entries: AuditLogDocument[] = [];
   let looked = 0;
-  let position = after;
+  const dropped = (await auditLog.stub(behalf))?.sequence ?? 0;
+  const start = Math.max(after, dropped);
+  let position = start;
 
   /** False when it matches and there is no more room. */
   const take = (entry: AuditLogDocument): boolean => {
@@ -77,10 +79,12 @@ export const findEvents = async (
   ];
 
   const indexed = walks.length === 0 ? 0 : await auditIndex.indexed(behalf);
-  for (let block = Math.floor(after / BLOCK); block < indexed / BLOCK; ) {
+  for (let block = Math.floor(start / BLOCK); block < indexed / BLOCK; ) {
     if (looked >= MOST_ROWS) return found(true);
     const from = block;
-    const stops = await Promise.all(walks.map((walk) => walk(from)));
+    // One after the other: each may read as much at once as one page should.
+    const stops: (Stop | undefined)[] = [];
+    for (const walk of walks) stops.push(await walk(from));
     const next = Math.max(...stops.map((stop) => stop?.block ?? Number.POSITIVE_INFINITY));
     if (next > block) {
       block = next;
@@ -88,7 +92,7 @@ export const findEvents = async (
       continue;
     }
     const offsets = common(stops.map((stop) => stop?.offsets ?? wholeBlock));
-    const sequences = offsets.map((offset) => from * BLOCK + offset).filter((sequence) => sequence > after);
+    const sequences = offsets.map((offset) => from * BLOCK + offset).filter((sequence) => sequence > start);
     const inBlock = await auditLog.findBySequence(sequences, behalf);
     looked += inBlock.length;
     for (const entry of inBlock) if (!take(entry)) return found(true);

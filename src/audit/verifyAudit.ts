@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AuditActor, AuditEvent, AuditResource } from "../storage/auditEvents.ts";
-import { type AuditLogRepository, auditedCollections } from "../storage/auditLog.ts";
+import type { AuditActor, AuditEvent, AuditResource, AuditStub } from "../storage/auditEvents.ts";
+import { auditedCollections } from "../storage/auditedCollections.ts";
+import type { AuditLogRepository } from "../storage/auditLog.ts";
 import type { OperationOptions } from "../storage/collection.ts";
 import type { AuditLogDocument } from "../storage/documents.ts";
-import { chainHash, GENESIS } from "./chainHash.ts";
+import { unconfirmed } from "./auditStub.ts";
+import { AUDIT_FORMAT, chainHash, GENESIS, isKnownFormat } from "./chainHash.ts";
 
 const PAGE = 500;
 /** Checked in one turn of the event loop: some 10 µs each, with a user agent as long as headers may be 50. */
@@ -37,6 +39,8 @@ export interface AuditVerdict {
   readonly faults: readonly AuditFault[];
   /** Events that wait in the outbox of what they tell of. */
   readonly pending: number;
+  /** What is left of the entries that were dropped; undefined when none was. */
+  readonly dropped: AuditStub | undefined;
 }
 
 /** Before the first entry: whoever puts one into the log may number it as they like. */
@@ -61,18 +65,19 @@ export async function* readAudit(
 }
 
 type Fields<K extends string> = Readonly<Record<K, true>>;
-const eventFields: Fields<keyof AuditEvent> = {
+const eventFields: Fields<Exclude<keyof AuditEvent, "changes">> = {
   ...{ id: true, event: true, time: true, actor: true, display: true },
   ...{ remoteIp: true, userAgent: true, resources: true, correlationId: true },
 };
+const changeFields: Fields<"changes"> = { changes: true };
 const actorFields: Fields<keyof AuditActor> = { type: true, id: true, name: true };
 const resourceFields: Fields<keyof AuditResource> = { type: true, id: true, name: true };
 
-/** What the hash does not cover: an event has no such fields. */
-const strayFields = (event: AuditEvent): string[] => {
+/** What the hash does not cover: an event has no such fields in this form. */
+const strayFields = (event: AuditEvent, format: number): string[] => {
   const stray = (object: object, known: object): string[] => Object.keys(object).filter((name) => !Object.hasOwn(known, name));
   return [
-    ...stray(event, eventFields),
+    ...stray(event, format === 1 ? eventFields : { ...eventFields, ...changeFields }),
     ...stray(event.actor, actorFields),
     ...event.resources.flatMap((each) => stray(each, resourceFields)),
   ];
@@ -84,8 +89,10 @@ interface Place {
   readonly hash: string;
 }
 
+const BEFORE_ALL: Place = { sequence: 0, hash: GENESIS };
+
 const judgeEntry = (entry: AuditLogDocument, { sequence: before, hash: previousHash }: Place): AuditFault[] => {
-  const { event, sequence } = entry;
+  const { event, sequence, format = 1 } = entry;
   const next = before + 1;
   const faults: AuditFault[] = [];
   const report = (problem: string, expected: string, found: string, at = sequence): void => {
@@ -98,9 +105,13 @@ const judgeEntry = (entry: AuditLogDocument, { sequence: before, hash: previousH
   }
   if (entry.previousHash !== previousHash) report("does not follow on the entry before it", previousHash, entry.previousHash);
   if (entry._id !== event.id) report("is filed under the id of another event", event.id, entry._id);
-  const hash = chainHash(entry.previousHash, sequence, event);
+  if (!isKnownFormat(format)) {
+    report("was altered, or written by a newer version: its form is not known", `a form up to ${AUDIT_FORMAT}`, `form ${format}`);
+    return faults;
+  }
+  const hash = chainHash(entry.previousHash, sequence, event, format);
   if (entry.hash !== hash) report("was altered: its hash is not that of its content", hash, entry.hash);
-  const stray = strayFields(event);
+  const stray = strayFields(event, format);
   if (stray.length > 0) report("was altered: it has fields that no event has", "no other fields", stray.join(", "));
   return faults;
 };
@@ -117,6 +128,10 @@ const faultsOf = (entry: AuditLogDocument, place: Place): AuditFault[] => {
   }
 };
 
+/** Whether an entry is as it was written, and follows on the place before it; undefined = it is the first of all. */
+export const isIntact = (entry: AuditLogDocument, place: Pick<AuditLogDocument, "sequence" | "hash"> = BEFORE_ALL): boolean =>
+  faultsOf(entry, place).length === 0;
+
 export interface VerifyOptions {
   /** A hash that was the head once: an entry has it as long as the log was neither cut off before nor rewritten. */
   readonly anchor?: string | undefined;
@@ -124,14 +139,36 @@ export interface VerifyOptions {
   readonly onEntry?: (sequence: number) => void;
 }
 
-/** Walks the chain from its beginning and names every entry that is not as it was written. */
+/** Entries behind a place, each with the one that it has to follow on. What is dropped while they are read is passed over. */
+async function* readChain(auditLog: AuditLogRepository, start: Place, options: OperationOptions = {}) {
+  let before = start;
+  for await (const entry of readAudit(auditLog, start === BEFORE_ALL ? BEGINNING : start.sequence, options)) {
+    if (entry.sequence > before.sequence + 1) {
+      const stub = await auditLog.stub(options);
+      if (stub !== null && stub.sequence > before.sequence) {
+        if (entry.sequence <= stub.sequence) continue;
+        before = stub;
+      }
+    }
+    yield { entry, before };
+    before = entry;
+  }
+}
+
+/** Walks the chain from its beginning, or from what was dropped, and names every entry that is not as it was written. */
 export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntry }: VerifyOptions = {}): Promise<AuditVerdict> => {
   const faults: AuditFault[] = [];
   let entries = 0;
-  let place: Place = { sequence: 0, hash: GENESIS };
-  let anchored = anchor === GENESIS;
-  for await (const entry of readAudit(auditLog)) {
-    faults.push(...faultsOf(entry, place));
+  const stub = await auditLog.stub();
+  let place: Place = stub ?? BEFORE_ALL;
+  let anchored = anchor === place.hash;
+  const doubt = stub === null ? undefined : await unconfirmed(auditLog, stub);
+  if (stub !== null && doubt !== undefined) {
+    const problem = "is the last that was dropped, but no event of the log says so: entries are missing";
+    faults.push({ sequence: stub.sequence, eventId: stub.statement, problem, broken: { sequence: stub.sequence, ...doubt } });
+  }
+  for await (const { entry, before } of readChain(auditLog, place)) {
+    faults.push(...faultsOf(entry, before));
     entries++;
     place = entry;
     anchored ||= entry.hash === anchor;
@@ -141,33 +178,44 @@ export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntr
   for (const collection of auditedCollections) {
     for (const { outbox = [] } of await auditLog.findPending(collection, PENDING_AT_MOST)) pending += outbox.length;
   }
-  return { entries, head: place.hash, anchored: anchor === undefined ? undefined : anchored, faults, pending };
+  const dropped = stub ?? undefined;
+  return { entries, head: place.hash, anchored: anchor === undefined ? undefined : anchored, faults, pending, dropped };
 };
 
 export interface ChainCheck {
   readonly checked: number;
+  /** Number of the first entry that was to be checked. */
+  readonly from: number;
   /** Number of the last entry that was checked; of the one before the first when there was none. */
   readonly to: number;
   readonly head: Place;
   /** The first break. */
   readonly broken: ChainBreak | undefined;
+  /** What is left of the entries that were dropped; undefined when none was. */
+  readonly dropped: AuditStub | undefined;
 }
 
-/** What the first entry has to follow on; a break where the entry before it is gone. */
+/** What the first entry has to follow on; a break where that cannot be known, or is not what it should be. */
 const placeBefore = async (
   auditLog: AuditLogRepository,
   from: number,
+  stub: AuditStub | null,
   options: OperationOptions,
-): Promise<{ readonly before: Place | undefined; readonly gone?: ChainBreak }> => {
-  if (from === 1) return { before: { sequence: 0, hash: GENESIS } };
-  const [before] = await auditLog.findBySequence([from - 1], options);
+): Promise<{ readonly before: Place; readonly isGone?: true; readonly broken?: ChainBreak }> => {
+  if (stub !== null && from === stub.sequence + 1) {
+    const doubt = await unconfirmed(auditLog, stub, options);
+    return { before: stub, ...(doubt === undefined ? {} : { broken: { sequence: stub.sequence, ...doubt } }) };
+  }
+  if (from === 1) return { before: BEFORE_ALL };
+  const sequence = from - 1;
+  const [before] = await auditLog.findBySequence([sequence], options);
   if (before !== undefined) return { before };
-  return { before, gone: { sequence: from - 1, expected: `sequence ${from - 1}`, found: "nothing" } };
+  return { before: { sequence, hash: "" }, isGone: true, broken: { sequence, expected: `sequence ${sequence}`, found: "nothing" } };
 };
 
 /**
  * Checks up to `limit` entries of the chain from this number on, each together with how it follows on the one before.
- * @param from at least 1; undefined = from the oldest entry, whatever its number.
+ * @param from at least 1; undefined, or of an entry that was dropped = from the oldest one.
  */
 export const checkChain = async (
   auditLog: AuditLogRepository,
@@ -175,20 +223,23 @@ export const checkChain = async (
   { signal, caller }: OperationOptions = {},
 ): Promise<ChainCheck> => {
   const options = { signal, caller };
-  const first = from ?? 1;
-  const { before, gone } = await placeBefore(auditLog, first, options);
-  let place = before;
-  let broken: ChainBreak | undefined;
+  const stub = await auditLog.stub(options);
+  const first = Math.max(from ?? 1, (stub?.sequence ?? 0) + 1);
+  const place = await placeBefore(auditLog, first, stub, options);
+  // Entries before the first number are found from there only.
+  const start = place.before === BEFORE_ALL && from !== undefined ? { ...BEFORE_ALL } : place.before;
+  let broken = place.isGone === true ? undefined : place.broken;
   let checked = 0;
-  for await (const entry of readAudit(auditLog, from === undefined ? BEGINNING : first - 1, options)) {
+  let to = first - 1;
+  for await (const { entry, before } of readChain(auditLog, start, options)) {
     // Behind the end of the chain there is nothing to be gone.
-    if (place === undefined) broken = gone;
-    place ??= { sequence: first - 1, hash: entry.previousHash };
-    broken ??= faultsOf(entry, place)[0]?.broken;
-    place = entry;
+    if (checked === 0 && place.isGone === true) broken = place.broken;
+    const follows = checked === 0 && place.isGone === true ? { ...before, hash: entry.previousHash } : before;
+    broken ??= faultsOf(entry, follows)[0]?.broken;
+    to = entry.sequence;
     checked++;
     if (checked === limit) break;
   }
-  const head = (await auditLog.head(options)) ?? { sequence: 0, hash: GENESIS };
-  return { checked, to: checked === 0 ? first - 1 : (place?.sequence ?? 0), head, broken };
+  const head = (await auditLog.head(options)) ?? BEFORE_ALL;
+  return { checked, from: first, to, head, broken, dropped: stub ?? undefined };
 };

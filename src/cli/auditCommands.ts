@@ -1,3 +1,4 @@
+import { readChanges } from "../audit/readChanges.ts";
 import { readAudit, verifyAudit } from "../audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../storage/auditLog.ts";
 import { readArguments } from "./arguments.ts";
@@ -27,11 +28,23 @@ const verify: Command = {
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
       const auditLog = createAuditLogRepository(store);
       const bar = createProgressBar(context, (await auditLog.head())?.sequence ?? 0);
-      const { entries, head, anchored, faults, pending } = await verifyAudit(auditLog, { anchor, onEntry: bar.reach }).finally(bar.end);
+      const { entries, head, anchored, faults, pending, dropped } = await verifyAudit(auditLog, { anchor, onEntry: bar.reach }).finally(
+        bar.end,
+      );
       for (const { sequence, eventId, problem } of faults) await context.complain(`entry ${sequence} (${eventId}) ${problem}`);
-      if (anchored === false) await context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten`);
+      const orDropped = dropped === undefined ? "" : ", or the entry that had it was dropped";
+      if (anchored === false) {
+        await context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten${orDropped}`);
+      }
       const count = faults.length + (anchored === false ? 1 : 0);
       await context.print(`${entries} entries, ${pending} pending, head ${head}`);
+      if (dropped !== undefined) {
+        const { sequence, hash, droppedAt } = dropped;
+        const when = new Date(droppedAt).toISOString();
+        await context.print(
+          `Entries up to number ${sequence} (hash ${hash}) were dropped, the last of them at ${when}: checked from there.`,
+        );
+      }
       await context.print(count === 0 ? "The log is whole." : `The log is NOT whole: ${count} faults.`);
       return count === 0 ? 0 : 1;
     });
@@ -59,8 +72,11 @@ const exportEvents: Command = {
       // Lines and a bar at one terminal would be in each other's way.
       const bar = createProgressBar(context.printsToTerminal ? {} : context, (await auditLog.head())?.sequence ?? 0);
       try {
-        for await (const { sequence, hash, event } of readAudit(auditLog)) {
-          if (event.time >= since) await context.print(JSON.stringify({ sequence, ...event, hash }));
+        const dropped = await auditLog.stub();
+        for await (const { sequence, hash, event, format } of readAudit(auditLog, dropped?.sequence)) {
+          // Undefined members are left out.
+          const shown = { sequence, ...event, changes: readChanges(event), format, hash };
+          if (event.time >= since) await context.print(JSON.stringify(shown));
           bar.reach(sequence);
         }
       } finally {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Announcer } from "../storage/announced.ts";
-import type { AuditedCollection } from "../storage/auditLog.ts";
+import type { AuditedCollection } from "../storage/auditedCollections.ts";
 import type { IdempotencyDocument } from "../storage/documents.ts";
 import type { ReservationsRepository } from "../storage/reservations.ts";
 

@@ -2,6 +2,8 @@ import { hostname } from "node:os";
 import type { Analytics } from "../analytics/analytics.ts";
 import { indexAudit } from "../audit/auditIndexer.ts";
 import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
+import { createAuditRetention } from "../audit/auditRetention.ts";
+import { AUDIT_FORMAT } from "../audit/chainHash.ts";
 import { sizeOfAll } from "../cache/cache.ts";
 import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
 import { createContact } from "../cache/contact.ts";
@@ -106,14 +108,24 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   });
   const store = announceWrites(plainStore, feed, commonClock);
   const leases = createLeasesRepository(store);
-  // Events and deleted objects are nothing that nodes remember: what is written of these is not announced.
+  // Events, deleted objects and rows of nodes are nothing that nodes remember: what is written of these is not announced.
+  const nodes = createNodesRepository(plainStore);
   const auditLog = createAuditLogRepository(plainStore);
   const auditIndex = createAuditIndexRepository(plainStore);
+  const days = config.auditRetentionDays;
+  const onBroken = (sequence: number): void =>
+    events.backgroundTaskFailed("audit log", new Error(`entry ${sequence} was altered or is missing: it is kept, with all behind it`));
+  const dropOldEntries =
+    days === undefined ? undefined : createAuditRetention({ clock: commonClock, auditLog, auditIndex, days, onBroken });
   const auditMover = createAuditMover({
     clock: commonClock,
     auditLog,
     leases,
-    index: (goesOn) => indexAudit({ auditLog, auditIndex }, goesOn),
+    knownFormat: () => nodes.knownAuditFormat(commonClock.now()),
+    background: async (goesOn, append) => {
+      await indexAudit({ auditLog, auditIndex }, goesOn);
+      await dropOldEntries?.(goesOn, append);
+    },
     onError: (error) => events.backgroundTaskFailed("audit log", error),
   });
   const sweeper = createSweeper({
@@ -203,14 +215,12 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onAccess: metrics.cache("root_key"),
     onUse: rootKeysLastUsed.mark,
   });
-  // Rows are nothing that nodes remember.
-  const nodes = createNodesRepository(plainStore);
   const cached = sizeOfAll([verifications, namespaceCache, objects, authenticator]);
   const analyticsKind = analytics === undefined ? "none" : config.analytics?.clickhouseUrl === undefined ? "embedded" : "clickhouse";
   const nodeReporter = createNodeReporter({
     clock: commonClock,
     nodes,
-    node: { _id: feed.node, version, host: hostname(), storeKind: plainStore.engine },
+    node: { _id: feed.node, version, host: hostname(), auditFormat: AUDIT_FORMAT, storeKind: plainStore.engine },
     figures: () => {
       const { verifications: verified, limits, eventsDropped, storeUp, analyticsUp } = metrics.totals();
       return {

@@ -4,7 +4,7 @@ import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
 import type { Config } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Limiter } from "../ratelimit/limiter.ts";
-import { WORKSPACE_ID } from "../storage/documents.ts";
+import { WORKSPACE_ID } from "../storage/baseDocument.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 

@@ -27,7 +27,7 @@ export interface ApisRepository {
 /** @param moveEvents see `createModify`. */
 export const createApisRepository = (store: Store, moveEvents?: MoveEvents): ApisRepository => {
   const apis = store.collection("apis");
-  const modify = createModify(apis, moveEvents);
+  const modify = createModify(store, "apis", moveEvents);
   const remove = createRemove(apis, modify);
   return {
     find: (apiId, options) => apis.findOne({ _id: apiId, ...notDeleted }, options),

@@ -21,4 +21,28 @@ export interface AuditEvent {
   readonly userAgent?: string;
   readonly resources: readonly AuditResource[];
   readonly correlationId: string;
+  /**
+   * What the change changed, if it tells: one JSON text for each field, see `changeText`. In a document's outbox they stand beside
+   * the event (`outboxChanges`), where versions that do not know them leave them alone.
+   */
+  readonly changes?: readonly string[];
+}
+
+/** What one event in an outbox tells of its change. */
+export interface OutboxChanges {
+  /** Of the event. */
+  readonly id: string;
+  readonly changes: readonly string[];
+}
+
+/** What is left of the entries of the audit log that were dropped: the log begins behind it. */
+export interface AuditStub {
+  /** Number of the last entry that was dropped; all up to it were. */
+  readonly sequence: number;
+  /** Its hash, on which the next entry follows. */
+  readonly hash: string;
+  /** Unix ms. */
+  readonly droppedAt: number;
+  /** Id of the event in the log that says the same. */
+  readonly statement: string;
 }

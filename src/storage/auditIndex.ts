@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import { chunks } from "../domain/chunks.ts";
 import type { AuditEvent } from "./auditEvents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditIndexDocument, type AuditLogDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import type { AuditIndexDocument, AuditLogDocument } from "./documents.ts";
 import type { Store } from "./store.ts";
 
 /** Entries of a block: numbers 1–500 are block 0, 501–1000 block 1. */
@@ -41,11 +42,18 @@ export interface AuditIndexRepository {
   readonly indexed: (options?: OperationOptions) => Promise<number>;
   /** Adds a block; again, if that was interrupted. `DuplicateKeyError` when another node is at it. */
   readonly add: (block: number, entries: readonly AuditLogDocument[]) => Promise<void>;
+  /** Removes what leads to these entries of one block, and to those before them. */
+  readonly remove: (entries: readonly AuditLogDocument[]) => Promise<void>;
+  /** Forgets when blocks before this one happened; the last one that is indexed stays, it says how far that is. */
+  readonly removeSpans: (block: number) => Promise<void>;
   /** Up to `limit` blocks from this one on that have the term, in order. */
   readonly find: (term: AuditTerm, from: number, limit: number, options?: OperationOptions) => Promise<AuditPlaces[]>;
   /** Up to `limit` blocks from this one on, in order. */
   readonly spans: (from: number, limit: number, options?: OperationOptions) => Promise<AuditSpan[]>;
 }
+
+/** The block of the entry of this number. */
+export const blockWith = (sequence: number): number => Math.floor((sequence - 1) / BLOCK);
 
 const DIGITS = 13;
 const idOf = (prefix: string, block: number): string => prefix + String(block).padStart(DIGITS, "0");
@@ -88,10 +96,28 @@ export const rowsOfBlock = (block: number, entries: readonly AuditLogDocument[])
 export const createAuditIndexRepository = (store: Store): AuditIndexRepository => {
   const index = store.collection("auditIndex");
   const range = (prefix: string, from: number) => ({ _id: { $gte: idOf(prefix, from), $lte: idOf(prefix, LAST) } });
+  const indexed: AuditIndexRepository["indexed"] = async (options) => {
+    const last = await index.findOne(range(BLOCKS, 0), { ...options, sort: { _id: -1 } });
+    return last === null ? 0 : (blockOf(last) + 1) * BLOCK;
+  };
   return {
-    indexed: async (options) => {
-      const last = await index.findOne(range(BLOCKS, 0), { ...options, sort: { _id: -1 } });
-      return last === null ? 0 : (blockOf(last) + 1) * BLOCK;
+    indexed,
+    remove: async (entries) => {
+      const last = entries.at(-1);
+      if (last === undefined) return;
+      const block = blockWith(last.sequence);
+      const upTo = last.sequence - block * BLOCK;
+      const ids = termRows(block, entries).map(({ _id }) => _id);
+      for (const run of chunks(ids, ROWS_PER_INSERT)) {
+        const rows = await index.find({ _id: { $in: run } }).toArray();
+        // What also leads to later entries goes with those.
+        const gone = rows.filter(({ offsets = [] }) => offsets.every((offset) => offset <= upTo)).map(({ _id }) => _id);
+        if (gone.length > 0) await index.deleteMany({ _id: { $in: gone } });
+      }
+    },
+    removeSpans: async (block) => {
+      const before = Math.min(block, (await indexed()) / BLOCK - 1);
+      if (before > 0) await index.deleteMany({ _id: { $gte: idOf(BLOCKS, 0), $lt: idOf(BLOCKS, before) } });
     },
     add: async (block, entries) => {
       const rows = rowsOfBlock(block, entries);

@@ -1,20 +1,10 @@
+import type { AuditStub } from "./auditEvents.ts";
+import type { AuditedCollection } from "./auditedCollections.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type AuditedDocument, type AuditLogDocument, WORKSPACE_ID } from "./documents.ts";
+import type { AuditLogDocument } from "./documents.ts";
+import { DuplicateKeyError } from "./errors.ts";
 import type { Store } from "./store.ts";
-
-/** Collections whose documents have an outbox; what a call makes on its way comes before what it was made for. */
-export const auditedCollections = [
-  "permissions",
-  "roles",
-  "identities",
-  "namespaces",
-  "apis",
-  "migrations",
-  "keys",
-  "rootKeys",
-  "overrides",
-] as const;
-export type AuditedCollection = (typeof auditedCollections)[number];
 
 export interface AuditLogRepository {
   /** The newest entry, or null when the log is empty. */
@@ -25,6 +15,13 @@ export interface AuditLogRepository {
   readonly findBySequence: (sequences: readonly number[], options?: OperationOptions) => Promise<AuditLogDocument[]>;
   /** Those of the events that the log has. */
   readonly findKnown: (eventIds: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly findEntry: (eventId: string, options?: OperationOptions) => Promise<AuditLogDocument | null>;
+  /** What is left of the entries that were dropped: all up to its number are gone for readers, whether their rows are or not. */
+  readonly stub: (options?: OperationOptions) => Promise<AuditStub | null>;
+  /** Never goes back: an earlier one than the one that is there changes nothing. */
+  readonly setStub: (stub: AuditStub) => Promise<void>;
+  /** Removes the rows of all entries up to this number. */
+  readonly removeThrough: (sequence: number) => Promise<void>;
   /** In order, stopping at the first that is refused: `DuplicateKeyError` of `_id` (known event) or `sequence` (someone else extended the chain). */
   readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
   /** Up to `limit` documents with events that have not been moved yet, those that changed least recently first. */
@@ -33,10 +30,13 @@ export interface AuditLogRepository {
   readonly settle: (collection: AuditedCollection, document: AuditedDocument) => Promise<void>;
 }
 
+const STUB = "auditStub";
+
 const byMark = ({ pendingMark: a = "" }: AuditedDocument, { pendingMark: b = "" }: AuditedDocument): number => (a < b ? -1 : 1);
 
 export const createAuditLogRepository = (store: Store): AuditLogRepository => {
   const audit = store.collection("audit");
+  const system = store.collection("system");
   return {
     head: (options) => audit.findOne({ workspaceId: WORKSPACE_ID }, { ...options, sort: { sequence: -1 } }),
     listAfter: (sequence, limit, options) =>
@@ -46,6 +46,22 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
         ? []
         : audit.find({ workspaceId: WORKSPACE_ID, sequence: { $in: sequences } }, { ...options, sort: { sequence: 1 } }).toArray(),
     findKnown: async (eventIds) => new Set((await audit.findFields([], { _id: { $in: eventIds } })).map(({ _id }) => _id)),
+    findEntry: (eventId, options) => audit.findOne({ _id: eventId }, options),
+    stub: async (options) => (await system.findOne({ _id: STUB }, options))?.stub ?? null,
+    setStub: async (stub) => {
+      const facts = { stub, droppedThrough: stub.sequence, v: SCHEMA_VERSION };
+      const raised = await system.updateOne({ _id: STUB, droppedThrough: { $lt: stub.sequence } }, { $set: facts });
+      if (raised.matchedCount === 1) return;
+      try {
+        await system.insertOne({ _id: STUB, workspaceId: WORKSPACE_ID, ...facts });
+      } catch (error) {
+        // There is one that is not earlier.
+        if (!(error instanceof DuplicateKeyError)) throw error;
+      }
+    },
+    removeThrough: async (sequence) => {
+      await audit.deleteMany({ workspaceId: WORKSPACE_ID, sequence: { $lte: sequence } });
+    },
     append: async (entries) => {
       await audit.insertMany(entries);
     },
@@ -65,9 +81,10 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
         return;
       }
       // The mark moves with every push: if it still stands, the outbox holds just what was read.
-      const result = await documents.updateOne({ _id, pendingMark }, { $unset: { outbox: "", pendingMark: "" } });
+      const result = await documents.updateOne({ _id, pendingMark }, { $unset: { outbox: "", outboxChanges: "", pendingMark: "" } });
       if (result.matchedCount === 0 && outbox) {
-        await documents.updateOne({ _id }, { $pull: { outbox: { id: { $in: outbox.map((event) => event.id) } } } });
+        const moved = { id: { $in: outbox.map((event) => event.id) } };
+        await documents.updateOne({ _id }, { $pull: { outbox: moved, outboxChanges: moved } });
       }
     },
   };

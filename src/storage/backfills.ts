@@ -2,24 +2,11 @@ import { foldCase } from "../domain/foldCase.ts";
 import type { BulkOperation } from "./collection.ts";
 import type { IdentityDocument, KeyDocument } from "./documents.ts";
 import { nameKeyOf } from "./keySearch.ts";
+import type { BackfillState } from "./ownDocuments.ts";
 import type { Store } from "./store.ts";
 
 /** The schema from which on every write keeps these texts in step. */
 const SINCE_SCHEMA = 3;
-
-/** How far the walk has come that gives documents of earlier versions the texts by which they are searched. */
-export interface BackfillState {
-  /** The first is 1. */
-  readonly pass: number;
-  readonly collection: "keys" | "identities";
-  /** Id of the last document of it that was looked at. */
-  readonly after: string;
-  /** In this pass, of both collections. */
-  readonly lookedAt: number;
-  readonly filled: number;
-  /** When the pass ended, Unix ms. */
-  readonly endedAt?: number;
-}
 
 /** What one batch did. */
 export interface Filled {

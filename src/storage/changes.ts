@@ -1,5 +1,6 @@
 import { chunks } from "../domain/chunks.ts";
-import { type ChangeDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "./baseDocument.ts";
+import type { ChangeDocument } from "./documents.ts";
 import type { Store } from "./store.ts";
 
 /** Nobody reads what is older than some 35 s; nodes' polls may be slow. */

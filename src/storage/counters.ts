@@ -1,5 +1,5 @@
 import type { Behalf } from "../domain/behalf.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "./baseDocument.ts";
 import { DuplicateKeyError } from "./errors.ts";
 import type { Store } from "./store.ts";
 

@@ -3,39 +3,9 @@
 import type { Permission } from "../domain/authorization.ts";
 import type { HandOut } from "../domain/containment.ts";
 import type { AuditEvent } from "./auditEvents.ts";
-import type { AuditedCollection } from "./auditLog.ts";
-import type { BackfillState } from "./backfills.ts";
-import type { NodeFacts } from "./nodeFacts.ts";
-
-/**
- * The newest schema that this version writes and understands. 2: the embedded store has `deletedAt` and `remaining` in columns, too.
- * 3: `start`, `nameKey` and `lastFour` of keys and `externalKey` of identities as well.
- */
-export const SCHEMA_VERSION = 3;
-
-/** One workspace today; part of every unique index so that more can come. */
-export const WORKSPACE_ID = "ws_default";
-
-export interface BaseDocument {
-  readonly _id: string;
-  /** Schema version the document was written with. */
-  readonly v: number;
-  readonly workspaceId: string;
-}
-
-/** A document that carries the events of its own changes until they reach the audit log. */
-export interface AuditedDocument extends BaseDocument {
-  readonly createdAt: number;
-  readonly updatedAt?: number;
-  readonly deletedAt?: number;
-  readonly outbox?: readonly AuditEvent[];
-  /** Changes with every push to `outbox`, absent when that is empty: finds the documents with pending events. */
-  readonly pendingMark?: string;
-  /** Deleted for good: the row itself goes as soon as its events have reached the audit log, and `sweepFrom` is no more. */
-  readonly erased?: boolean;
-  /** Time of the deletion, Unix ms, as long as others may still hold the id: the row stays until those have been swept. */
-  readonly sweepFrom?: number;
-}
+import type { AuditedCollection } from "./auditedCollections.ts";
+import type { AuditedDocument, BaseDocument } from "./baseDocument.ts";
+import type { LeaseDocument, NodeDocument, SweepDocument, SystemDocument } from "./ownDocuments.ts";
 
 export interface StoredRatelimit {
   readonly id: string;
@@ -237,6 +207,8 @@ export interface AuditLogDocument extends BaseDocument {
   /** 1, 2, 3, … without a gap. */
   readonly sequence: number;
   readonly event: AuditEvent;
+  /** Which form was hashed; absent = the first, which knows no `changes`. See `chainHash`. */
+  readonly format?: number;
   /** Hex SHA-256 over the predecessor's hash and this event. */
   readonly hash: string;
   readonly previousHash: string;
@@ -249,31 +221,6 @@ export interface AuditIndexDocument extends BaseDocument {
   readonly offsets?: readonly number[];
   readonly from?: number;
   readonly to?: number;
-}
-
-export interface LeaseDocument extends BaseDocument {
-  readonly holder: string;
-  readonly expires: number;
-}
-
-/** How far the walk has come that takes the ids of deleted permissions and roles out of whatever holds them. */
-export interface SweepDocument extends BaseDocument {
-  readonly permissionIds: readonly string[];
-  readonly roleIds: readonly string[];
-  /** What is walked now; `rows`: the walk is done, the deleted objects' own rows go last. */
-  readonly stage: "roles" | "keys" | "rows";
-  /** Id of the last document that was looked at. */
-  readonly after: string;
-}
-
-export interface NodeDocument extends BaseDocument, NodeFacts {
-  readonly expireAt: Date;
-}
-
-/** Facts about the store itself; `_id: "schema"` holds the newest schema version that wrote to it, and in `v` the one that made it. */
-export interface SystemDocument extends BaseDocument {
-  readonly schema: number;
-  readonly backfill?: BackfillState;
 }
 
 export interface Documents {

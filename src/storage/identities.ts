@@ -1,8 +1,9 @@
 import { foldCase } from "../domain/foldCase.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted } from "./audited.ts";
+import { WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type IdentityDocument, type StoredRatelimit, WORKSPACE_ID } from "./documents.ts";
+import type { IdentityDocument, StoredRatelimit } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
 import { createModify, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
@@ -63,7 +64,7 @@ export interface IdentitiesRepository {
 /** @param moveEvents see `createModify`. */
 export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents): IdentitiesRepository => {
   const identities = store.collection("identities");
-  const modify = createModify(identities, moveEvents);
+  const modify = createModify(store, "identities", moveEvents);
 
   const findByExternalId: IdentitiesRepository["findByExternalId"] = (externalId, options) =>
     identities.findOne({ workspaceId: WORKSPACE_ID, externalId, ...notDeleted }, options);

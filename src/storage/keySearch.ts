@@ -1,7 +1,8 @@
 import { foldCase } from "../domain/foldCase.ts";
 import { notDeleted } from "./audited.ts";
+import { WORKSPACE_ID } from "./baseDocument.ts";
 import type { Filter, OperationOptions } from "./collection.ts";
-import { type KeyDocument, WORKSPACE_ID } from "./documents.ts";
+import type { KeyDocument } from "./documents.ts";
 import type { Store } from "./store.ts";
 import { beginningWith } from "./textRange.ts";
 

@@ -1,8 +1,9 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import { notDeleted } from "./audited.ts";
+import { WORKSPACE_ID } from "./baseDocument.ts";
 import type { Filter, OperationOptions } from "./collection.ts";
-import { type KeyDocument, WORKSPACE_ID } from "./documents.ts";
+import type { KeyDocument } from "./documents.ts";
 import {
   type Change,
   createModify,
@@ -66,7 +67,7 @@ export const createKeysRepository = (store: Store, moveEvents?: MoveEvents): Key
 
   const find: KeysRepository["find"] = (keyId, options) => keys.findOne({ _id: keyId, ...notDeleted }, options);
 
-  const modify = createModify(keys, moveEvents);
+  const modify = createModify(store, "keys", moveEvents);
   const remove = createRemove(keys, modify);
 
   return {

@@ -2,10 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Precondition, RevisedObject } from "../domain/revisions.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import { notDeleted, withEvents } from "./audited.ts";
+import type { AuditedCollection } from "./auditedCollections.ts";
+import type { AuditedDocument } from "./baseDocument.ts";
 import type { Collection, Filter, OperationOptions, Update } from "./collection.ts";
-import type { AuditedDocument } from "./documents.ts";
+import { describeChanges, withChanges } from "./describeChanges.ts";
+import type { Documents } from "./documents.ts";
 import { StoreUnavailableError } from "./errors.ts";
 import { createKeyedMutex } from "./keyedMutex.ts";
+import type { Store } from "./store.ts";
 
 /** Each failed attempt means that another node changed the document, or that its events had to be moved first. */
 const ATTEMPTS = 100;
@@ -25,6 +29,8 @@ export interface Change<D> {
   readonly guard?: Filter<D>;
   /** Nobody asked for it: whoever read the document before may still change it by the revision that was read. */
   readonly quiet?: true;
+  /** The document as it is but for what events of this change tell of themselves (`changes`); left out: as it is. */
+  readonly from?: D;
 }
 
 export interface ModifyOptions extends OperationOptions {
@@ -85,13 +91,24 @@ export const createRecordEvents = <D extends AuditedDocument>(
   };
 };
 
+/** Collections whose documents are changed so. */
+type Modified = Exclude<AuditedCollection, "namespaces" | "migrations">;
+
 /**
+ * One event of a change tells what it changed, see `describeChanges`.
  * @param moveEvents asked for when the events of a document pile up, which then waits; it would grow until the store
  * refuses it.
  */
-export const createModify = <D extends Revised>(collection: Collection<D>, moveEvents: MoveEvents = moveNothing): Modify<D> => {
+export const createModify = <N extends Modified>(store: Store, name: N, moveEvents: MoveEvents = moveNothing): Modify<Documents[N]> => {
+  type D = Documents[N];
+  const collection = store.collection(name);
   const mutex = createKeyedMutex();
   const relieve = createRelief(moveEvents);
+  const tellChanges = async (document: D, { update, events, from = document }: Change<D>, options: OperationOptions) => {
+    const isDeletion = update.$set !== undefined && "deletedAt" in update.$set;
+    if (isDeletion || events.every(({ changes }) => changes !== undefined)) return events;
+    return withChanges(events, await describeChanges(store, name, { before: from, update }, options));
+  };
   // The compiler cannot see that the fields of Revised are fields of every D.
   const filterOf = (fields: Filter<Revised>): Filter<D> => fields as unknown as Filter<D>;
 
@@ -111,11 +128,14 @@ export const createModify = <D extends Revised>(collection: Collection<D>, moveE
           await collection.vouch?.(document);
           return document;
         }
-        const { update, events, guard, quiet } = change;
-        const $inc = { ...update.$inc, revision: 1, ...(quiet ? { quietRevisions: 1 } : {}) };
-        const counted = withEvents<D>({ ...update, $inc } as unknown as Update<D>, events);
-        const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
         const { signal, caller } = options ?? {};
+        const { update, guard, quiet } = change;
+        const events = await tellChanges(document, change, { signal, caller });
+        // Where an earlier version moved the events, it left what they tell.
+        const place = document.outbox === undefined || document.outbox.length === 0 ? "replace" : "append";
+        const $inc = { ...update.$inc, revision: 1, ...(quiet ? { quietRevisions: 1 } : {}) };
+        const counted = withEvents<D>({ ...update, $inc } as unknown as Update<D>, events, place);
+        const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
         const before = await collection.findOneAndUpdate(unchanged, counted, { signal, caller, returnDocument: "before" });
         if (before !== null) return before;
       }

@@ -1,7 +1,8 @@
 import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted, withEvents } from "./audited.ts";
+import { WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type NamespaceDocument, WORKSPACE_ID } from "./documents.ts";
+import type { NamespaceDocument } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
 import { type Page, type PageRequest, readNewestPage } from "./page.ts";
 import type { Store } from "./store.ts";

@@ -12,5 +12,7 @@ export interface NodeFacts {
   readonly verificationsPerSecond: number;
   readonly limitsPerSecond: number;
   readonly eventLoopLagMs: number;
+  /** The newest form of entries of the audit log that it knows; absent = the first. */
+  readonly auditFormat?: number;
   readonly analytics: { readonly kind: string; readonly up: boolean; readonly dropped: number };
 }

@@ -1,6 +1,7 @@
+import { SCHEMA_VERSION, WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type NodeDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
 import type { NodeFacts } from "./nodeFacts.ts";
+import type { NodeDocument } from "./ownDocuments.ts";
 import type { Store } from "./store.ts";
 
 /** A node that is silent for so long is gone. */
@@ -17,11 +18,15 @@ export interface NodesRepository {
   readonly remove: (nodeId: string) => Promise<void>;
   /** Those that are not silent for 60 s at `now` (Unix ms), those that started first in front. */
   readonly list: (now: number, options?: OperationOptions) => Promise<readonly NodeDocument[]>;
+  /** The newest form of entries of the audit log that all of those know; undefined when there are none. */
+  readonly knownAuditFormat: (now: number) => Promise<number | undefined>;
 }
 
 /** The nodes on this store (management §7). */
 export const createNodesRepository = (store: Store): NodesRepository => {
   const nodes = store.collection("nodes");
+  const live = (now: number, options?: OperationOptions): Promise<NodeDocument[]> =>
+    nodes.find({ expireAt: { $gt: new Date(now) } }, { ...options, limit: MOST }).toArray();
   return {
     write: async ({ _id, ...row }) => {
       const expireAt = new Date(row.lastSeenAt + GONE_AFTER_MS);
@@ -31,10 +36,14 @@ export const createNodesRepository = (store: Store): NodesRepository => {
       await nodes.deleteOne({ _id: nodeId });
     },
     list: async (now, options) => {
-      const rows = await nodes.find({ expireAt: { $gt: new Date(now) } }, { ...options, limit: MOST }).toArray();
+      const rows = await live(now, options);
       // A node of another version may have left it out.
       const startOf = ({ startedAt }: Partial<NodeFacts>): number => startedAt ?? 0;
       return rows.sort((a, b) => startOf(a) - startOf(b) || (a._id < b._id ? -1 : 1));
+    },
+    knownAuditFormat: async (now) => {
+      const rows = await live(now);
+      return rows.length === 0 ? undefined : Math.min(...rows.map(({ auditFormat = 1 }) => auditFormat));
     },
   };
 };

@@ -1,7 +1,8 @@
 import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted } from "./audited.ts";
+import { WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type OverrideDocument, WORKSPACE_ID } from "./documents.ts";
+import type { OverrideDocument } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
 import { createModify, createRemove, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
@@ -43,7 +44,7 @@ export const overridesTag = (namespaceId: string): string => `overrides:${namesp
 /** @param moveEvents see `createModify`. */
 export const createOverridesRepository = (store: Store, moveEvents?: MoveEvents): OverridesRepository => {
   const overrides = store.collection("overrides");
-  const modify = createModify(overrides, moveEvents);
+  const modify = createModify(store, "overrides", moveEvents);
   const remove = createRemove(overrides, modify);
   const find: OverridesRepository["find"] = async (namespaceId, identifier, options) =>
     (await overrides.findOne({ workspaceId: WORKSPACE_ID, namespaceId, identifier, ...notDeleted }, options)) as LiveOverride | null;

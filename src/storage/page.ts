@@ -1,7 +1,7 @@
 import { foldCase } from "../domain/foldCase.ts";
 import { notDeleted } from "./audited.ts";
+import type { AuditedDocument } from "./baseDocument.ts";
 import { type Collection, containsText, type Filter, type OperationOptions } from "./collection.ts";
-import type { AuditedDocument } from "./documents.ts";
 
 /** What a list asks for (protocol §10). */
 export interface PageRequest {

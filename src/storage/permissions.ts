@@ -1,7 +1,8 @@
 import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted } from "./audited.ts";
+import { WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type PermissionDocument, WORKSPACE_ID } from "./documents.ts";
+import type { PermissionDocument } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
 import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
@@ -47,7 +48,7 @@ export const permissionSearch = ({ id, name, slug, description }: NewPermission)
 /** @param moveEvents see `createModify`. */
 export const createPermissionsRepository = (store: Store, moveEvents?: MoveEvents): PermissionsRepository => {
   const permissions = store.collection("permissions");
-  const modify = createModify(permissions, moveEvents);
+  const modify = createModify(store, "permissions", moveEvents);
   const remove = createRemove(permissions, modify);
 
   const findManyBySlug: PermissionsRepository["findManyBySlug"] = (slugs, options) =>

@@ -1,6 +1,7 @@
 import type { Behalf } from "../domain/behalf.ts";
-import type { AuditedCollection } from "./auditLog.ts";
-import { type AuditedDocument, type IdempotencyDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./documents.ts";
+import type { AuditedCollection } from "./auditedCollections.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./baseDocument.ts";
+import type { IdempotencyDocument } from "./documents.ts";
 import { DuplicateKeyError } from "./errors.ts";
 import type { Store } from "./store.ts";
 

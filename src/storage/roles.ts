@@ -1,8 +1,9 @@
 import { foldCase } from "../domain/foldCase.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import { newDocument, notDeleted } from "./audited.ts";
+import { WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type RoleDocument, WORKSPACE_ID } from "./documents.ts";
+import type { RoleDocument } from "./documents.ts";
 import { insertOrReuse } from "./insertOrReuse.ts";
 import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage, searchText } from "./page.ts";
@@ -40,7 +41,7 @@ export const roleSearch = ({ id, name, description }: Pick<NewRole, "id" | "name
 /** @param moveEvents see `createModify`. */
 export const createRolesRepository = (store: Store, moveEvents?: MoveEvents): RolesRepository => {
   const roles = store.collection("roles");
-  const modify = createModify(roles, moveEvents);
+  const modify = createModify(store, "roles", moveEvents);
   const remove = createRemove(roles, modify);
 
   const findManyByName: RolesRepository["findManyByName"] = (names, options) =>

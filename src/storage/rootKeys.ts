@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AuditEvent } from "./auditEvents.ts";
 import { notDeleted } from "./audited.ts";
+import { WORKSPACE_ID } from "./baseDocument.ts";
 import type { OperationOptions } from "./collection.ts";
-import { type RootKeyDocument, WORKSPACE_ID } from "./documents.ts";
+import type { RootKeyDocument } from "./documents.ts";
 import { createModify, createRemove, type Modify, type ModifyOptions, type MoveEvents } from "./modify.ts";
 import { type Page, type PageRequest, readPage } from "./page.ts";
 import type { Store } from "./store.ts";
@@ -53,7 +54,7 @@ export interface RootKeysRepository {
 /** @param moveEvents see `createModify`. */
 export const createRootKeysRepository = (store: Store, moveEvents?: MoveEvents): RootKeysRepository => {
   const rootKeys = store.collection("rootKeys");
-  const modify = createModify(rootKeys, moveEvents);
+  const modify = createModify(store, "rootKeys", moveEvents);
   const remove = createRemove(rootKeys, modify);
   return {
     find: (rootKeyId, options) => rootKeys.findOne({ _id: rootKeyId, ...notDeleted }, options),

@@ -1,6 +1,7 @@
+import { SCHEMA_VERSION, WORKSPACE_ID } from "./baseDocument.ts";
 import type { Collection } from "./collection.ts";
-import { SCHEMA_VERSION, type SystemDocument, WORKSPACE_ID } from "./documents.ts";
 import { DuplicateKeyError } from "./errors.ts";
+import type { SystemDocument } from "./ownDocuments.ts";
 
 /** The store holds documents of a newer version of Latchkey. Nothing was changed. */
 export class SchemaTooNewError extends Error {
@@ -11,7 +12,7 @@ export class SchemaTooNewError extends Error {
 }
 
 const refuseNewer = (system: SystemDocument | null): void => {
-  if (system !== null && system.schema > SCHEMA_VERSION) throw new SchemaTooNewError(system.schema);
+  if (system?.schema !== undefined && system.schema > SCHEMA_VERSION) throw new SchemaTooNewError(system.schema);
 };
 
 /**

@@ -1,12 +1,7 @@
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "./baseDocument.ts";
 import type { BulkOperation, Collection } from "./collection.ts";
-import {
-  type AuditedDocument,
-  type KeyDocument,
-  type RoleDocument,
-  SCHEMA_VERSION,
-  type SweepDocument,
-  WORKSPACE_ID,
-} from "./documents.ts";
+import type { KeyDocument, RoleDocument } from "./documents.ts";
+import type { SweepDocument } from "./ownDocuments.ts";
 import type { Store } from "./store.ts";
 
 /** Collections of objects whose ids others hold. */

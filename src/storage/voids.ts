@@ -27,6 +27,7 @@ interface Rule<D> {
 /** Fields that no node remembers: a write that touches nothing else voids nothing. */
 const UNREMEMBERED: ReadonlySet<string> = new Set([
   "outbox",
+  "outboxChanges",
   "pendingMark",
   "v",
   "revision",

@@ -29,8 +29,8 @@ export interface NodeReporter {
 export interface NodeReporterOptions {
   /** The one that all nodes share. */
   readonly clock: Clock;
-  readonly nodes: NodesRepository;
-  readonly node: Pick<NodeRow, "_id" | "version" | "host"> & { readonly storeKind: string };
+  readonly nodes: Pick<NodesRepository, "write" | "remove">;
+  readonly node: Pick<NodeRow, "_id" | "version" | "host" | "auditFormat"> & { readonly storeKind: string };
   readonly figures: () => NodeFigures;
   /** Asks the store, so that its latency is known. */
   readonly ping: () => Promise<void>;

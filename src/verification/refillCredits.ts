@@ -3,14 +3,17 @@ import type { Behalf } from "../domain/behalf.ts";
 import { createId } from "../domain/ids.ts";
 import { bringInRefills, type Refilled } from "../domain/refill.ts";
 import type { AuditEvent } from "../storage/auditEvents.ts";
+import { changesOfKey } from "../storage/describeChanges.ts";
 import type { KeyDocument } from "../storage/documents.ts";
 import { balanceOf, type KeyChange, type KeysRepository } from "../storage/keys.ts";
 
 /** One event per application, by the service itself, with the old and the new balance (keys §1.9). */
-const refillEvent = ({ _id, name, remaining }: KeyDocument, refilled: Refilled, now: number): AuditEvent => {
+const refillEvent = (key: KeyDocument, refilled: Refilled, now: number): AuditEvent => {
+  const { _id, name, remaining } = key;
   const source = { actor: { type: "system", id: "system" }, correlationId: createId("cor", now), now } as const;
   const display = `Refilled key ${_id}: ${refilled.count} scheduled, balance ${remaining} to ${refilled.remaining}`;
-  return auditEvent(source, "key.update", display, resource("key", _id, name));
+  const changes = changesOfKey(key, { ...key, remaining: refilled.remaining });
+  return { ...auditEvent(source, "key.update", display, resource("key", _id, name)), changes };
 };
 
 /** The write that brings in what is due at `now`; undefined when nothing is. */

@@ -3,7 +3,7 @@ import type { Analytics } from "../../src/analytics/analytics.ts";
 import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
 import { migrate } from "../../src/analytics/migrate.ts";
 import { ServiceError } from "../../src/domain/errors.ts";
-import { WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
 import { sized } from "../support/sized.ts";
 import { type Probe, probes } from "./isolationAttacks.ts";
 import { openAnalytics, server } from "./places.ts";

@@ -6,7 +6,7 @@ import { createEngineProcess, type EngineProcess } from "../../src/analytics/emb
 import type { RatelimitEvent, VerificationEvent } from "../../src/analytics/events.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import type { Limiter } from "../../src/ratelimit/limiter.ts";
-import { WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
 import type { TestEnvironment } from "../support/api.ts";
 
 const MEMORY = 512 * 1024 ** 2;

@@ -204,6 +204,14 @@ everywhere((run) => {
     }
   });
 
+  test("[management §8] everything that is wrong with a request is named at once", async () => {
+    const times = { start: "yesterday", end: "tomorrow" };
+    expectInvalid(await run.call("audit.getLogs", { ...times, cursor: "x" }), "body.start", "body.end", "body.cursor");
+    const [start, end] = ["2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"];
+    expectInvalid(await run.call("audit.getLogs", { limit: 0, start, end, actorId: "" }), "body.limit", "body.actorId", "body.end");
+    expectInvalid(await run.call("audit.getLogs", { limit: 501, start: "x", cursor: "x" }), "body.limit", "body.start", "body.cursor");
+  });
+
   test("[management §4, §8] bounds of every field", async () => {
     const accepted = [
       { limit: 1 },

@@ -8,7 +8,7 @@ import { KeysService, VerificationCode } from "../../gen/latchkey/v2/keys_pb.ts"
 import { PermissionsService } from "../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
 import { services } from "../../src/service.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, nothing, type Objects } from "../support/bodies.ts";

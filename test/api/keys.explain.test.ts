@@ -99,7 +99,8 @@ everywhere((run) => {
       for (const some of chunks(Array<string>(100).fill(slug), 20)) roles.push(...(await Promise.all(some.map((each) => roleWith(each)))));
       const { keyId } = await run.createKey({ roles });
       const step = async () => stepOf(await explain({ keyId, permissions: `${slug} OR absent` }), "permissions");
-      const grantsIn = ({ facts }: ExplainedStep) => (facts.permissions as { grantedBy?: unknown[] }[]).map(({ grantedBy }) => grantedBy?.length);
+      const grantsIn = ({ facts }: ExplainedStep) =>
+        (facts.permissions as { grantedBy?: unknown[] }[]).map(({ grantedBy }) => grantedBy?.length);
       const whole = await step();
       expect([grantsIn(whole), whole.detail]).toEqual([[100, undefined], "The key holds the permissions that are asked for."]);
       await run.data("keys.addPermissions", { keyId, permissions: [slug] });

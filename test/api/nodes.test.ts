@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { type NodeDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
 import { createNodesRepository } from "../../src/storage/nodes.ts";
+import type { NodeDocument } from "../../src/storage/ownDocuments.ts";
 import { version } from "../../src/version.ts";
 import { expectError, startApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";

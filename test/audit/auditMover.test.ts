@@ -5,7 +5,8 @@ import { chainHash } from "../../src/audit/chainHash.ts";
 import { createId } from "../../src/domain/ids.ts";
 import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { newDocument, withEvents } from "../../src/storage/audited.ts";
-import { type AuditedCollection, auditedCollections, createAuditLogRepository } from "../../src/storage/auditLog.ts";
+import { type AuditedCollection, auditedCollections } from "../../src/storage/auditedCollections.ts";
+import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
 import type { ApiDocument, AuditLogDocument } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createLeasesRepository, type LeasesRepository } from "../../src/storage/leases.ts";
@@ -68,7 +69,7 @@ const expectSound = async (store: Store): Promise<AuditLogDocument[]> => {
   let previousHash = "0".repeat(64);
   for (const [i, entry] of entries.entries()) {
     expect(entry).toMatchObject({ _id: entry.event.id, sequence: i + 1, previousHash });
-    expect(entry.hash).toBe(chainHash(previousHash, i + 1, entry.event));
+    expect(entry.hash).toBe(chainHash(previousHash, i + 1, entry.event, entry.format));
     previousHash = entry.hash;
   }
   for (const name of auditedCollections) {
@@ -249,6 +250,58 @@ describe.each(engines)("on $name", (engine) => {
     await expectAll(store, writer.written);
   });
 
+  test("[management §8] another mover takes over three seconds after the first was heard of last", async () => {
+    const [first, second] = [moverOn(store), moverOn(store)];
+    await first.run();
+    await writer.insert("apis");
+    clock.advance(3_000);
+    await second.run();
+    expect(await entriesOf(store)).toEqual([]);
+    clock.advance(1);
+    await second.run();
+    await expectAll(store, writer.written);
+  });
+
+  test("[management §8] a mover whose store is slow asks for the lease again, and leaves the rest to whoever has taken over", async () => {
+    const { insertAll, written } = createWriter(store);
+    await insertAll("apis", Array(200).fill(clock.now()));
+    await insertAll("keys", Array(200).fill(clock.now()));
+    const auditLog = createAuditLogRepository(store);
+    const other = moverOn(store);
+    let appends = 0;
+    // The first insert takes four seconds, in which another node takes over and moves all there is.
+    const append: typeof auditLog.append = async (entries) => {
+      if (++appends === 1) {
+        clock.advance(4_000);
+        await other.run();
+      }
+      await auditLog.append(entries);
+    };
+    await createAuditMover({ clock, auditLog: { ...auditLog, append }, leases: createLeasesRepository(store) }).run();
+    // What it had begun it found in the log; it began nothing more.
+    expect(appends).toBe(1);
+    await expectAll(store, written);
+  });
+
+  test("[management §8] what is done beside moving begins no step after half a second: new events do not wait", async () => {
+    let steps = 0;
+    const done = Promise.withResolvers<void>();
+    const mover = createAuditMover({
+      clock,
+      auditLog: createAuditLogRepository(store),
+      leases: createLeasesRepository(store),
+      background: async (goesOn) => {
+        for (; goesOn(); steps++) clock.advance(200);
+        done.resolve();
+      },
+    });
+    mover.start();
+    await done.promise;
+    await mover.stop();
+    expect(steps % 3).toBe(0);
+    expect(steps).toBeGreaterThan(0);
+  });
+
   test("stopping moves for two seconds at most, whatever is pending, and another node goes on with the rest at once", async () => {
     const { insertAll, written } = createWriter(store);
     await insertAll("apis", Array(1_000).fill(clock.now()));
@@ -291,7 +344,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await store.collection("leases").find({}).toArray()).toEqual([]);
   });
 
-  test("a mover that runs by itself has the log indexed behind what it moved, goes on when that fails, and lets it end before it stops", async () => {
+  test("a mover that runs by itself does the rest of the work behind what it moved, goes on when that fails, and lets it end before it stops", async () => {
     const seen: number[] = [];
     const problems: unknown[] = [];
     const begun = Promise.withResolvers<void>();
@@ -301,7 +354,7 @@ describe.each(engines)("on $name", (engine) => {
       clock,
       auditLog: createAuditLogRepository(store),
       leases: createLeasesRepository(store),
-      index: async (goesOn) => {
+      background: async (goesOn) => {
         seen.push((await entriesOf(store)).length);
         if (seen.length === 1) throw new Error("no index");
         begun.resolve();

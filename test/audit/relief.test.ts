@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AuditEvent } from "../../src/storage/auditEvents.ts";
 import { withEvents } from "../../src/storage/audited.ts";
-import type { AuditedCollection } from "../../src/storage/auditLog.ts";
+import type { AuditedCollection } from "../../src/storage/auditedCollections.ts";
 import type { ApiDocument } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";

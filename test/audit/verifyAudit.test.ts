@@ -33,7 +33,7 @@ const events: readonly AuditEvent[] = Array.from({ length: 8 }, (_, i) => ({
 const forged = (entry: AuditLogDocument, event: AuditEvent): AuditLogDocument => ({
   ...entry,
   event,
-  hash: chainHash(entry.previousHash, entry.sequence, event),
+  hash: chainHash(entry.previousHash, entry.sequence, event, entry.format),
 });
 
 /** What somebody does to the log by hand, and what `audit verify` says of it. */
@@ -216,10 +216,38 @@ describe.each(places)("[protocol §11] the log on $name", ({ name, open, close }
     expect((await audit("verify", "--head", "latest")).code).toBe(2);
   });
 
+  test("[management §4] that was dropped up to an entry is whole from there, says so, and is exported from there", async () => {
+    const head = headOf(await audit("verify"));
+    const [, , third] = whole;
+    if (third === undefined) expect.unreachable();
+    const last = whole.at(-1) ?? expect.unreachable();
+    const statement = {
+      ...last.event,
+      ...{ id: "log_9", event: "audit.drop", resources: [{ type: "auditLog", id: "3", name: third.hash }] },
+    };
+    const auditLog = createAuditLogRepository(store);
+    await replace([...whole.slice(3), { ...forged({ ...last, previousHash: last.hash, sequence: 9 }, statement), _id: "log_9" }]);
+    await auditLog.setStub({ sequence: 3, hash: third.hash, droppedAt: START, statement: "log_9" });
+    try {
+      const { code, complained, printed } = await audit("verify", "--head", head);
+      expect({ code, complained }).toEqual({ code: 0, complained: [] });
+      expect(printed[0]).toContain("6 entries");
+      expect(printed.join("\n")).toContain(`number 3 (hash ${third.hash}) were dropped, the last of them at 2026-03-01T12:00:00.000Z`);
+      expect(await audit("verify", "--head", third.hash)).toMatchObject({ code: 0 });
+      const older = await audit("verify", "--head", whole[0]?.hash ?? "");
+      expect(older).toMatchObject({ code: 1, complained: [expect.stringContaining("dropped")] });
+      expect((await audit("export")).printed.map((line) => JSON.parse(line).sequence)).toEqual([4, 5, 6, 7, 8, 9]);
+    } finally {
+      await store.collection("system").deleteOne({ _id: "auditStub" });
+    }
+  });
+
   test("is exported as JSON lines, oldest first, from a date on if wanted", async () => {
     const all = await audit("export");
     expect(all).toMatchObject({ code: 0, complained: [] });
-    expect(all.printed.map((line) => JSON.parse(line))).toEqual(whole.map(({ sequence, event, hash }) => ({ sequence, ...event, hash })));
+    expect(all.printed.map((line) => JSON.parse(line))).toEqual(
+      whole.map(({ sequence, event, format, hash }) => ({ sequence, ...event, format, hash })),
+    );
     const exported = async (since: string) => (await audit("export", "--since", since)).printed.map((line) => JSON.parse(line).id);
     expect(await exported("2026-03-01T12:05:00Z")).toEqual(["log_6", "log_7", "log_8"]);
     expect(await exported("2026-03-01T12:05:00.001Z")).toEqual(["log_7", "log_8"]);

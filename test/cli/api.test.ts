@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readChanges } from "../../src/audit/readChanges.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
 import { dataOf, testConfig } from "../support/api.ts";
@@ -74,6 +75,12 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     expect(events.map(({ event, actor }) => `${event} by ${actor.type}`)).toEqual([
       "api.create by rootkey",
       ...Array(3).fill("api.update by system"),
+    ]);
+    expect(events.map((event) => readChanges(event))).toEqual([
+      undefined,
+      [{ field: "ipAllowlist", after: ["192.0.2.1/32"] }],
+      [{ field: "ipAllowlist", before: ["192.0.2.1/32"] }],
+      [],
     ]);
   });
 

@@ -3,7 +3,8 @@ import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import type { AuditEvent } from "../../src/storage/auditEvents.ts";
-import { auditedCollections, createAuditLogRepository } from "../../src/storage/auditLog.ts";
+import { auditedCollections } from "../../src/storage/auditedCollections.ts";
+import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createLeasesRepository } from "../../src/storage/leases.ts";
 import type { Store } from "../../src/storage/store.ts";
@@ -86,7 +87,7 @@ const snapshotOf = async (store: Store): Promise<Snapshot> => {
       .collection(name as "apis")
       .find({}, { sort: { _id: 1 } })
       .toArray();
-    for (const { outbox: _outbox, pendingMark: _mark, ...rest } of found) {
+    for (const { outbox: _outbox, outboxChanges: _told, pendingMark: _mark, ...rest } of found) {
       // Not changes of the object: the last use follows in its own time, and a row whose events have been moved may go.
       const { lastUsedAt: _used, ...object } = rest as typeof rest & { readonly lastUsedAt?: number };
       if (object.erased !== true && object.name !== "test") objects.set(object._id, JSON.stringify(object));

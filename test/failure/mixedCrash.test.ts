@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { auditedCollections } from "../../src/storage/auditLog.ts";
-import type { AuditedDocument } from "../../src/storage/documents.ts";
+import { auditedCollections } from "../../src/storage/auditedCollections.ts";
+import type { AuditedDocument } from "../../src/storage/baseDocument.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { createObjects } from "../support/bodies.ts";
 import { changing, manyWritesOf } from "../support/changing.ts";

@@ -163,7 +163,7 @@ describe("[design §9] a store whose writes are announced", () => {
   });
 
   test("announces what is acknowledged as it is: another node may have made it so, and died before anybody could know", async () => {
-    const modify = createModify(store.collection("keys"));
+    const modify = createModify(store, "keys");
     await modify("key_1", () => undefined);
     expect(log).toEqual(["keys.findOne", "+key_1", "stored", "-key_1"]);
     announce = () => {

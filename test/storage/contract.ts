@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { SchemaTooNewError } from "../../src/storage/schemaVersion.ts";
 import type { Store } from "../../src/storage/store.ts";

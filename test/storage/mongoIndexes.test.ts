@@ -1,7 +1,8 @@
 import { type Db, type Document, MongoClient } from "mongodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newDocument } from "../../src/storage/audited.ts";
-import { type CollectionName, SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
+import type { CollectionName } from "../../src/storage/documents.ts";
 import { indexes, retired } from "../../src/storage/indexes.ts";
 import { openMongoStore } from "../../src/storage/mongo.ts";
 import type { Store } from "../../src/storage/store.ts";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { chainHash, GENESIS } from "../../src/audit/chainHash.ts";
 import type { AuditEvent } from "../../src/storage/auditEvents.ts";
-import { type AuditLogDocument, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
+import type { AuditLogDocument } from "../../src/storage/documents.ts";
 import { withStoreOf } from "./placed.ts";
 
 /** Settings of an embedded store whose log has so many entries; gone after the test. */

@@ -1,5 +1,5 @@
-import type { AuditEvent } from "../../src/storage/auditEvents.ts";
-import { auditedCollections } from "../../src/storage/auditLog.ts";
+import type { AuditEvent, OutboxChanges } from "../../src/storage/auditEvents.ts";
+import { auditedCollections } from "../../src/storage/auditedCollections.ts";
 import type { CollectionName } from "../../src/storage/documents.ts";
 import type { Store } from "../../src/storage/store.ts";
 
@@ -22,8 +22,9 @@ const contentsOf = async (store: Store): Promise<Contents> => {
 
 const eventsOf = ({ audit = [], ...carriers }: Contents): AuditEvent[] => {
   const events = new Map<string, AuditEvent>();
-  for (const { outbox } of Object.values(carriers).flat()) {
-    for (const event of (outbox as AuditEvent[] | undefined) ?? []) events.set(event.id, event);
+  for (const { outbox, outboxChanges } of Object.values(carriers).flat()) {
+    const told = new Map(((outboxChanges as OutboxChanges[] | undefined) ?? []).map(({ id, changes }) => [id, { changes }]));
+    for (const event of (outbox as AuditEvent[] | undefined) ?? []) events.set(event.id, { ...event, ...told.get(event.id) });
   }
   for (const { event } of audit) events.set((event as AuditEvent).id, event as AuditEvent);
   return [...events.values()].sort((a, b) => a.time - b.time);
@@ -49,7 +50,7 @@ export const everythingIn = async (store: Store): Promise<Record<string, unknown
     const documents = (contents[name] ?? []).filter(({ erased }) => erased !== true);
     documents.sort((a, b) => (String(a._id) < String(b._id) ? -1 : 1));
     // Where an event waits is not what was written.
-    content[name] = documents.map(({ outbox: _outbox, pendingMark: _mark, lastUsedAt: _used, ...rest }) => rest);
+    content[name] = documents.map(({ outbox: _outbox, outboxChanges: _told, pendingMark: _mark, lastUsedAt: _used, ...rest }) => rest);
   }
   return content;
 };

@@ -1,7 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { foldCase } from "../../src/domain/foldCase.ts";
 import { type BackfillsRepository, createBackfillsRepository } from "../../src/storage/backfills.ts";
-import { type KeyDocument, WORKSPACE_ID } from "../../src/storage/documents.ts";
+import { WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
+import type { KeyDocument } from "../../src/storage/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createIdentitiesRepository } from "../../src/storage/identities.ts";
 import { createKeySearchRepository, nameKeyOf } from "../../src/storage/keySearch.ts";

@@ -18,7 +18,6 @@ const open = (options: { readonly ping?: () => Promise<void>; readonly write?: (
     nodes: {
       write: options.write ?? (async (row) => void rows.push(row)),
       remove: async (id) => void removed.push(id),
-      list: away,
     },
     node: { _id: "node_1", version: "1.2.3", host: "here", storeKind: "embedded" },
     figures: () => ({

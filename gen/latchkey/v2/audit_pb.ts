@@ -9,16 +9,17 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "#protovalidate/buf/validate/validate_pb.ts";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { Meta, Pagination } from "./common_pb.ts";
 import { file_latchkey_v2_common } from "./common_pb.ts";
 import { file_latchkey_v2_options } from "./options_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file latchkey/v2/audit.proto.
  */
 export const file_latchkey_v2_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChdsYXRjaGtleS92Mi9hdWRpdC5wcm90bxILbGF0Y2hrZXkudjIiqgMKDkdldExvZ3NSZXF1ZXN0Eh4KBWxpbWl0GAEgASgDQgq6SAciBRj0AygBSACIAQESGAoGY3Vyc29yGAIgASgJQgi6SAVyAxiACBIbCgVzdGFydBgDIAEoCUIHukgEcgIYQEgBiAEBEhkKA2VuZBgEIAEoCUIHukgEcgIYQEgCiAEBEi4KBWV2ZW50GAUgASgLMh8ubGF0Y2hrZXkudjIuQXVkaXRFdmVudE5hbWVMaXN0EiEKCGFjdG9yX2lkGAYgASgJQgq6SAdyBRABGP8BSAOIAQESJgoNcmVzb3VyY2VfdHlwZRgHIAEoCUIKukgHcgUQARj/AUgEiAEBEiQKC3Jlc291cmNlX2lkGAggASgJQgq6SAdyBRABGP8BSAWIAQESJwoOY29ycmVsYXRpb25faWQYCSABKAlCCrpIB3IFEAEY/wFIBogBAUIICgZfbGltaXRCCAoGX3N0YXJ0QgYKBF9lbmRCCwoJX2FjdG9yX2lkQhAKDl9yZXNvdXJjZV90eXBlQg4KDF9yZXNvdXJjZV9pZEIRCg9fY29ycmVsYXRpb25faWQiPwoSQXVkaXRFdmVudE5hbWVMaXN0EiMKBnZhbHVlcxgBIAMoCUITukgQkgENCAEQZCIHcgUQARiAAToEiLUYAiKWAQoPR2V0TG9nc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiADKAsyFS5sYXRjaGtleS52Mi5BdWRpdExvZ0IEiLUYARIxCgpwYWdpbmF0aW9uGAMgASgLMhcubGF0Y2hrZXkudjIuUGFnaW5hdGlvbkIEiLUYASKKAwoIQXVkaXRMb2cSFAoMYXVkaXRfbG9nX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDAoEdGltZRgDIAEoCRITCgtpbnNlcnRlZF9hdBgEIAEoCRINCgVldmVudBgFIAEoCRITCgtkZXNjcmlwdGlvbhgGIAEoCRIPCgdvdXRjb21lGAcgASgJEg4KBnNvdXJjZRgIIAEoCRIpCgVhY3RvchgJIAEoCzIaLmxhdGNoa2V5LnYyLkF1ZGl0TG9nQWN0b3ISNgoJcmVzb3VyY2VzGAogAygLMh0ubGF0Y2hrZXkudjIuQXVkaXRMb2dSZXNvdXJjZUIEiLUYARIzCgdjb250ZXh0GAsgASgLMhwubGF0Y2hrZXkudjIuQXVkaXRMb2dDb250ZXh0QgSItRgBEhsKDmNvcnJlbGF0aW9uX2lkGAwgASgJSACIAQESJwoEbWV0YRgNIAEoCzIZLmxhdGNoa2V5LnYyLkF1ZGl0TG9nTWV0YUIRCg9fY29ycmVsYXRpb25faWQiRQoNQXVkaXRMb2dBY3RvchIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBAUIHCgVfbmFtZSJIChBBdWRpdExvZ1Jlc291cmNlEgwKBHR5cGUYASABKAkSCgoCaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBQgcKBV9uYW1lImEKD0F1ZGl0TG9nQ29udGV4dBIXCgppcF9hZGRyZXNzGAEgASgJSACIAQESFwoKdXNlcl9hZ2VudBgCIAEoCUgBiAEBQg0KC19pcF9hZGRyZXNzQg0KC191c2VyX2FnZW50IkUKDEF1ZGl0TG9nTWV0YRIQCghzZXF1ZW5jZRgBIAEoAxIMCgRoYXNoGAIgASgJEhUKDXByZXZpb3VzX2hhc2gYAyABKAkifwoSVmVyaWZ5Q2hhaW5SZXF1ZXN0EiwKDWZyb21fc2VxdWVuY2UYASABKANCELpIDSILGP////////8PKAFIAIgBARIfCgVsaW1pdBgCIAEoA0ILukgIIgYYoI0GKAFIAYgBAUIQCg5fZnJvbV9zZXF1ZW5jZUIICgZfbGltaXQibgoTVmVyaWZ5Q2hhaW5SZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIwCgRkYXRhGAIgASgLMhwubGF0Y2hrZXkudjIuVmVyaWZ5Q2hhaW5EYXRhQgSItRgBIq0BCg9WZXJpZnlDaGFpbkRhdGESDwoHY2hlY2tlZBgBIAEoAxIVCg1mcm9tX3NlcXVlbmNlGAIgASgDEhMKC3RvX3NlcXVlbmNlGAMgASgDEg4KBmludGFjdBgEIAEoCBIkCgRoZWFkGAUgASgLMhYubGF0Y2hrZXkudjIuQ2hhaW5IZWFkEicKBmJyb2tlbhgGIAEoCzIXLmxhdGNoa2V5LnYyLkNoYWluQnJlYWsiKwoJQ2hhaW5IZWFkEhAKCHNlcXVlbmNlGAEgASgDEgwKBGhhc2gYAiABKAkiPwoKQ2hhaW5CcmVhaxIQCghzZXF1ZW5jZRgBIAEoAxIQCghleHBlY3RlZBgCIAEoCRINCgVmb3VuZBgDIAEoCTLmAQoMQXVkaXRTZXJ2aWNlEmQKB0dldExvZ3MSGy5sYXRjaGtleS52Mi5HZXRMb2dzUmVxdWVzdBocLmxhdGNoa2V5LnYyLkdldExvZ3NSZXNwb25zZSIeirUYFmF1ZGl0LioucmVhZF9hdWRpdF9sb2eQtRgBEnAKC1ZlcmlmeUNoYWluEh8ubGF0Y2hrZXkudjIuVmVyaWZ5Q2hhaW5SZXF1ZXN0GiAubGF0Y2hrZXkudjIuVmVyaWZ5Q2hhaW5SZXNwb25zZSIeirUYFmF1ZGl0LioucmVhZF9hdWRpdF9sb2eQtRgBYgZwcm90bzM", [file_buf_validate_validate, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChdsYXRjaGtleS92Mi9hdWRpdC5wcm90bxILbGF0Y2hrZXkudjIiqgMKDkdldExvZ3NSZXF1ZXN0Eh4KBWxpbWl0GAEgASgDQgq6SAciBRj0AygBSACIAQESGAoGY3Vyc29yGAIgASgJQgi6SAVyAxiACBIbCgVzdGFydBgDIAEoCUIHukgEcgIYQEgBiAEBEhkKA2VuZBgEIAEoCUIHukgEcgIYQEgCiAEBEi4KBWV2ZW50GAUgASgLMh8ubGF0Y2hrZXkudjIuQXVkaXRFdmVudE5hbWVMaXN0EiEKCGFjdG9yX2lkGAYgASgJQgq6SAdyBRABGP8BSAOIAQESJgoNcmVzb3VyY2VfdHlwZRgHIAEoCUIKukgHcgUQARj/AUgEiAEBEiQKC3Jlc291cmNlX2lkGAggASgJQgq6SAdyBRABGP8BSAWIAQESJwoOY29ycmVsYXRpb25faWQYCSABKAlCCrpIB3IFEAEY/wFIBogBAUIICgZfbGltaXRCCAoGX3N0YXJ0QgYKBF9lbmRCCwoJX2FjdG9yX2lkQhAKDl9yZXNvdXJjZV90eXBlQg4KDF9yZXNvdXJjZV9pZEIRCg9fY29ycmVsYXRpb25faWQiPwoSQXVkaXRFdmVudE5hbWVMaXN0EiMKBnZhbHVlcxgBIAMoCUITukgQkgENCAEQZCIHcgUQARiAAToEiLUYAiKWAQoPR2V0TG9nc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiADKAsyFS5sYXRjaGtleS52Mi5BdWRpdExvZ0IEiLUYARIxCgpwYWdpbmF0aW9uGAMgASgLMhcubGF0Y2hrZXkudjIuUGFnaW5hdGlvbkIEiLUYASKKAwoIQXVkaXRMb2cSFAoMYXVkaXRfbG9nX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDAoEdGltZRgDIAEoCRITCgtpbnNlcnRlZF9hdBgEIAEoCRINCgVldmVudBgFIAEoCRITCgtkZXNjcmlwdGlvbhgGIAEoCRIPCgdvdXRjb21lGAcgASgJEg4KBnNvdXJjZRgIIAEoCRIpCgVhY3RvchgJIAEoCzIaLmxhdGNoa2V5LnYyLkF1ZGl0TG9nQWN0b3ISNgoJcmVzb3VyY2VzGAogAygLMh0ubGF0Y2hrZXkudjIuQXVkaXRMb2dSZXNvdXJjZUIEiLUYARIzCgdjb250ZXh0GAsgASgLMhwubGF0Y2hrZXkudjIuQXVkaXRMb2dDb250ZXh0QgSItRgBEhsKDmNvcnJlbGF0aW9uX2lkGAwgASgJSACIAQESJwoEbWV0YRgNIAEoCzIZLmxhdGNoa2V5LnYyLkF1ZGl0TG9nTWV0YUIRCg9fY29ycmVsYXRpb25faWQiRQoNQXVkaXRMb2dBY3RvchIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBAUIHCgVfbmFtZSJIChBBdWRpdExvZ1Jlc291cmNlEgwKBHR5cGUYASABKAkSCgoCaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBQgcKBV9uYW1lImEKD0F1ZGl0TG9nQ29udGV4dBIXCgppcF9hZGRyZXNzGAEgASgJSACIAQESFwoKdXNlcl9hZ2VudBgCIAEoCUgBiAEBQg0KC19pcF9hZGRyZXNzQg0KC191c2VyX2FnZW50IncKDEF1ZGl0TG9nTWV0YRIQCghzZXF1ZW5jZRgBIAEoAxIMCgRoYXNoGAIgASgJEhUKDXByZXZpb3VzX2hhc2gYAyABKAkSMAoHY2hhbmdlcxgEIAEoCzIfLmxhdGNoa2V5LnYyLkF1ZGl0TG9nQ2hhbmdlTGlzdCJDChJBdWRpdExvZ0NoYW5nZUxpc3QSJwoGdmFsdWVzGAEgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdDoEiLUYAiJ/ChJWZXJpZnlDaGFpblJlcXVlc3QSLAoNZnJvbV9zZXF1ZW5jZRgBIAEoA0IQukgNIgsY/////////w8oAUgAiAEBEh8KBWxpbWl0GAIgASgDQgu6SAgiBhigjQYoAUgBiAEBQhAKDl9mcm9tX3NlcXVlbmNlQggKBl9saW1pdCJuChNWZXJpZnlDaGFpblJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjAKBGRhdGEYAiABKAsyHC5sYXRjaGtleS52Mi5WZXJpZnlDaGFpbkRhdGFCBIi1GAEi2wEKD1ZlcmlmeUNoYWluRGF0YRIPCgdjaGVja2VkGAEgASgDEhUKDWZyb21fc2VxdWVuY2UYAiABKAMSEwoLdG9fc2VxdWVuY2UYAyABKAMSDgoGaW50YWN0GAQgASgIEiQKBGhlYWQYBSABKAsyFi5sYXRjaGtleS52Mi5DaGFpbkhlYWQSJwoGYnJva2VuGAYgASgLMhcubGF0Y2hrZXkudjIuQ2hhaW5CcmVhaxIsCgdkcm9wcGVkGAcgASgLMhsubGF0Y2hrZXkudjIuRHJvcHBlZEVudHJpZXMiPgoORHJvcHBlZEVudHJpZXMSEAoIc2VxdWVuY2UYASABKAMSDAoEaGFzaBgCIAEoCRIMCgR0aW1lGAMgASgJIisKCUNoYWluSGVhZBIQCghzZXF1ZW5jZRgBIAEoAxIMCgRoYXNoGAIgASgJIj8KCkNoYWluQnJlYWsSEAoIc2VxdWVuY2UYASABKAMSEAoIZXhwZWN0ZWQYAiABKAkSDQoFZm91bmQYAyABKAky5gEKDEF1ZGl0U2VydmljZRJkCgdHZXRMb2dzEhsubGF0Y2hrZXkudjIuR2V0TG9nc1JlcXVlc3QaHC5sYXRjaGtleS52Mi5HZXRMb2dzUmVzcG9uc2UiHoq1GBZhdWRpdC4qLnJlYWRfYXVkaXRfbG9nkLUYARJwCgtWZXJpZnlDaGFpbhIfLmxhdGNoa2V5LnYyLlZlcmlmeUNoYWluUmVxdWVzdBogLmxhdGNoa2V5LnYyLlZlcmlmeUNoYWluUmVzcG9uc2UiHoq1GBZhdWRpdC4qLnJlYWRfYXVkaXRfbG9nkLUYAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * @generated from message latchkey.v2.GetLogsRequest
@@ -358,6 +359,14 @@ export type AuditLogMeta = Message<"latchkey.v2.AuditLogMeta"> & {
    * @generated from field: string previous_hash = 3;
    */
   previousHash: string;
+
+  /**
+   * What an update changed, empty when nothing; absent where the event tells of no update, or was written before this was
+   * kept. Of several events of one write the update, or else the first, tells it.
+   *
+   * @generated from field: latchkey.v2.AuditLogChangeList changes = 4;
+   */
+  changes?: AuditLogChangeList | undefined;
 };
 
 /**
@@ -366,6 +375,27 @@ export type AuditLogMeta = Message<"latchkey.v2.AuditLogMeta"> & {
  */
 export const AuditLogMetaSchema: GenMessage<AuditLogMeta> = /*@__PURE__*/
   messageDesc(file_latchkey_v2_audit, 7);
+
+/**
+ * Objects `{field, before?, after?}`: `field` as the procedures name it (`credits.remaining`), absent = was not there. Instead of
+ * the values `by` for what was added, `redacted: true` for a secret. `truncated: true`: of a value whose JSON is longer than 1 KiB
+ * there is the beginning of that, as text.
+ *
+ * @generated from message latchkey.v2.AuditLogChangeList
+ */
+export type AuditLogChangeList = Message<"latchkey.v2.AuditLogChangeList"> & {
+  /**
+   * @generated from field: repeated google.protobuf.Struct values = 1;
+   */
+  values: JsonObject[];
+};
+
+/**
+ * Describes the message latchkey.v2.AuditLogChangeList.
+ * Use `create(AuditLogChangeListSchema)` to create a new message.
+ */
+export const AuditLogChangeListSchema: GenMessage<AuditLogChangeList> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_audit, 8);
 
 /**
  * @generated from message latchkey.v2.VerifyChainRequest
@@ -391,7 +421,7 @@ export type VerifyChainRequest = Message<"latchkey.v2.VerifyChainRequest"> & {
  * Use `create(VerifyChainRequestSchema)` to create a new message.
  */
 export const VerifyChainRequestSchema: GenMessage<VerifyChainRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_audit, 8);
+  messageDesc(file_latchkey_v2_audit, 9);
 
 /**
  * @generated from message latchkey.v2.VerifyChainResponse
@@ -413,7 +443,7 @@ export type VerifyChainResponse = Message<"latchkey.v2.VerifyChainResponse"> & {
  * Use `create(VerifyChainResponseSchema)` to create a new message.
  */
 export const VerifyChainResponseSchema: GenMessage<VerifyChainResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_audit, 9);
+  messageDesc(file_latchkey_v2_audit, 10);
 
 /**
  * @generated from message latchkey.v2.VerifyChainData
@@ -427,7 +457,7 @@ export type VerifyChainData = Message<"latchkey.v2.VerifyChainData"> & {
   checked: bigint;
 
   /**
-   * The first that was asked for.
+   * The first that was asked for, or the oldest where that one was dropped.
    *
    * @generated from field: int64 from_sequence = 2;
    */
@@ -460,6 +490,13 @@ export type VerifyChainData = Message<"latchkey.v2.VerifyChainData"> & {
    * @generated from field: latchkey.v2.ChainBreak broken = 6;
    */
   broken?: ChainBreak | undefined;
+
+  /**
+   * What was dropped because it was older than the log is kept; absent when nothing was.
+   *
+   * @generated from field: latchkey.v2.DroppedEntries dropped = 7;
+   */
+  dropped?: DroppedEntries | undefined;
 };
 
 /**
@@ -467,7 +504,42 @@ export type VerifyChainData = Message<"latchkey.v2.VerifyChainData"> & {
  * Use `create(VerifyChainDataSchema)` to create a new message.
  */
 export const VerifyChainDataSchema: GenMessage<VerifyChainData> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_audit, 10);
+  messageDesc(file_latchkey_v2_audit, 11);
+
+/**
+ * The chain goes on behind it.
+ *
+ * @generated from message latchkey.v2.DroppedEntries
+ */
+export type DroppedEntries = Message<"latchkey.v2.DroppedEntries"> & {
+  /**
+   * Number of the last entry that was dropped; all up to it were.
+   *
+   * @generated from field: int64 sequence = 1;
+   */
+  sequence: bigint;
+
+  /**
+   * Its hash, on which the oldest entry follows.
+   *
+   * @generated from field: string hash = 2;
+   */
+  hash: string;
+
+  /**
+   * When, RFC 3339.
+   *
+   * @generated from field: string time = 3;
+   */
+  time: string;
+};
+
+/**
+ * Describes the message latchkey.v2.DroppedEntries.
+ * Use `create(DroppedEntriesSchema)` to create a new message.
+ */
+export const DroppedEntriesSchema: GenMessage<DroppedEntries> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_audit, 12);
 
 /**
  * @generated from message latchkey.v2.ChainHead
@@ -493,7 +565,7 @@ export type ChainHead = Message<"latchkey.v2.ChainHead"> & {
  * Use `create(ChainHeadSchema)` to create a new message.
  */
 export const ChainHeadSchema: GenMessage<ChainHead> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_audit, 11);
+  messageDesc(file_latchkey_v2_audit, 13);
 
 /**
  * An entry that is not as it was written, or not there any more.
@@ -526,7 +598,7 @@ export type ChainBreak = Message<"latchkey.v2.ChainBreak"> & {
  * Use `create(ChainBreakSchema)` to create a new message.
  */
 export const ChainBreakSchema: GenMessage<ChainBreak> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_audit, 12);
+  messageDesc(file_latchkey_v2_audit, 14);
 
 /**
  * Who changed what, and whether that is still as it was written: `audit.*`.

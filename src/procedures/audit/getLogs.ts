@@ -1,10 +1,12 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import type { AuditLogSchema, GetLogsRequest, GetLogsRequestSchema, GetLogsResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
 import type { AuditFilter } from "../../audit/auditFilter.ts";
 import { type FindEventsDeps, findEvents } from "../../audit/findEvents.ts";
+import { readChanges } from "../../audit/readChanges.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type Violation } from "../../domain/errors.ts";
 import { readRfc3339, showRfc3339 } from "../../domain/rfc3339.ts";
+import type { AuditEvent } from "../../storage/auditEvents.ts";
 import type { AuditLogDocument } from "../../storage/documents.ts";
 import type { Procedure } from "../call.ts";
 import { readLogCursor, showLogCursor } from "./logCursor.ts";
@@ -12,30 +14,39 @@ import { showSequence } from "./showSequence.ts";
 
 const DEFAULT_LIMIT = 100;
 
-const readTime = (text: string | undefined, location: string, violations: Violation[]): number | undefined => {
-  const time = text === undefined ? undefined : readRfc3339(text);
-  if (text !== undefined && time === undefined) {
-    violations.push({ location, message: "is no time of RFC 3339", fix: "Write it as 2026-01-31T12:00:00Z." });
-  }
-  return time;
-};
+type GetLogs = Procedure<typeof GetLogsRequestSchema, typeof GetLogsResponseSchema>;
 
-const readRequest = (request: GetLogsRequest): { readonly filter: AuditFilter; readonly after: number } => {
+interface Wanted {
+  readonly filter: AuditFilter;
+  readonly after: number;
+  readonly violations: readonly Violation[];
+}
+
+/** Goes by what can be read of the filters, to name everything that is wrong at once: a cursor, too, is of these or it is not. */
+const readRequest = ({ start: from, end: to, event, cursor, ...ids }: GetLogsRequest): Wanted => {
   const violations: Violation[] = [];
-  const start = readTime(request.start, "body.start", violations);
-  const end = readTime(request.end, "body.end", violations);
-  if (start !== undefined && end !== undefined && start > end) {
-    violations.push({ location: "body.end", message: "is before the start" });
-  }
-  const { actorId, resourceType, resourceId, correlationId } = request;
-  const filter: AuditFilter = { start, end, event: request.event?.values, actorId, resourceType, resourceId, correlationId };
-  const after = violations.length === 0 ? readLogCursor(request.cursor, filter) : 0;
+  const readTime = (text: string | undefined, location: string): number | undefined => {
+    const time = text === undefined ? undefined : readRfc3339(text);
+    if (text !== undefined && time === undefined) {
+      violations.push({ location, message: "is no time of RFC 3339", fix: "Write it as 2026-01-31T12:00:00Z." });
+    }
+    return time;
+  };
+  const [start, end] = [readTime(from, "body.start"), readTime(to, "body.end")];
+  if (start !== undefined && end !== undefined && start > end) violations.push({ location: "body.end", message: "is before the start" });
+  const { actorId, resourceType, resourceId, correlationId } = ids;
+  const filter: AuditFilter = { start, end, event: event?.values, actorId, resourceType, resourceId, correlationId };
+  const after = readLogCursor(cursor, filter);
   if (after === undefined) {
     const fix = "Send a cursor as it was given, with the filters that it was given for, or none.";
     violations.push({ location: "body.cursor", message: "is none of these filters", fix });
   }
-  if (after === undefined || violations.length > 0) throw invalidInput("The request does not say which events are wanted.", violations);
-  return { filter, after };
+  return { filter, after: after ?? 0, violations };
+};
+
+const showChanges = (event: AuditEvent): { changes?: { values: JsonObject[] } } => {
+  const values = readChanges(event);
+  return values === undefined ? {} : { changes: { values } };
 };
 
 const showEntry = ({ event, sequence, hash, previousHash, insertedAt }: AuditLogDocument): MessageInitShape<typeof AuditLogSchema> => ({
@@ -54,17 +65,17 @@ const showEntry = ({ event, sequence, hash, previousHash, insertedAt }: AuditLog
     ...(event.userAgent === undefined ? {} : { userAgent: event.userAgent }),
   },
   correlationId: event.correlationId,
-  meta: { sequence: showSequence(sequence), hash, previousHash },
+  meta: { sequence: showSequence(sequence), hash, previousHash, ...showChanges(event) },
 });
 
 /**
  * Lists events of the audit log, ascending by their place in its chain. The cursor is there on the last page, too, and leads to what
  * is written after it; one that is damaged or of other filters is 400 (management §4, §8).
  */
-export const getLogs =
-  (deps: FindEventsDeps): Procedure<typeof GetLogsRequestSchema, typeof GetLogsResponseSchema> =>
-  async (request, call) => {
-    const { filter, after } = readRequest(request);
+export const getLogs = (deps: FindEventsDeps): GetLogs => {
+  const list: GetLogs = async (request, call) => {
+    const { filter, after, violations } = readRequest(request);
+    if (violations.length > 0) throw invalidInput("The request does not say which events are wanted.", violations);
     requirePermissions(call.caller, ["audit.read_audit_log", "*"]);
     const limit = request.limit === undefined ? DEFAULT_LIMIT : Number(request.limit);
     const found = await findEvents(deps, filter, { after, limit }, call);
@@ -73,3 +84,6 @@ export const getLogs =
       pagination: { hasMore: found.hasMore, cursor: showLogCursor(found.after, filter) },
     };
   };
+  const judge: NonNullable<GetLogs["judge"]> = (request) => readRequest(request).violations;
+  return Object.assign(list, { judge });
+};

@@ -1,11 +1,20 @@
-import type { VerifyChainRequestSchema, VerifyChainResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
 import { checkChain } from "../../audit/verifyAudit.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import { showRfc3339 } from "../../domain/rfc3339.ts";
+import type { AuditStub } from "../../storage/auditEvents.ts";
 import type { AuditLogRepository } from "../../storage/auditLog.ts";
 import type { Procedure } from "../call.ts";
 import { showSequence } from "./showSequence.ts";
 
 const DEFAULT_LIMIT = 10_000;
+
+const showStub = ({ sequence, hash, droppedAt }: AuditStub): MessageInitShape<typeof DroppedEntriesSchema> => ({
+  sequence: showSequence(sequence),
+  hash,
+  time: showRfc3339(droppedAt),
+});
 
 /** Checks up to `limit` entries of the chain from one on, and names the first thing that is wrong with them (management §4, §8). */
 export const verifyChain =
@@ -13,14 +22,22 @@ export const verifyChain =
   async ({ fromSequence, limit }, call) => {
     requirePermissions(call.caller, ["audit.read_audit_log", "*"]);
     const from = fromSequence === undefined ? undefined : Number(fromSequence);
-    const { checked, to, head, broken } = await checkChain(auditLog, { from, limit: Number(limit ?? DEFAULT_LIMIT) }, call);
+    const {
+      checked,
+      from: first,
+      to,
+      head,
+      broken,
+      dropped,
+    } = await checkChain(auditLog, { from, limit: Number(limit ?? DEFAULT_LIMIT) }, call);
     return {
       data: {
         checked: BigInt(checked),
-        fromSequence: fromSequence ?? 1n,
+        fromSequence: BigInt(first),
         toSequence: showSequence(to),
         intact: broken === undefined,
         head: { sequence: showSequence(head.sequence), hash: head.hash },
+        ...(dropped === undefined ? {} : { dropped: showStub(dropped) }),
         ...(broken === undefined ? {} : { broken: { ...broken, sequence: showSequence(broken.sequence) } }),
       },
     };

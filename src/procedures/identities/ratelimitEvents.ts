@@ -1,5 +1,6 @@
 import { type AuditSource, auditEvent, resource } from "../../audit/auditEvent.ts";
 import type { AuditEvent, AuditResource } from "../../storage/auditEvents.ts";
+import { changesOfRatelimit } from "../../storage/describeChanges.ts";
 import type { StoredRatelimit } from "../../storage/documents.ts";
 
 const isSame = (a: StoredRatelimit, b: StoredRatelimit): boolean =>
@@ -18,9 +19,9 @@ export const ratelimitEvents = (
   const events = after.flatMap((limit) => {
     const previous = old.get(limit.id);
     if (previous === undefined) return auditEvent(source, "ratelimit.create", `Created rate limit ${limit.name}`, target(limit), identity);
-    return isSame(previous, limit)
-      ? []
-      : auditEvent(source, "ratelimit.update", `Updated rate limit ${limit.name}`, target(limit), identity);
+    if (isSame(previous, limit)) return [];
+    const event = auditEvent(source, "ratelimit.update", `Updated rate limit ${limit.name}`, target(limit), identity);
+    return { ...event, changes: changesOfRatelimit(previous, limit) };
   });
   const gone = before.filter((limit) => !kept.has(limit.id));
   return [

@@ -70,7 +70,7 @@ export const updateCredits =
         return { update: { $set: { updatedAt }, $unset: { remaining: "", refill: "", refilledAt: "" } }, events };
       const marks = current.refilledAt === undefined ? {} : { refilledAt: current.refilledAt };
       if (operation === CreditOperation.SET) return { update: { $set: { updatedAt, remaining, ...marks } }, events };
-      if (due) return { update: { $set: { updatedAt, remaining, ...marks } }, events, guard: balanceOf(key) };
+      if (due) return { update: { $set: { updatedAt, remaining, ...marks } }, events, guard: balanceOf(key), from: current };
       return { ...addition(operation, value ?? 0, remaining, updatedAt), events };
     };
     const before = made ? found : await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));

@@ -8,6 +8,7 @@ import type { KeyChange } from "../../storage/keys.ts";
 import type { PermissionsRepository } from "../../storage/permissions.ts";
 import type { RolesRepository } from "../../storage/roles.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
+import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call, Procedure } from "../call.ts";
 import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
@@ -85,7 +86,10 @@ export const updateKey =
         events.push(...roles.eventsOf(source, target, key.roleIds, roles.ids));
       }
       // Only a refill that is brought in depends on the balance: a new one takes the place of any.
-      return { update: changes.update(), events: call.mark(events), ...(due?.guard === undefined ? {} : { guard: due.guard }) };
+      const change = { update: changes.update(), events: call.mark(events) };
+      if (due === undefined) return change;
+      // What is due has an event of its own.
+      return { ...change, from: withDueRefills(key, call.receivedAt), ...(due.guard === undefined ? {} : { guard: due.guard }) };
     };
     const modify = () => deps.keys.modify(request.keyId, decide, call);
     const changed = await (request.credits === undefined ? modify() : deps.credits.between(request.keyId, modify));

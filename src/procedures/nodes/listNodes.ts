@@ -6,9 +6,9 @@ import type {
 } from "../../../gen/latchkey/v2/nodes_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { NodeDocument } from "../../storage/documents.ts";
 import type { NodeFacts } from "../../storage/nodeFacts.ts";
 import type { NodesRepository } from "../../storage/nodes.ts";
+import type { NodeDocument } from "../../storage/ownDocuments.ts";
 import type { Procedure } from "../call.ts";
 
 export interface NodesDeps {

@@ -1,5 +1,5 @@
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../baseDocument.ts";
 import type { SharedCounter } from "../counters.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../documents.ts";
 import type { StoreLog } from "../log.ts";
 import type { AppendLog } from "./appendLog.ts";
 import { toText } from "./documentText.ts";

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
+import { SCHEMA_VERSION } from "../baseDocument.ts";
 import type { Filter } from "../collection.ts";
-import { type CollectionName, type Documents, SCHEMA_VERSION } from "../documents.ts";
+import type { CollectionName, Documents } from "../documents.ts";
 import { StoreDamagedError, StoreUnavailableError } from "../errors.ts";
 import type { StoreLog } from "../log.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
@@ -128,7 +129,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
   /** It would go on by the old schema, and not fill columns that this version makes. */
   const refuseBesideOlderServer = async (signal: AbortSignal | undefined): Promise<void> => {
     const system = await collection("system").findOne({ _id: "schema" }, { signal });
-    if (system === null || system.schema >= SCHEMA_VERSION || !isServerLockTaken(lockFile)) return;
+    if (system?.schema === undefined || system.schema >= SCHEMA_VERSION || !isServerLockTaken(lockFile)) return;
     throw new Error(`the service that uses the data directory ${directory} is of an older version: restart it with this one first`);
   };
 

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import { looksLikeRootKey } from "../../domain/rootKeySecret.ts";
-import { SCHEMA_VERSION } from "../documents.ts";
+import { SCHEMA_VERSION } from "../baseDocument.ts";
 import { SchemaTooNewError } from "../schemaVersion.ts";
 import { createAsides } from "./asides.ts";
 import { type Evidence, gatherEvidence, lookAtDatabase, lookInto } from "./evidence.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { WORKSPACE_ID } from "../../../src/storage/baseDocument.ts";
 import { type Collection, containsText, type Filter, type FindOptions } from "../../../src/storage/collection.ts";
-import { type KeyDocument, WORKSPACE_ID } from "../../../src/storage/documents.ts";
+import type { KeyDocument } from "../../../src/storage/documents.ts";
 import type { Store } from "../../../src/storage/store.ts";
 import { sampleCounter, sampleKey, unique } from "./samples.ts";
 

@@ -1,4 +1,5 @@
-import { type CounterDocument, type KeyDocument, type NamespaceDocument, WORKSPACE_ID } from "../../../src/storage/documents.ts";
+import { WORKSPACE_ID } from "../../../src/storage/baseDocument.ts";
+import type { CounterDocument, KeyDocument, NamespaceDocument } from "../../../src/storage/documents.ts";
 
 let last = 0;
 /** Text that no other document of this run has. */

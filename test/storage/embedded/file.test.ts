@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
-import { SCHEMA_VERSION } from "../../../src/storage/documents.ts";
+import { SCHEMA_VERSION } from "../../../src/storage/baseDocument.ts";
 import { columnValues } from "../../../src/storage/embedded/columns.ts";
 import { type EmbeddedStoreOptions, openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { createWriteQueue } from "../../../src/storage/embedded/writeQueue.ts";

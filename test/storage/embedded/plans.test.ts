@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { WORKSPACE_ID } from "../../../src/storage/baseDocument.ts";
 import type { Filter, FindOptions } from "../../../src/storage/collection.ts";
-import { type CollectionName, type Documents, WORKSPACE_ID } from "../../../src/storage/documents.ts";
+import type { CollectionName, Documents } from "../../../src/storage/documents.ts";
 import { filterToSql, type Sort } from "../../../src/storage/embedded/filterToSql.ts";
 import { collectionNames, createMissing } from "../../../src/storage/embedded/schema.ts";
 import { indexes } from "../../../src/storage/indexes.ts";

@@ -1,11 +1,12 @@
 import { type ApisRepository, createApisRepository } from "../../../../src/storage/apis.ts";
+import { auditedCollections } from "../../../../src/storage/auditedCollections.ts";
 import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/storage/auditIndex.ts";
-import { type AuditLogRepository, auditedCollections, createAuditLogRepository } from "../../../../src/storage/auditLog.ts";
+import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/storage/auditLog.ts";
 import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/backfills.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/baseDocument.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/changes.ts";
 import { type CounterListRepository, createCounterListRepository } from "../../../../src/storage/counterList.ts";
 import { aroundCounters, type CountersRepository, createCountersRepository } from "../../../../src/storage/counters.ts";
-import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/documents.ts";
 import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/identities.ts";
 import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/storage/keySearch.ts";
 import { createKeysRepository, type KeysRepository } from "../../../../src/storage/keys.ts";
@@ -111,6 +112,8 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
   },
   auditIndex: {
     indexed: (index) => index.indexed(),
+    remove: (index) => index.remove(blockOfEntries(0)),
+    removeSpans: (index) => index.removeSpans(1),
     add: (index) => index.add(MANY.blocks, blockOfEntries(MANY.blocks)),
     find: (index) => Promise.all([0, MANY.blocks / 2].map((from) => index.find({ kind: "actorId", value: "system" }, from, 64))),
     spans: (index) => Promise.all([0, MANY.blocks / 2].map((from) => index.spans(from, 500))),
@@ -119,6 +122,10 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     head: (log) => log.head(),
     listAfter: (log) => Promise.all([0, MANY.others / 2].map((sequence) => log.listAfter(sequence, 500))),
     findBySequence: (log) => log.findBySequence(Array.from({ length: 500 }, (_, i) => i * 2 + 1)),
+    findEntry: (log) => log.findEntry("logged_1"),
+    stub: (log) => log.stub(),
+    setStub: (log) => log.setStub({ sequence: 1, hash: "h1", droppedAt: 1, statement: "logged_2" }),
+    removeThrough: (log) => log.removeThrough(0),
     findKnown: (log) => log.findKnown(ids("logged", 2_000)),
     append: (log) => log.append([]),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
@@ -239,6 +246,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     delete: (namespaces) => namespaces.delete(idOf("rlns", MANY.others - 1), 1, []),
   },
   nodes: {
+    knownAuditFormat: (nodes) => nodes.knownAuditFormat(1),
     write: (nodes) => nodes.write(sampleNode),
     remove: (nodes) => nodes.remove(idOf("node", 2)),
     list: (nodes) => nodes.list(1),

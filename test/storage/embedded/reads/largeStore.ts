@@ -4,14 +4,8 @@ import { counterKey } from "../../../../src/domain/counterKey.ts";
 import type { AuditEvent } from "../../../../src/storage/auditEvents.ts";
 import { newDocument } from "../../../../src/storage/audited.ts";
 import { BLOCK, rowsOfBlock } from "../../../../src/storage/auditIndex.ts";
-import {
-  type AuditIndexDocument,
-  type AuditLogDocument,
-  type CollectionName,
-  type Documents,
-  SCHEMA_VERSION,
-  WORKSPACE_ID,
-} from "../../../../src/storage/documents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/baseDocument.ts";
+import type { AuditIndexDocument, AuditLogDocument, CollectionName, Documents } from "../../../../src/storage/documents.ts";
 import { columnsOf, columnValues } from "../../../../src/storage/embedded/columns.ts";
 import { toText } from "../../../../src/storage/embedded/documentText.ts";
 

@@ -1,0 +1,31 @@
+import type { AuditStub } from "../storage/auditEvents.ts";
+import type { AuditLogRepository } from "../storage/auditLog.ts";
+import type { OperationOptions } from "../storage/collection.ts";
+import { chainHash } from "./chainHash.ts";
+
+/** The event that says which entries of the log were dropped; its resource is named by number and hash of the last of them. */
+export const DROPPED_EVENT = "audit.drop";
+/** Type of that resource. */
+export const DROPPED_LOG = "auditLog";
+
+/**
+ * What a stub has to be confirmed by, where it is not: whoever removes entries by hand can write a stub, but an event that
+ * says the same is part of the chain. Undefined: it is confirmed.
+ */
+export const unconfirmed = async (
+  auditLog: AuditLogRepository,
+  { sequence, hash, statement }: AuditStub,
+  options: OperationOptions = {},
+): Promise<{ readonly expected: string; readonly found: string } | undefined> => {
+  const expected = `an event ${DROPPED_EVENT} that names number ${sequence} and hash ${hash}`;
+  const entry = await auditLog.findEntry(statement, options);
+  if (entry === null) return { expected, found: "nothing" };
+  const { event, previousHash, format } = entry;
+  // Of an event that was altered so much that it is none any more there may be none of these.
+  const isNamed = event?.resources?.some(({ type, id, name }) => type === DROPPED_LOG && id === String(sequence) && name === hash);
+  const isLater = entry.sequence > sequence;
+  if (event.event !== DROPPED_EVENT || isNamed !== true || !isLater) return { expected, found: `the event ${statement}` };
+  return entry.hash === chainHash(previousHash, entry.sequence, event, format)
+    ? undefined
+    : { expected, found: `the event ${statement}, which was altered` };
+};

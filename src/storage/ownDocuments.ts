@@ -1,0 +1,49 @@
+/** What the store keeps for its nodes and of itself. */
+
+import type { AuditStub } from "./auditEvents.ts";
+import type { BaseDocument } from "./baseDocument.ts";
+import type { NodeFacts } from "./nodeFacts.ts";
+
+export interface LeaseDocument extends BaseDocument {
+  readonly holder: string;
+  readonly expires: number;
+}
+
+/** How far the walk has come that takes the ids of deleted permissions and roles out of whatever holds them. */
+export interface SweepDocument extends BaseDocument {
+  readonly permissionIds: readonly string[];
+  readonly roleIds: readonly string[];
+  /** What is walked now; `rows`: the walk is done, the deleted objects' own rows go last. */
+  readonly stage: "roles" | "keys" | "rows";
+  /** Id of the last document that was looked at. */
+  readonly after: string;
+}
+
+export interface NodeDocument extends BaseDocument, NodeFacts {
+  readonly expireAt: Date;
+}
+
+/** How far the walk has come that gives documents of earlier versions the texts by which they are searched. */
+export interface BackfillState {
+  /** The first is 1. */
+  readonly pass: number;
+  readonly collection: "keys" | "identities";
+  /** Id of the last document of it that was looked at. */
+  readonly after: string;
+  /** In this pass, of both collections. */
+  readonly lookedAt: number;
+  readonly filled: number;
+  /** When the pass ended, Unix ms. */
+  readonly endedAt?: number;
+}
+
+/** Facts about the store itself. */
+export interface SystemDocument extends BaseDocument {
+  /** Of `_id: "schema"`: the newest schema version that wrote to it; `v` is the one that made it. */
+  readonly schema?: number;
+  readonly backfill?: BackfillState;
+  /** Of `_id: "auditStub"`. */
+  readonly stub?: AuditStub;
+  /** The same number as in `stub`: it only rises. */
+  readonly droppedThrough?: number;
+}

@@ -127,15 +127,16 @@ export const columnsOf = ({ name }: Dataset): ReadonlySet<string> => {
   return new Set(["time", ...typed.map((column) => column.replaceAll("`", "")), ...Object.keys(definition?.sums ?? {})]);
 };
 
-const fewestDays: Readonly<Record<string, number>> = { DAY: 1, MONTH: 28, YEAR: 365 };
+const DAY_MS = 86_400_000;
 
-/** How many days the rows of a table are surely kept. */
-export const keptDays = ({ name }: Dataset, table: "raw" | Step): number => {
-  const [count, unit = ""] =
-    definitions("")
-      .find((each) => each.name === name)
-      ?.ttl[table].split(" ") ?? [];
-  return Number(count) * (fewestDays[unit] ?? 0);
+/** Since when the rows of a table are surely kept, Unix ms: in months and years of the calendar, as the engine counts. */
+export const keptSince = ({ name }: Dataset, table: "raw" | Step, now: number): number => {
+  const ttl = definitions("").find((each) => each.name === name)?.ttl[table] ?? "0 DAY";
+  const [count, unit] = [Number.parseInt(ttl, 10), ttl.split(" ")[1]];
+  if (unit === "DAY") return now - count * DAY_MS;
+  const date = new Date(now);
+  // A day that the month does not have is one of the next: later, so what is there since then is kept for sure.
+  return date.setUTCMonth(date.getUTCMonth() - count * (unit === "YEAR" ? 12 : 1));
 };
 
 /** Whether `time` of a table is Unix ms, as in the raw tables, or a date. */

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { Message } from "@bufbuild/protobuf";
-import { type GetUsageRequest, UsageKind } from "../../../gen/latchkey/v2/analytics_pb.ts";
+import { type GetUsageRequest, type TailRequest, UsageKind } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { type RatelimitConfig, type Refill, RefillInterval } from "../../../gen/latchkey/v2/common_pb.ts";
 import type { CreateIdentityRequest, UpdateIdentityRequest } from "../../../gen/latchkey/v2/identities_pb.ts";
 import {
@@ -116,6 +116,7 @@ export const crossRules: ReadonlyMap<string, CrossRule> = new Map([
   ],
   ["get_usage.group_by", over<GetUsageRequest>(({ kind, groupBy }) => strangeNames(kind, groupBy, (_, index) => `.groupBy[${index}]`))],
   ["get_usage.filter", over<GetUsageRequest>(strangeFilters)],
+  ["tail.filter", over<TailRequest>(strangeFilters)],
   [
     "explain.one_key",
     over<ExplainRequest>(({ keyId, key }) =>

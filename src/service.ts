@@ -168,6 +168,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ready = false;
     health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
+    // Calls that only wait for events need not be waited for.
+    analytics?.endTails();
     await runAll([
       () => listener?.stop(),
       // What never ran has nothing to finish, and a store that was never reached would only be said to be away. Analytics

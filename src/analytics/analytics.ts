@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { Limiter } from "../ratelimit/limiter.ts";
 import { connectEmbedded, connectServer } from "./connection.ts";
@@ -12,6 +13,7 @@ import { createQuota, type Quota } from "./quota.ts";
 import { createRecorder } from "./recorder.ts";
 import { ratelimitRow, verificationRow } from "./rows.ts";
 import { type Dataset, ratelimits, verifications } from "./schema.ts";
+import { createTail, type Tail } from "./tail/tail.ts";
 import { createUsage, type UsageCall } from "./usage/usage.ts";
 
 /** Events of one kind that wait at most: three seconds of what one node can verify. */
@@ -19,6 +21,8 @@ const CAPACITY = { events: 100_000, bytes: 64 * 1024 ** 2 };
 /** A query never gets all of the engine's memory: inserts need some. */
 const QUERY_SHARE = 0.6;
 const QUERY_BYTES = 1_000_000_000;
+/** Enough that no two processes have the same name. */
+const WRITER_BYTES = 9;
 
 /** Events and queries over them (analytics). */
 export interface Analytics {
@@ -29,6 +33,10 @@ export interface Analytics {
   readonly query: (query: Query) => Promise<JsonObject[]>;
   /** How many events there were, by time and group. Fails with those that are no fault of SQL. */
   readonly usage: (call: UsageCall) => Promise<JsonObject[]>;
+  /** The events as they reach analytics. */
+  readonly tail: Tail["follow"];
+  /** To be called before what waits for calls is stopped: whoever waits for events gets his answer. */
+  readonly endTails: Tail["endWaiting"];
   /** What is left of the quota of queries. */
   readonly quotaLeft: Quota["left"];
   readonly start: () => void;
@@ -52,6 +60,8 @@ export interface AnalyticsObserver {
 
 export interface AnalyticsOptions {
   readonly clock: Clock;
+  /** One that nobody turns. */
+  readonly commonClock: Clock;
   readonly limiter: Limiter;
   readonly observer: AnalyticsObserver;
   readonly workspaceId: string;
@@ -74,7 +84,7 @@ export interface AnalyticsOptions {
 
 /** Nothing is opened or started before the first event or query. */
 export const createAnalytics = (options: AnalyticsOptions): Analytics => {
-  const { clock, limiter, observer, workspaceId, clickhouseUrl, cluster, memory, retentionDays, limits, expire } = options;
+  const { clock, commonClock, limiter, observer, workspaceId, clickhouseUrl, cluster, memory, retentionDays, limits, expire } = options;
   const schema = { cluster, workspaceId, expire };
   const connection =
     clickhouseUrl === undefined
@@ -108,12 +118,14 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
   };
 
   const drops = createDropReport(clock, observer.dropsReported);
-  const record = <E>({ name, tables, insertColumns }: Dataset, serialise: (event: E) => string) => {
-    const statement = `INSERT INTO ${database}.${tables[0]} (${insertColumns.join(", ")}) FORMAT JSONCompactEachRow`;
+  /** Of this process: rows are counted for each anew. */
+  const writer = randomBytes(WRITER_BYTES).toString("base64url");
+  const record = <E>({ name, inlet, insertColumns }: Dataset, serialise: (event: E, writer: string, seq: number) => string) => {
+    const statement = `INSERT INTO ${database}_internal.${inlet} (${insertColumns.join(", ")}) FORMAT JSONCompactEachRow`;
     return createRecorder<E>({
       clock,
       capacity: CAPACITY,
-      serialise,
+      serialise: (event, seq) => serialise(event, writer, seq),
       insert: (rows, token) =>
         watched(async () => {
           await ready();
@@ -157,12 +169,16 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
   const query = createQueries({ ...asked, clickhouse, quota, limits: queryLimits });
   const usage = createUsage({ ...asked, querySeconds: limits.querySeconds });
 
+  const tail = createTail({ ...asked, ...asked.execution, clock: commonClock, querySeconds: limits.querySeconds });
+
   let timer: NodeJS.Timeout | undefined;
   return {
     recordVerification: recorders.verifications.record,
     recordRatelimit: recorders.ratelimits.record,
     query,
     usage,
+    tail: tail.follow,
+    endTails: tail.endWaiting,
     quotaLeft: quota.left,
     start: () => {
       recorders.verifications.start();
@@ -175,6 +191,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
       if (clickhouseUrl !== undefined) void watched(ready).catch(() => undefined);
     },
     stop: async () => {
+      tail.endWaiting();
       clearInterval(timer);
       await Promise.all([recorders.verifications.stop(), recorders.ratelimits.stop()]);
       drops.report(true);

@@ -14,8 +14,11 @@ const PARALLEL_QUERIES = 4;
 export interface Execution {
   /** Waits for one of the four places that all queries share. */
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
-  /** The rows of a statement. Fails with `EngineError`, `EngineUnavailableError` and `AnswerTooLargeError`. */
-  readonly execute: (sql: string, signal: AbortSignal) => Promise<JsonObject[]>;
+  /**
+   * The rows of a statement. Fails with `EngineError`, `EngineUnavailableError` and, beyond `maxBytes` (4 MiB unless given),
+   * `AnswerTooLargeError`.
+   */
+  readonly execute: (sql: string, signal: AbortSignal, maxBytes?: number) => Promise<JsonObject[]>;
 }
 
 /** Lets at most `limit` tasks run at the same time, in the order of their arrival. */
@@ -39,13 +42,13 @@ export const createExecution = (clickhouse: ClickHouse, limits: QueryLimits): Ex
   const settings = querySettings(limits);
   return {
     inTurn: createGate(PARALLEL_QUERIES),
-    execute: async (sql, leaving) => {
+    execute: async (sql, leaving, maxBytes = MAX_RESPONSE_BYTES) => {
       const late = AbortSignal.timeout(limits.querySeconds * 1_000 + GRACE_MS);
       const signal = AbortSignal.any([leaving, late]);
-      const text = await clickhouse.query(sql, { settings, signal, maxBytes: MAX_RESPONSE_BYTES }).catch((error: unknown) => {
+      const text = await clickhouse.query(sql, { settings, signal, maxBytes }).catch((error: unknown) => {
         throw late.aborted ? new EngineError(TIMEOUT_EXCEEDED, "the engine did not end in time", { cause: error }) : error;
       });
-      return readRows(text, MAX_RESPONSE_BYTES);
+      return readRows(text, maxBytes);
     },
   };
 };

@@ -5,7 +5,7 @@ import { isTrouble } from "./engineErrors.ts";
 
 /** Events become visible this often while there are any. */
 const FLUSH_EVERY_MS = 1_000;
-/** Rows of one insert. Few and large ones: each makes five parts, which costs the engine as much as 10,000 rows. */
+/** Rows of one insert. Few and large ones: each makes six parts, which costs the engine as much as 10,000 rows. */
 const BATCH = 25_000;
 /** Bytes of the rows of one insert; more only for a single row that is larger. */
 const BATCH_BYTES = 6 * 1024 ** 2;
@@ -28,8 +28,8 @@ export interface RecorderOptions<E> {
   readonly clock: Clock;
   /** What is held at most, that under way included; further events are dropped. */
   readonly capacity: { readonly events: number; readonly bytes: number };
-  /** The row of an event as JSON. */
-  readonly serialise: (event: E) => string;
+  /** The row of an event as JSON. @param seq counts the rows from 1: none that is kept is left out. */
+  readonly serialise: (event: E, seq: number) => string;
   readonly insert: Insert;
   /** Hears of events that will never be visible: there was no room, or the engine refused them. */
   readonly onDrop: (count: number, cause?: unknown) => void;
@@ -71,6 +71,7 @@ export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
   let open: Batch | undefined;
   let rows = 0;
   let bytes = 0;
+  let seq = 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   /** What was not written by then is dropped. */
@@ -141,7 +142,7 @@ export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
         onDrop(1);
         return;
       }
-      const text = serialise(event);
+      const text = serialise(event, ++seq);
       const batch = batchFor(text.length * BYTES_PER_UNIT + 1);
       let end = batch.bytes + batch.block.write(text, batch.bytes);
       batch.block[end++] = NEWLINE;

@@ -5,8 +5,8 @@ import type { RatelimitEvent, VerificationEvent } from "./events.ts";
 /** Milliseconds, to the nanosecond: further digits say nothing, and make every row longer. */
 const toNanoseconds = (milliseconds: number): number => Math.round(milliseconds * 1_000_000) / 1_000_000;
 
-/** In the order of the columns that `schema.ts` inserts. */
-export const verificationRow = (event: VerificationEvent): string =>
+/** In the order of the columns that `schema.ts` inserts. @param seq counts the rows of the writer. */
+export const verificationRow = (event: VerificationEvent, writer: string, seq: number): string =>
   JSON.stringify([
     event.requestId,
     event.time,
@@ -18,10 +18,12 @@ export const verificationRow = (event: VerificationEvent): string =>
     event.tags,
     event.spentCredits,
     toNanoseconds(event.latency),
+    writer,
+    seq,
   ]);
 
-/** In the order of the columns that `schema.ts` inserts. */
-export const ratelimitRow = (event: RatelimitEvent): string =>
+/** In the order of the columns that `schema.ts` inserts. @param seq counts the rows of the writer. */
+export const ratelimitRow = (event: RatelimitEvent, writer: string, seq: number): string =>
   JSON.stringify([
     event.requestId,
     event.time,
@@ -34,4 +36,6 @@ export const ratelimitRow = (event: RatelimitEvent): string =>
     event.remaining,
     event.resetAt,
     event.tokens,
+    writer,
+    seq,
   ]);

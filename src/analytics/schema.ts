@@ -17,7 +17,9 @@ export interface Dataset {
   readonly tables: readonly string[];
   /** Column that the scope of a root key goes by. */
   readonly scopeColumn: "key_space_id" | "namespace_id";
-  /** Columns in the order of the rows that are inserted; the others have defaults. */
+  /** Where rows are inserted, in the internal database: each goes on from there to the raw table, and can be followed (`tail/`). */
+  readonly inlet: string;
+  /** Columns of the inlet in the order of the rows that are inserted; the others have defaults. */
   readonly insertColumns: readonly string[];
 }
 
@@ -101,9 +103,10 @@ export const verifications: Dataset = {
   name: "key_verifications",
   tables: tablesOf("key_verifications"),
   scopeColumn: "key_space_id",
+  inlet: "key_verifications_inserted",
   insertColumns: [
     ...["request_id", "time", "key_space_id", "identity_id", "external_id", "key_id", "outcome", "tags"],
-    ...["spent_credits", "latency"],
+    ...["spent_credits", "latency", "writer", "seq"],
   ],
 };
 
@@ -111,9 +114,10 @@ export const ratelimits: Dataset = {
   name: "ratelimits",
   tables: tablesOf("ratelimits"),
   scopeColumn: "namespace_id",
+  inlet: "ratelimits_inserted",
   insertColumns: [
     ...["request_id", "time", "namespace_id", "identifier", "passed", "latency", "override_id"],
-    ...["`limit`", "remaining", "reset_at", "tokens"],
+    ...["`limit`", "remaining", "reset_at", "tokens", "writer", "seq"],
   ],
 };
 
@@ -127,15 +131,31 @@ export const columnsOf = ({ name }: Dataset): ReadonlySet<string> => {
   return new Set(["time", ...typed.map((column) => column.replaceAll("`", "")), ...Object.keys(definition?.sums ?? {})]);
 };
 
-const fewestDays: Readonly<Record<string, number>> = { DAY: 1, MONTH: 28, YEAR: 365 };
+const nameOf = (column: string): string => column.split(" ", 1)[0] ?? "";
 
-/** How many days the rows of a table are surely kept. */
-export const keptDays = ({ name }: Dataset, table: "raw" | Step): number => {
-  const [count, unit = ""] =
-    definitions("")
-      .find((each) => each.name === name)
-      ?.ttl[table].split(" ") ?? [];
-  return Number(count) * (fewestDays[unit] ?? 0);
+/** Columns of a raw table with their types, in the order in which `SELECT *` shows them. */
+const typedColumns = ({ raw }: Pick<Definition, "raw">, timeCodec = ""): string[] => [
+  raw[0] ?? "",
+  `time Int64${timeCodec}`,
+  ...raw.slice(1),
+];
+
+/** Names of the columns of the raw table, as SQL has them, in the order of `SELECT *`. */
+export const rawColumns = ({ name }: Dataset): readonly string[] =>
+  definitions("")
+    .filter((each) => each.name === name)
+    .flatMap((definition) => typedColumns(definition).map(nameOf));
+
+const DAY_MS = 86_400_000;
+
+/** Since when the rows of a table are surely kept, Unix ms: in months and years of the calendar, as the engine counts. */
+export const keptSince = ({ name }: Dataset, table: "raw" | Step, now: number): number => {
+  const ttl = definitions("").find((each) => each.name === name)?.ttl[table] ?? "0 DAY";
+  const [count, unit] = [Number.parseInt(ttl, 10), ttl.split(" ")[1]];
+  if (unit === "DAY") return now - count * DAY_MS;
+  const date = new Date(now);
+  // A day that the month does not have is one of the next: later, so what is there since then is kept for sure.
+  return date.setUTCMonth(date.getUTCMonth() - count * (unit === "YEAR" ? 12 : 1));
 };
 
 /** Whether `time` of a table is Unix ms, as in the raw tables, or a date. */
@@ -195,6 +215,10 @@ export const onCluster = (cluster: string | undefined): string => (cluster === u
 /** How many inserts the engine remembers, so that a repeated one counts nothing twice. */
 const DEDUPLICATED_INSERTS = 1_000;
 
+/** How long inserted rows can be followed at least, and how often those that are older are looked for. */
+const INLET_MINUTES = 20;
+const INLET_TTL_S = 300;
+
 /** Every migration, oldest first; those that were released never change. */
 export const migrations = ({ database, cluster, workspaceId, expire }: SchemaOptions): readonly Migration[] => {
   const everywhere = onCluster(cluster);
@@ -204,7 +228,7 @@ export const migrations = ({ database, cluster, workspaceId, expire }: SchemaOpt
   const until = (time: string, age: string): string => (expire ? `TTL ${time} + INTERVAL ${age} DELETE ` : "");
 
   const createRaw = ({ tables, raw, rawOrder, ttl }: Definition): string =>
-    `CREATE TABLE IF NOT EXISTS ${database}.${tables[0]}${everywhere} (${[raw[0], "time Int64 CODEC(Delta, LZ4)", ...raw.slice(1)].join(", ")}) ` +
+    `CREATE TABLE IF NOT EXISTS ${database}.${tables[0]}${everywhere} (${typedColumns({ raw }, " CODEC(Delta, LZ4)").join(", ")}) ` +
     `ENGINE = ${replicated}MergeTree PARTITION BY toYYYYMM(fromUnixTimestamp64Milli(time, 'UTC')) ORDER BY ${rawOrder} ` +
     `${until("toDateTime(fromUnixTimestamp64Milli(time, 'UTC'))", ttl.raw)}${settings}`;
 
@@ -228,10 +252,28 @@ export const migrations = ({ database, cluster, workspaceId, expire }: SchemaOpt
       ];
     });
 
+  // Every row once more for as long as it can be followed, in the order of its writer: `seq` counts the rows of one writer from
+  // 1 without a gap, and they are inserted one batch after the other, so nothing ever comes in behind what has been read. The
+  // time of insertion is the engine's own, whatever clock the events have, and no partition is made of it: a repeated insert
+  // is known again within one partition only.
+  const createInlet = (definition: Definition): string[] => {
+    const { name, tables } = definition;
+    const inlet = `${database}_internal.${definition.inlet}`;
+    const columns = typedColumns(definition);
+    return [
+      `CREATE TABLE IF NOT EXISTS ${inlet}${everywhere} (${[...columns, "writer String", "seq Int64", "inserted_at DateTime('UTC') DEFAULT now()"].join(", ")}) ` +
+        `ENGINE = ${replicated}MergeTree ORDER BY (writer, seq) ` +
+        `TTL inserted_at + INTERVAL ${INLET_MINUTES} MINUTE DELETE ${settings}, merge_with_ttl_timeout = ${INLET_TTL_S}`,
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${database}_internal.${name}_to_raw${everywhere} TO ${database}.${tables[0]} AS ` +
+        `SELECT ${columns.map(nameOf).join(", ")} FROM ${inlet}`,
+    ];
+  };
+
   return [
     {
       version: 1,
       statements: definitions(workspaceId).flatMap((definition) => [createRaw(definition), ...createAggregates(definition)]),
     },
+    { version: 2, statements: definitions(workspaceId).flatMap(createInlet) },
   ];
 };

@@ -93,6 +93,7 @@ export type Reason =
   | "query_memory_limit_exceeded"
   | "query_rows_limit_exceeded"
   | "query_quota_exceeded"
+  | "tail_limit_exceeded"
   | "unexpected_error"
   | "service_unavailable"
   | "procedure_not_found"
@@ -139,6 +140,7 @@ export const appearances: Readonly<Record<Reason, Appearance>> = {
   query_memory_limit_exceeded: row(422, "user/unprocessable_entity/query_memory_limit_exceeded", "invalid_argument"),
   query_rows_limit_exceeded: row(422, "user/unprocessable_entity/query_rows_limit_exceeded", "invalid_argument"),
   query_quota_exceeded: row(429, "user/too_many_requests/query_quota_exceeded", "resource_exhausted"),
+  tail_limit_exceeded: row(429, "user/too_many_requests/tail_limit_exceeded", "resource_exhausted"),
   unexpected_error: row(500, "unkey/application/unexpected_error", "internal"),
   service_unavailable: row(503, "unkey/application/service_unavailable", "unavailable"),
   procedure_not_found: row(404, "unkey/application/procedure_not_found", "unimplemented"),

@@ -27,6 +27,11 @@ export interface Call {
   /** See `Behalf`; says so in the answer's `meta`. */
   readonly degrade: (what: Degraded) => void;
   /**
+   * From here on the call only waits, and counts no more among those in work. To be called once that has begun: not before the
+   * procedure has returned its promise.
+   */
+  readonly rest: () => void;
+  /**
    * The call has an Idempotency-Key, so it may be one of several runs of the same call (DESIGN §4): whatever stands
    * under an id of `newId` was written by an earlier one.
    */

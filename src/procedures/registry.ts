@@ -18,6 +18,7 @@ import { getRatelimits } from "./analytics/getRatelimits.ts";
 import { getUsage } from "./analytics/getUsage.ts";
 import { getVerifications } from "./analytics/getVerifications.ts";
 import type { AnalyticsDeps } from "./analytics/readScope.ts";
+import { tail } from "./analytics/tail.ts";
 import { createApi } from "./apis/createApi.ts";
 import { deleteApi } from "./apis/deleteApi.ts";
 import { getApi } from "./apis/getApi.ts";
@@ -125,6 +126,7 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     getRatelimits: getRatelimits(deps),
     getUsage: getUsage(deps),
     getVerifications: getVerifications(deps),
+    tail: tail(deps),
   });
   register(ApisService, {
     createApi: createApi(deps),

@@ -31,7 +31,7 @@ export interface IncomingCall {
   readonly signal: AbortSignal;
   /** Whose it is, as everything is divided between callers (`capacity.ts`). To be asked for once the caller is known. */
   readonly path: CallerPath;
-  /** Called by the edge once the answer is known. */
+  /** Called by the edge once the answer is known, unless the call was let go of before. */
   onRelease: (() => void) | undefined;
   /** What `meta.degraded` of the answer says, if anything. */
   readonly degraded: readonly Degraded[] | undefined;

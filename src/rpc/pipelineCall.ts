@@ -62,6 +62,12 @@ export class PipelineCall implements Call {
     this.#incoming.degrade(what);
   }
 
+  rest(): void {
+    const { onRelease } = this.#incoming;
+    this.#incoming.onRelease = undefined;
+    onRelease?.();
+  }
+
   newId(prefix: IdPrefix, _label?: string): string {
     return createId(prefix, this.receivedAt);
   }

@@ -167,7 +167,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onDecision: metrics.ratelimit,
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
-  const analytics = await openAnalytics({ config, clock, limiter, metrics, events, expire: testClock === undefined });
+  const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, expire: testClock === undefined });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: (error) => events.backgroundTaskFailed("last used", error) });
   const rootKeysLastUsed = createLastUsed({
     clock,

@@ -11,6 +11,8 @@ import type { Metrics } from "../telemetry/metrics.ts";
 export interface OpenAnalyticsOptions {
   readonly config: Config;
   readonly clock: Clock;
+  /** One that nobody turns. */
+  readonly commonClock: Clock;
   readonly limiter: Limiter;
   readonly metrics: Metrics;
   readonly events: Events;
@@ -19,13 +21,14 @@ export interface OpenAnalyticsOptions {
 
 /** The configured analytics store; undefined when there is none, or its optional library is not installed: then nothing of it is loaded. */
 export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<Analytics | undefined> => {
-  const { config, clock, limiter, metrics, events, expire } = options;
+  const { config, clock, commonClock, limiter, metrics, events, expire } = options;
   const { analytics, dataDir } = config;
   if (!analytics || (analytics.clickhouseUrl === undefined && !isEngineInstalled())) return undefined;
   const { createAnalytics } = await import("../analytics/analytics.ts");
   return createAnalytics({
     ...analytics,
     clock,
+    commonClock,
     limiter,
     workspaceId: WORKSPACE_ID,
     directory: join(dataDir, "analytics"),

@@ -31,6 +31,7 @@ const otherTables = [
   `SELECT 1 FROM \`latchkey.${raw}\``,
   "SELECT 1 FROM latchkey_internal.migrations",
   "SELECT 1 FROM latchkey_internal.key_verifications_to_day",
+  "SELECT 1 FROM latchkey_internal.key_verifications_inserted",
   "SELECT 1 FROM `.inner_id.key_verifications_to_day`",
   "SELECT 1 FROM migrations",
   "SELECT 1 FROM key_verifications",

@@ -121,7 +121,7 @@ describe("on the embedded engine", () => {
     });
   });
 
-  test("[analytics §6] an insert that is repeated counts nothing twice, in no table", async () => {
+  test("[analytics §6, management §6] an insert that is repeated counts nothing twice, in no table, and is followed once", async () => {
     let inserts = 0;
     const analytics = openAnalytics(place, {
       observer: {
@@ -132,10 +132,14 @@ describe("on the embedded engine", () => {
         },
       },
     });
+    const asked = { kind: "verifications", filter: { keyId: ["key_twice"] }, scope: undefined, rootKeyId: "", limit: 500 } as const;
+    const call = { ...asked, signal: new AbortController().signal, onWait: () => undefined };
+    const { cursor } = await analytics.tail({ ...call, cursor: "", waitMs: 0 });
     const event = { requestId: "req_twice", time: Date.now(), apiId: "api_twice", keyId: "key_twice", identityId: "", externalId: "" };
     analytics.recordVerification({ ...event, outcome: "VALID", tags: [], spentCredits: 2, latency: 1 });
     analytics.start();
     await expect.poll(() => inserts).toBe(3);
+    expect((await analytics.tail({ ...call, cursor, waitMs: 20_000 })).events).toHaveLength(1);
     await analytics.stop();
     await withLimits({}, async (api) => {
       const once = async (columns: string, table: string): Promise<unknown> =>

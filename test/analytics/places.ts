@@ -101,6 +101,7 @@ export const observer: AnalyticsObserver = {
 export const openAnalytics = ({ options }: Pick<Place, "options">, overrides: Partial<AnalyticsOptions> = {}): Analytics =>
   createAnalytics({
     clock: systemClock,
+    commonClock: systemClock,
     limiter: noLimits,
     observer,
     workspaceId: WORKSPACE_ID,

@@ -25,13 +25,13 @@ const check = {
 };
 
 test("[analytics §4] a verification becomes one line of JSON, its latency to the nanosecond", () => {
-  const row = verificationRow({ ...verification, latency: 0.123_456_789 });
+  const row = verificationRow({ ...verification, latency: 0.123_456_789 }, "writer", 7);
   expect(row).not.toContain("\n");
-  expect(JSON.parse(row)).toEqual(["req_1", common.time, "api_1", "", "", "key_1", "VALID", [], 0, 0.123457]);
+  expect(JSON.parse(row)).toEqual(["req_1", common.time, "api_1", "", "", "key_1", "VALID", [], 0, 0.123457, "writer", 7]);
 });
 
 test("[analytics §5] a check becomes one line of JSON, whatever its identifier; the share of a large batch is not lost", () => {
-  const row = ratelimitRow({ ...check, latency: 0.000_42 });
+  const row = ratelimitRow({ ...check, latency: 0.000_42 }, "writer", 8);
   expect(row).not.toContain("\n");
-  expect(JSON.parse(row)).toEqual(["req_1", common.time, "rlns_1", 'a "user"\n', true, 0.00042, "", 10, 9, 1, 1]);
+  expect(JSON.parse(row)).toEqual(["req_1", common.time, "rlns_1", 'a "user"\n', true, 0.00042, "", 10, 9, 1, 1, "writer", 8]);
 });

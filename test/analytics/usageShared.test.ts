@@ -117,6 +117,32 @@ describe("[management §6] equal questions", () => {
   });
 });
 
+/** Finds so many groups, each with a name of 512 characters, and no events in them. */
+const withGroups = (count: number) => {
+  const statements: string[] = [];
+  const groups = Array.from({ length: count }, (_, i) => ({ id: String(i), f_keyId: "k".repeat(512), total: 1 }));
+  const usage = createUsage({
+    clock: createTestClock(NOW),
+    database: "latchkey",
+    ready: async () => undefined,
+    isIsolated: async () => true,
+    execution: {
+      inTurn: (task) => task(),
+      execute: async (sql) => {
+        statements.push(sql);
+        return sql.includes(" AS bucket") ? [] : groups;
+      },
+    },
+    retentionDays: 30,
+    querySeconds: 10,
+  });
+  const ask = (changed: Partial<UsageQuestion>): Promise<JsonObject[]> => {
+    const asked = { ...question, groupBy: ["keyId"] as const, limit: 1_000, ...changed };
+    return usage({ question: asked, scope: undefined, now: NOW, signal: new AbortController().signal });
+  };
+  return { ask, statements };
+};
+
 describe("[management §6] getUsage", () => {
   test("shows latencies to the microsecond, and none that there are not", async () => {
     expect(await setUp().ask()).toEqual([{ count: 1, spentCredits: 0, latencyP50: 1.235 }]);
@@ -145,19 +171,36 @@ describe("[management §6] getUsage", () => {
   });
 
   test("an answer of more than 4 MiB is refused", async () => {
-    const groups = Array.from({ length: 1_000 }, (_, i) => ({ id: String(i), f_keyId: "k".repeat(512), total: 1 }));
-    const usage = createUsage({
-      clock: createTestClock(NOW),
-      database: "latchkey",
-      ready: async () => undefined,
-      isIsolated: async () => true,
-      execution: { inTurn: (task) => task(), execute: async (sql) => (sql.includes(" AS bucket") ? [] : groups) },
-      retentionDays: 30,
-      querySeconds: 10,
+    const { ask } = withGroups(1_000);
+    await expect(ask({ granularity: "hour", start: NOW - 9 * 3_600_000 })).rejects.toMatchObject({ reason: "query_memory_limit_exceeded" });
+    expect(await ask({})).toHaveLength(1_000);
+  });
+
+  test("answers are kept by what they weigh in bytes: a few large ones push out the oldest, small ones do not", async () => {
+    const large = withGroups(1_000);
+    for (let i = 0; i < 30; i++) await large.ask({ start: NOW - 1_000 - i });
+    const { length } = large.statements;
+    await large.ask({ start: NOW - 1_029 });
+    expect(large.statements).toHaveLength(length);
+    await large.ask({ start: NOW - 1_000 });
+    expect(large.statements).toHaveLength(length + 2);
+    const small = withGroups(1);
+    for (let i = 0; i < 1_000; i++) await small.ask({ start: NOW - 1_000 - i });
+    await small.ask({ start: NOW - 1_000 });
+    expect(small.statements).toHaveLength(2_000);
+  });
+
+  test("more intervals than there may be cells are refused before anything is read", async () => {
+    const { ask, statements } = withGroups(1);
+    const start = NOW - 10 * 86_400_000;
+    const end = start + 10_000 * 60_000;
+    await expect(ask({ granularity: "minute", start, end: end + 60_000 })).rejects.toMatchObject({
+      reason: "invalid_input",
+      violations: [{ location: "body.granularity", message: expect.stringContaining("the granularity hour fits") }],
     });
-    const asked = { ...question, groupBy: ["keyId"], granularity: "hour", limit: 1_000, start: NOW - 9 * 3_600_000 } as const;
-    const call = { question: asked, scope: undefined, now: NOW, signal: new AbortController().signal };
-    await expect(usage(call)).rejects.toMatchObject({ reason: "query_memory_limit_exceeded" });
-    expect(await usage({ ...call, question: { ...asked, granularity: "total" } })).toHaveLength(1_000);
+    expect(statements).toEqual([]);
+    const whole = { start: Math.ceil(start / 60_000) * 60_000, end: Math.floor(end / 60_000) * 60_000 };
+    expect(await ask({ granularity: "minute", groupBy: [], ...whole })).toHaveLength((whole.end - whole.start) / 60_000);
+    expect(statements).toHaveLength(1);
   });
 });

@@ -22,7 +22,7 @@ const nameOf = (method: DescMethod): string => {
 };
 
 const procedures: Readonly<Record<string, readonly string[]>> = {
-  analytics: ["getVerifications", "getRatelimits", "getUsage", "getQuota"],
+  analytics: ["getVerifications", "getRatelimits", "getUsage", "tail", "getQuota"],
   apis: ["createApi", "getApi", "listApis", "updateApi", "deleteApi", "listKeys"],
   audit: ["getLogs", "verifyChain"],
   identities: ["createIdentity", "getIdentity", "listIdentities", "updateIdentity", "deleteIdentity"],
@@ -139,7 +139,7 @@ describe("the options of the procedures", () => {
 
   test("[protocol §11] changes marks exactly the procedures that write audit events and take an Idempotency-Key", () => {
     const reading: Readonly<Record<string, readonly string[]>> = {
-      analytics: ["getQuota", "getRatelimits", "getUsage", "getVerifications"],
+      analytics: ["getQuota", "getRatelimits", "getUsage", "getVerifications", "tail"],
       apis: ["getApi", "listApis", "listKeys"],
       audit: ["getLogs", "verifyChain"],
       identities: ["getIdentity", "listIdentities"],

@@ -4,6 +4,7 @@ const names = [
   ...[
     "analytics.getQuota",
     "analytics.getUsage",
+    "analytics.tail",
     "audit.getLogs",
     "audit.verifyChain",
     "keys.explain",

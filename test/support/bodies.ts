@@ -35,6 +35,7 @@ export const validBodies: Readonly<Record<string, (objects: Objects) => object>>
   "analytics.getRatelimits": () => ({ query: "SELECT COUNT(*) FROM ratelimits_v1" }),
   "analytics.getUsage": () => ({ kind: "verifications", start: Date.now() - 60_000, end: Date.now(), granularity: "total" }),
   "analytics.getVerifications": () => ({ query: "SELECT COUNT(*) FROM key_verifications_v1" }),
+  "analytics.tail": () => ({ kind: "verifications" }),
   "apis.createApi": () => ({ name: "payments" }),
   "apis.deleteApi": ({ apiId }) => ({ apiId }),
   "apis.getApi": ({ apiId }) => ({ apiId }),

@@ -19,6 +19,12 @@ export const countBuckets = ({ start, end }: Range, granularity: Granularity): n
   return Math.ceil(end / lengths[granularity]) - Math.floor(start / lengths[granularity]);
 };
 
+/** The start of the interval that a time lies in, Unix ms. */
+export const bucketStart = (time: number, granularity: "hour" | "day" | "month"): number => {
+  if (granularity === "month") return Date.UTC(Math.floor(monthOf(time) / 12), monthOf(time) % 12);
+  return Math.floor(time / lengths[granularity]) * lengths[granularity];
+};
+
 /** Their starts in Unix ms, ascending; of `total` 0, which stands for the whole range. */
 export const listBuckets = (range: Range, granularity: Granularity): number[] => {
   if (granularity === "total") return [0];

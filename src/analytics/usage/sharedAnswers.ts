@@ -1,4 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
+import { orAborted } from "../orAborted.ts";
 
 export interface SharedAnswersOptions<T> {
   readonly clock: Clock;
@@ -24,17 +25,6 @@ interface Entry<T> {
   isAnswered: boolean;
   weight: number;
 }
-
-const orAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-};
 
 /** Equal questions within a short time share one answer; failures are nobody else's. */
 export const createSharedAnswers = <T>({ clock, keepMs, maxWeight, weightOf }: SharedAnswersOptions<T>): AskShared<T> => {

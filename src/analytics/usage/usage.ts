@@ -9,6 +9,7 @@ import { isOfStatement, toQueryError } from "../queryErrors.ts";
 import { MAX_RESPONSE_BYTES } from "../querySettings.ts";
 import { earliestTime, requireRetained } from "../retention.ts";
 import { countBuckets, fittingGranularity, listBuckets } from "./buckets.ts";
+import { type Part, partsOf } from "./parts.ts";
 import { type UsageQuestion, usageKinds } from "./question.ts";
 import { createSharedAnswers } from "./sharedAnswers.ts";
 import { type UsageSql, usageSql } from "./usageSql.ts";
@@ -17,8 +18,9 @@ import { type UsageSql, usageSql } from "./usageSql.ts";
 const MOST_CELLS = 10_000;
 /** How long equal questions share an answer. */
 const SHARED_MS = 5_000;
-/** Rows that are kept for it, of all answers together. */
-const SHARED_ROWS = 100_000;
+/** Bytes that are kept for it, of all answers together and as JSON, and those of an answer beside its rows. */
+const SHARED_BYTES = 16 * 1024 ** 2;
+const ANSWER_BYTES = 1_024;
 /** Of a row beside its groups: names, time and numbers. */
 const ROW_BYTES = 160;
 const MICROSECONDS = 1_000;
@@ -74,8 +76,14 @@ const showCell = (cell: JsonObject | undefined, spent: string): JsonObject => {
   return shown;
 };
 
+/** The rows of an answer, and how large they are as JSON at most. */
+interface Shown {
+  readonly rows: JsonObject[];
+  readonly bytes: number;
+}
+
 /** The rows of an answer, also for intervals without events. */
-const showRows = (question: UsageQuestion, groups: readonly Group[]): JsonObject[] => {
+const showRows = (question: UsageQuestion, groups: readonly Group[]): Shown => {
   const { granularity, orderBy, kind } = question;
   const { spent } = usageKinds[kind];
   const buckets = listBuckets(question, granularity);
@@ -87,9 +95,11 @@ const showRows = (question: UsageQuestion, groups: readonly Group[]): JsonObject
     ...values,
     ...showCell(cells.get(bucket), spent),
   });
-  return orderBy === "time"
-    ? buckets.flatMap((bucket) => ordered.map((group) => row(bucket, group)))
-    : ordered.flatMap((group) => buckets.map((bucket) => row(bucket, group)));
+  const rows =
+    orderBy === "time"
+      ? buckets.flatMap((bucket) => ordered.map((group) => row(bucket, group)))
+      : ordered.flatMap((group) => buckets.map((bucket) => row(bucket, group)));
+  return { rows, bytes };
 };
 
 /**
@@ -100,21 +110,21 @@ const showRows = (question: UsageQuestion, groups: readonly Group[]): JsonObject
 export const createUsage = (options: UsageOptions): ((call: UsageCall) => Promise<JsonObject[]>) => {
   const { clock, database, ready, isIsolated, execution, retentionDays, querySeconds } = options;
   const { inTurn, execute } = execution;
-  const askShared = createSharedAnswers<JsonObject[]>({
+  const askShared = createSharedAnswers<Shown>({
     clock,
     keepMs: SHARED_MS,
-    maxWeight: SHARED_ROWS,
-    weightOf: (rows) => rows.length,
+    maxWeight: SHARED_BYTES,
+    weightOf: ({ bytes }) => bytes + ANSWER_BYTES,
   });
 
-  const count = async (question: UsageQuestion, sql: UsageSql, signal: AbortSignal): Promise<JsonObject[]> => {
+  const count = async (question: UsageQuestion, sql: UsageSql, signal: AbortSignal): Promise<Shown> => {
     const { groupBy, limit, granularity } = question;
     const isGrouped = groupBy.length > 0;
     const found = isGrouped ? await execute(sql.groups(limit + 1), signal) : [{}];
     const hasOthers = found.length > limit;
     const most = countBuckets(question, granularity) * found.length;
     if (most > MOST_CELLS) throw tooManyCells(question, found.length, most);
-    if (found.length === 0) return [];
+    if (found.length === 0) return { rows: [], bytes: 0 };
     const shown = found.slice(0, limit);
     const groups = shown.map((row): Group => {
       const values = Object.fromEntries(groupBy.map((field) => [field, row[`f_${field}`] ?? null]));
@@ -130,11 +140,11 @@ export const createUsage = (options: UsageOptions): ((call: UsageCall) => Promis
     return showRows(question, hasOthers ? [...groups, rest] : groups);
   };
 
-  const answer = async ({ question, scope, now }: UsageCall, signal: AbortSignal): Promise<JsonObject[]> => {
+  const answer = async ({ question, scope, now }: UsageCall, parts: readonly Part[], signal: AbortSignal): Promise<Shown> => {
     const { scopeColumn } = usageKinds[question.kind].dataset;
     const [first = 0n, second = 0n] = getRandomValues(new BigUint64Array(2));
     const visibility = { database, scopeColumn, scope, since: earliestTime(now, retentionDays) };
-    const sql = usageSql({ question, visibility, now, hashKey: [first, second] });
+    const sql = usageSql({ question, parts, visibility, hashKey: [first, second] });
     try {
       await ready();
       if (scope !== undefined) await requireIsolation(isIsolated);
@@ -153,10 +163,14 @@ export const createUsage = (options: UsageOptions): ((call: UsageCall) => Promis
   return async (call) => {
     const { question, scope, now, signal } = call;
     requireRetained(question.start, now, retentionDays);
+    const buckets = countBuckets(question, question.granularity);
+    // However few groups there are.
+    if (buckets > MOST_CELLS) throw tooManyCells(question, 1, buckets);
+    const parts = partsOf(question, now);
     // What another root key, or this one with other permissions, may see is another question.
     const key = hash("sha256", JSON.stringify([question, scope?.toSorted()]));
     try {
-      return await askShared(key, signal, (shared) => answer(call, shared));
+      return (await askShared(key, signal, (shared) => answer(call, parts, shared))).rows;
     } catch (error) {
       // Each call says of its own error what it was degraded in.
       if (!(error instanceof ServiceError)) throw error;

@@ -1,61 +1,17 @@
-import { keptDays, timeConditions } from "../schema.ts";
-import { quoteText } from "../sql/tokens.ts";
+import { timeConditions } from "../schema.ts";
 import { type Visibility, visibleRows } from "../visibleRows.ts";
 import { bucketExpression } from "./buckets.ts";
-import { type UsageField, type UsageKind, type UsageQuestion, usageKinds } from "./question.ts";
+import { oneOfCondition, tagsCondition } from "./filterSql.ts";
+import type { Part } from "./parts.ts";
+import { type UsageField, type UsageQuestion, usageKinds } from "./question.ts";
 
+/** Of what the engine counts times in: seconds in the sums per hour, days in those per day and month. */
+const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** Rows whose percentiles are those of samples, as in SQL: up to 64 KiB for each row and thread. A digest takes less, and ten times as long. */
 const MOST_SAMPLED = 200;
 
-/** A part of the range, and the table that answers for it. Unix ms, `until` inclusive. */
-interface Part {
-  readonly step: "raw" | "day" | "month";
-  readonly since: number;
-  readonly until: number;
-}
-
-const startOfNextDay = (time: number): number => (Math.floor(time / DAY_MS) + 1) * DAY_MS;
-const startOfNextMonth = (time: number): number => {
-  const date = new Date(time);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
-};
-
-/**
- * Which tables are read for a range: single events as far back as those are kept, which is to the millisecond, and before that
- * sums per day and month, where the intervals are no shorter than these.
- */
-const partsOf = ({ start, end, granularity }: UsageQuestion, { dataset }: UsageKind, now: number): Part[] => {
-  const rawKept = now - keptDays(dataset, "raw") * DAY_MS;
-  const rawFrom = startOfNextDay(rawKept);
-  const dayFrom = startOfNextMonth(now - keptDays(dataset, "day") * DAY_MS);
-  const readsDays = granularity !== "minute" && granularity !== "hour";
-  const readsMonths = readsDays && granularity !== "day";
-  const firstRaw = readsDays && start < rawKept ? rawFrom : start;
-  const firstDay = readsMonths ? dayFrom : start;
-  const parts: Part[] = [
-    { step: "month", since: start, until: Math.min(end, firstDay) - 1 },
-    { step: "day", since: Math.max(start, firstDay), until: Math.min(end, firstRaw) - 1 },
-    { step: "raw", since: Math.max(start, firstRaw), until: end - 1 },
-  ];
-  return parts.filter(({ since, until }) => since <= until);
-};
-
-/** A text of a caller's as a literal that holds exactly it: the engine reads no further than a plain U+0000. */
-const literal = (value: string | boolean): string =>
-  typeof value === "boolean" ? String(value) : quoteText(value).replaceAll("\0", "\\0");
-
-const list = (values: readonly (string | boolean)[]): string => `[${values.map(literal).join(", ")}]`;
-
 const named = (field: UsageField): string => `f_${field}`;
-
-const conditionOf = (field: UsageField, values: readonly (string | boolean)[], groupsByTag: boolean): string => {
-  // Nothing is one of no values.
-  if (values.length === 0) return "0";
-  if (field !== "tag" || groupsByTag) return `${named(field)} IN ${list(values)}`;
-  const without = values.includes("") ? " OR empty(tags)" : "";
-  return `(hasAny(tags, ${list(values)})${without})`;
-};
 
 /** What the statements of one question share. */
 export interface UsageSql {
@@ -72,9 +28,9 @@ export interface UsageSql {
 
 export interface UsageSqlOptions {
   readonly question: UsageQuestion;
+  /** What answers for its range. */
+  readonly parts: readonly Part[];
   readonly visibility: Omit<Visibility, "name">;
-  /** Unix ms. */
-  readonly now: number;
   /** Two numbers of 64 bits that nobody knows beforehand, so that no names can be made for which groups are taken for each other. */
   readonly hashKey: readonly [bigint, bigint];
 }
@@ -83,7 +39,7 @@ export interface UsageSqlOptions {
  * The statements that answer a question. They are made of our expressions over the rows that the caller may see
  * (`visibleRows`); what comes from the caller is in them as literals only.
  */
-export const usageSql = ({ question, visibility, now, hashKey }: UsageSqlOptions): UsageSql => {
+export const usageSql = ({ question, parts, visibility, hashKey }: UsageSqlOptions): UsageSql => {
   const { granularity, groupBy, filter } = question;
   const kind = usageKinds[question.kind];
   const { dataset, columns, scopeField, hasLatency } = kind;
@@ -92,7 +48,8 @@ export const usageSql = ({ question, visibility, now, hashKey }: UsageSqlOptions
   const groupsByTag = groupBy.includes("tag");
   const ids = filter[scopeField]?.map(String);
 
-  const readPart = ({ step, since, until }: Part): string => {
+  const readPart = ({ step, since, until: end }: Part): string => {
+    const until = end - 1;
     const table = step === "raw" ? `${dataset.name}_v1` : `${dataset.name}_per_${step}_v1`;
     const rows = visibleRows({ table, since, until, ids }, { ...visibility, name: "own" });
     const isRaw = step === "raw";
@@ -109,7 +66,7 @@ export const usageSql = ({ question, visibility, now, hashKey }: UsageSqlOptions
       field === "tag" ? "e.tags AS tags" : `${splits && field === "passed" ? "halves.1" : `e.${columns[field]}`} AS ${named(field)}`,
     );
     const values = [
-      `${isRaw ? "e.time" : `toInt64(e.time) * ${DAY_MS}`} AS ms`,
+      `${isRaw ? "e.time" : `toInt64(e.time) * ${step === "hour" ? SECOND_MS : DAY_MS}`} AS ms`,
       `${n} AS n`,
       `${spent} AS spent`,
       ...(hasLatency ? [`${isRaw ? "e.latency" : "toFloat64(-1)"} AS latency`] : []),
@@ -121,11 +78,12 @@ export const usageSql = ({ question, visibility, now, hashKey }: UsageSqlOptions
   };
 
   const tags = groupsByTag ? ` ARRAY JOIN if(empty(tags), [''], arrayDistinct(tags)) AS ${named("tag")}` : "";
-  const conditions = filters.map(([field, values]) => conditionOf(field, values, groupsByTag));
+  const conditions = filters.map(([field, values]) =>
+    field === "tag" && !groupsByTag ? tagsCondition("tags", values) : oneOfCondition(named(field), values),
+  );
   const events = (more: readonly string[]): string => {
-    const parts = partsOf(question, kind, now).map(readPart);
     const all = [...conditions, ...more];
-    return `FROM (${parts.join(" UNION ALL ")}) AS events${tags}${all.length === 0 ? "" : ` WHERE ${all.join(" AND ")}`}`;
+    return `FROM (${parts.map(readPart).join(" UNION ALL ")}) AS events${tags}${all.length === 0 ? "" : ` WHERE ${all.join(" AND ")}`}`;
   };
 
   const [first, second] = hashKey;

@@ -1,14 +1,13 @@
 import {
   type GetUsageRequestSchema,
   type GetUsageResponseSchema,
-  type UsageFilter,
   UsageGranularity,
-  UsageKind,
   UsageOrder,
 } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import type { Granularity, UsageField, UsageQuestion } from "../../analytics/usage/question.ts";
 import type { Procedure } from "../call.ts";
-import { type AnalyticsDeps, readScope } from "./readScope.ts";
+import { readFilter, readKind } from "./readKind.ts";
+import type { AnalyticsDeps } from "./readScope.ts";
 
 const DEFAULT_LIMIT = 100;
 
@@ -19,9 +18,6 @@ const granularities: Readonly<Partial<Record<UsageGranularity, Granularity>>> = 
   [UsageGranularity.MONTH]: "month",
 };
 
-const readFilter = ({ $typeName, $unknown, ...lists }: UsageFilter): UsageQuestion["filter"] =>
-  Object.fromEntries(Object.entries(lists).flatMap(([field, list]) => (list === undefined ? [] : [[field, list.values]])));
-
 /**
  * Counts events by time and group, without SQL (management §6): a row for each group and interval, in Unix ms, also for intervals
  * without events. Not counted in the quota of queries. 400 when `start` lies before the retention (analytics §3) or the answer would
@@ -31,16 +27,15 @@ export const getUsage =
   (deps: AnalyticsDeps): Procedure<typeof GetUsageRequestSchema, typeof GetUsageResponseSchema> =>
   async (request, call) => {
     const { kind, start = 0n, end = 0n, granularity, groupBy, filter, orderBy, limit } = request;
-    const isOfKeys = kind === UsageKind.VERIFICATIONS;
-    const { analytics, scope } = readScope(deps, isOfKeys ? "api.read_analytics" : "ratelimit.read_analytics", call);
+    const { analytics, scope, name } = readKind(deps, kind, call);
     const question: UsageQuestion = {
-      kind: isOfKeys ? "verifications" : "ratelimits",
+      kind: name,
       start: Number(start),
       end: Number(end),
       granularity: granularities[granularity] ?? "total",
       // Validation has left none that events of this kind do not have.
       groupBy: [...new Set(groupBy)] as UsageField[],
-      filter: filter === undefined ? {} : readFilter(filter),
+      filter: readFilter(filter),
       orderBy: orderBy === UsageOrder.COUNT ? "count" : "time",
       limit: limit === undefined ? DEFAULT_LIMIT : Number(limit),
     };

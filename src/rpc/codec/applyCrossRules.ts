@@ -13,10 +13,9 @@ const isWithin = ({ location }: Finding, at: string): boolean =>
 export const applyCrossRules = (rules: readonly CrossRule[]): ((message: unknown, findings: Finding[], first: number) => void) => {
   return (message, findings, first) => {
     for (const rule of rules) {
-      const found = rule(message as Message);
-      if (found === undefined) continue;
-      if (findings.slice(first).some((finding) => isWithin(finding, found.at))) continue;
-      report(findings, found.message, undefined, found.at);
+      for (const { at, message: said } of rule(message as Message)) {
+        if (!findings.slice(first).some((finding) => isWithin(finding, at))) report(findings, said, undefined, at);
+      }
     }
   };
 };

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { Message } from "@bufbuild/protobuf";
-import { type GetUsageRequest, UsageKind } from "../../../gen/latchkey/v2/analytics_pb.ts";
+import { type GetUsageRequest, type TailRequest, UsageKind } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { type RatelimitConfig, type Refill, RefillInterval } from "../../../gen/latchkey/v2/common_pb.ts";
 import type { CreateIdentityRequest, UpdateIdentityRequest } from "../../../gen/latchkey/v2/identities_pb.ts";
 import {
@@ -19,13 +19,13 @@ interface CrossFinding {
 }
 
 /** A rule over several fields of one message, whose fields are each valid by themselves. */
-export type CrossRule = (message: Message) => CrossFinding | undefined;
+export type CrossRule = (message: Message) => readonly CrossFinding[];
 
 /** `M` is the message that carries the rule's id, which the descriptors decide. */
 const over =
-  <M extends Message>(judge: (message: M) => CrossFinding | undefined): CrossRule =>
+  <M extends Message>(judge: (message: M) => readonly CrossFinding[] | CrossFinding | undefined): CrossRule =>
   (message) =>
-    judge(message as M);
+    [judge(message as M) ?? []].flat();
 
 const refillWithoutBalance: CrossFinding = {
   at: ".remaining",
@@ -51,11 +51,16 @@ const usageNames: ReadonlyMap<UsageKind, readonly string[]> = new Map([
   [UsageKind.RATELIMITS, ["namespaceId", "identifier", "passed"]],
 ]);
 
-/** The first of `given` that events of the kind do not have; of an unknown kind nothing is said. */
-const strangeName = (kind: UsageKind, given: readonly string[]): { readonly index: number; readonly message: string } | undefined => {
+/** Those of `given` that events of the kind do not have; of an unknown kind nothing is said. */
+const strangeNames = (kind: UsageKind, given: readonly string[], place: (name: string, index: number) => string): CrossFinding[] => {
   const names = usageNames.get(kind);
-  const index = names === undefined ? -1 : given.findIndex((name) => !names.includes(name));
-  return index < 0 ? undefined : { index, message: `of this kind of events, want one of ${names?.join(", ")}` };
+  const message = `of this kind of events, want one of ${names?.join(", ")}`;
+  return given.flatMap((name, index) => (names === undefined || names.includes(name) ? [] : [{ at: place(name, index), message }]));
+};
+
+const strangeFilters = ({ kind, filter }: Pick<GetUsageRequest, "kind" | "filter">): CrossFinding[] => {
+  const given = Object.entries(filter ?? {}).flatMap(([name, list]) => (name.startsWith("$") || list === undefined ? [] : [name]));
+  return strangeNames(kind, given, (name) => `.filter.${name}`);
 };
 
 /**
@@ -109,21 +114,9 @@ export const crossRules: ReadonlyMap<string, CrossRule> = new Map([
         : undefined,
     ),
   ],
-  [
-    "get_usage.group_by",
-    over<GetUsageRequest>(({ kind, groupBy }) => {
-      const found = strangeName(kind, groupBy);
-      return found && { at: `.groupBy[${found.index}]`, message: found.message };
-    }),
-  ],
-  [
-    "get_usage.filter",
-    over<GetUsageRequest>(({ kind, filter }) => {
-      const given = Object.entries(filter ?? {}).flatMap(([name, list]) => (name.startsWith("$") || list === undefined ? [] : [name]));
-      const found = strangeName(kind, given);
-      return found && { at: `.filter.${given[found.index]}`, message: found.message };
-    }),
-  ],
+  ["get_usage.group_by", over<GetUsageRequest>(({ kind, groupBy }) => strangeNames(kind, groupBy, (_, index) => `.groupBy[${index}]`))],
+  ["get_usage.filter", over<GetUsageRequest>(strangeFilters)],
+  ["tail.filter", over<TailRequest>(strangeFilters)],
   [
     "explain.one_key",
     over<ExplainRequest>(({ keyId, key }) =>

@@ -17,7 +17,7 @@ const isHidden = (field: DescField): boolean =>
  * Where /v2 places what protovalidate found: JSON names, without the fields of wrappers. A rule over several fields is
  * found at its message; which of the fields is at fault is the codec's own knowledge.
  */
-const locationOf = (root: Message, { field, ruleId }: OracleViolation): string | undefined => {
+const locationsIn = (root: Message, { field, ruleId }: OracleViolation): string[] => {
   let location = "body";
   let value: unknown = root;
   for (const element of field) {
@@ -31,14 +31,11 @@ const locationOf = (root: Message, { field, ruleId }: OracleViolation): string |
     }
   }
   const rule = crossRules.get(ruleId);
-  if (rule === undefined) return location;
+  if (rule === undefined) return [location];
   const found = rule(value as Message);
   // Repeated empty names: the codec leaves them to the rule that a name is required.
-  return found === undefined
-    ? ruleId.endsWith("unique_ratelimit_names")
-      ? undefined
-      : `${location} (only protovalidate: ${ruleId})`
-    : location + found.at;
+  if (found.length === 0 && !ruleId.endsWith("unique_ratelimit_names")) return [`${location} (only protovalidate: ${ruleId})`];
+  return found.map(({ at }) => location + at);
 };
 
 const oracle = createValidator();
@@ -47,8 +44,7 @@ const expected = (desc: DescMessage, message: Message): string[] => {
   const result = oracle.validate(desc, message);
   if (result.kind === "error") throw result.error;
   const violations = result.violations ?? [];
-  const locationsOf = (some: readonly OracleViolation[]): string[] =>
-    some.map((violation) => locationOf(message, violation)).filter((location) => location !== undefined);
+  const locationsOf = (some: readonly OracleViolation[]): string[] => some.flatMap((violation) => locationsIn(message, violation));
   const isCross = ({ ruleId }: OracleViolation): boolean => crossRules.has(ruleId);
   const single = locationsOf(violations.filter((violation) => !isCross(violation)));
   // What is wrong with a part of a field by itself is told instead of what is wrong with the field beside others.

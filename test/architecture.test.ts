@@ -1,4 +1,5 @@
-import { globSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 
@@ -129,4 +130,13 @@ describe("one place for each of these", () => {
 
 test("no file is longer than 300 lines", () => {
   expect([...sources].filter(([, text]) => text.split("\n").length > 301).map(([file]) => file)).toEqual([]);
+});
+
+test.runIf(existsSync(join(root, ".git")))("no file in git carries a copyright notice: what others wrote is installed, not copied", () => {
+  const notice = "(copyright|\\(c\\)|©)[^[:alnum:]]*[0-9]{4}|all rights? reserved|SPDX-(File|Snippet)CopyrightText";
+  const { status, stdout, stderr } = spawnSync("git", ["grep", "-I", "-n", "-i", "-E", notice, "--", ":!LICENSE"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: "", stderr: "" });
 });

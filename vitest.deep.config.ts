@@ -4,8 +4,8 @@ import usual from "./vitest.config.ts";
 
 process.env.LATCHKEY_TEST_SIZE = "deep";
 
-/** Only the files that have more than one size: the others have shown all they can with `npm test`. */
-const include = globSync("test/**/*.test.ts").filter((file) => readFileSync(file, "utf8").includes("support/sized.ts"));
+/** Only the files that have more than one size or edge: the others have shown all they can with `npm test`. */
+const include = globSync("test/**/*.test.ts").filter((file) => /support\/(sized|everywhere)\.ts/.test(readFileSync(file, "utf8")));
 
 const config: ViteUserConfig = mergeConfig(usual, { test: { testTimeout: 300_000 } });
 config.test = { ...config.test, include };

@@ -2,16 +2,17 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { createLeasesRepository } from "../../src/storage/leases.ts";
 import { type Api, dataOf, type StartOptions, startApi } from "./api.ts";
 import type { Answer, Edge } from "./edges.ts";
+import { sized } from "./sized.ts";
 import { type Engine, engines } from "./stores.ts";
 
 const everyEdge: readonly Edge["name"][] = ["v2", "connect", "grpc", "grpc-web", "grpc-js"];
 
-/**
- * Those of the edges that `LATCHKEY_TEST_EDGES` names (`v2,grpc`); all of them when it is not set, or names none of them.
- * For a second run on another store, which all edges see alike.
- */
+/** `npm test` calls by JSON and by gRPC, `npm run test:deep` in the other ways, which have the same procedures behind them. */
+const usual: readonly Edge["name"][] = sized(["v2", "grpc"], ["connect", "grpc-web", "grpc-js"]);
+
+/** Those of the edges that `LATCHKEY_TEST_EDGES` names (`v2,connect`) instead of the usual ones; of a suite of other edges, all. */
 const chosen = (edges: readonly Edge["name"][]): readonly Edge["name"][] => {
-  const names = process.env.LATCHKEY_TEST_EDGES?.split(",") ?? [];
+  const names = process.env.LATCHKEY_TEST_EDGES?.split(",") ?? usual;
   const named = edges.filter((edge) => names.includes(edge));
   return named.length === 0 ? edges : named;
 };

@@ -1,9 +1,10 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
 import type { StoreLog } from "../log.ts";
-import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
+import type { WriteOperation, WriteResult, WriterReply, WriterSettings } from "./messages.ts";
 import { damagedPart } from "./sqliteErrors.ts";
 import { whenGathered } from "./whenGathered.ts";
+import { giveBackWriter, takeWriter } from "./writerThreads.ts";
 
 /** Bounds how long a transaction runs, and how much memory its message takes. */
 const BATCH = 1000;
@@ -21,7 +22,7 @@ export interface WriteQueue {
    * `StoreDamagedError` when it met a damaged part of the file, with the signal's reason when that was aborted before the operation was sent, and with a `TypeError` for what no store accepts.
    */
   write(operation: WriteOperation, signal?: AbortSignal): Promise<WriteResult>;
-  /** Writes what waits, then ends the thread. */
+  /** Writes what waits, then closes the file. */
   close(): Promise<void>;
 }
 
@@ -55,9 +56,10 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCom
   };
 
   const start = (): Worker => {
-    const started = new Worker(new URL("./writer.ts", import.meta.url), { workerData: settings, execArgv: [] });
+    const started = takeWriter();
     let cause: unknown;
-    started.on("message", (reply: BatchReply) => {
+    started.on("message", (reply: WriterReply) => {
+      if (reply === "closed") return;
       if ("results" in reply) {
         onCommit?.();
         return finish((member, position) => settle(settings.file, member, reply.results[position]));
@@ -76,6 +78,7 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCom
       const message = `the embedded store's writer died${cause instanceof Error ? `: ${cause.message}` : ""}`;
       finish(({ reject }) => reject(new StoreUnavailableError(message, { cause, outcomeUnknown: true })));
     });
+    started.postMessage({ open: settings });
     return started;
   };
 
@@ -134,11 +137,13 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCom
       }
       const last = worker;
       if (last === undefined) return;
-      await new Promise<void>((resolve) => {
-        last.ref();
-        last.on("exit", () => resolve());
-        last.postMessage("close");
+      last.ref();
+      last.postMessage("close");
+      const isIdle = await new Promise<boolean>((resolve) => {
+        last.on("message", (reply: WriterReply) => reply === "closed" && resolve(true));
+        last.on("exit", () => resolve(false));
       });
+      if (isIdle) await giveBackWriter(last);
     },
   };
 };

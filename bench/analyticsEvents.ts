@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { connectEmbedded } from "../src/analytics/connection.ts";
-import { WORKSPACE_ID } from "../src/storage/baseDocument.ts";
+import { WORKSPACE_ID } from "../src/storage/port/baseDocument.ts";
 
 const MEMORY = 1024 ** 3;
 /** Rows of one INSERT: their time falls into a few hours, as that of real events does. */

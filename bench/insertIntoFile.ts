@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Fields } from "../src/storage/applyUpdate.ts";
-import { columnsOf, columnValues } from "../src/storage/embedded/columns.ts";
-import { toText } from "../src/storage/embedded/documentText.ts";
-import { createMissing } from "../src/storage/embedded/schema.ts";
-import { indexes } from "../src/storage/indexes.ts";
+import { columnsOf, columnValues } from "../src/storage/embedded/sqlite/columns.ts";
+import { toText } from "../src/storage/embedded/sqlite/documentText.ts";
+import { createMissing } from "../src/storage/embedded/sqlite/schema.ts";
+import type { Fields } from "../src/storage/port/applyUpdate.ts";
+import { indexes } from "../src/storage/port/indexes.ts";
 import type { InsertKeys } from "./place.ts";
 
 /** Sorting for an index takes room in memory, or else a file for each of its parts. */

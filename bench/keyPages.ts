@@ -1,5 +1,5 @@
 import { createId } from "../src/domain/ids.ts";
-import { createKeySecret } from "../src/domain/keySecret.ts";
+import { createKeySecret } from "../src/domain/secrets/keySecret.ts";
 import { keyOf, type Population } from "./population.ts";
 
 const PAGE = 100;

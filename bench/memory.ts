@@ -13,10 +13,10 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
 import { createId } from "../src/domain/ids.ts";
 import { compileOverrides } from "../src/domain/overridePattern.ts";
-import { namespaceCheck } from "../src/procedures/ratelimit/namespaceCheck.ts";
+import { namespaceCheck } from "../src/procedures/shared/ratelimit/namespaceCheck.ts";
 import { createLimiter } from "../src/ratelimit/limiter.ts";
-import { type CountersRepository, createCountersRepository } from "../src/storage/counters.ts";
 import { openEmbeddedStore } from "../src/storage/embedded/openEmbeddedStore.ts";
+import { type CountersRepository, createCountersRepository } from "../src/storage/repositories/countersRepository.ts";
 
 const MOST_BYTES = 300;
 const MOST_DELAY_MS = 50;

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
-import type { KeyDocument } from "../src/storage/documents.ts";
-import type { Store } from "../src/storage/store.ts";
+import type { KeyDocument } from "../src/storage/port/documents.ts";
+import type { Store } from "../src/storage/port/store.ts";
 import { withStoreOf } from "../test/support/placed.ts";
 import { insertIntoFile } from "./insertIntoFile.ts";
 

@@ -1,17 +1,17 @@
 import { systemSource } from "../src/audit/auditEvent.ts";
-import { chunks } from "../src/domain/chunks.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { createId } from "../src/domain/ids.ts";
-import { hashKey } from "../src/domain/keySecret.ts";
-import { createRootKey } from "../src/rootKeys/rootKeys.ts";
-import { createApisRepository } from "../src/storage/apis.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../src/storage/baseDocument.ts";
-import type { KeyDocument } from "../src/storage/documents.ts";
-import { createIdentitiesRepository } from "../src/storage/identities.ts";
-import { createPermissionsRepository } from "../src/storage/permissions.ts";
-import { createRolesRepository } from "../src/storage/roles.ts";
-import { createRootKeysRepository } from "../src/storage/rootKeys.ts";
-import type { Store } from "../src/storage/store.ts";
+import { hashKey } from "../src/domain/secrets/keySecret.ts";
+import { createRootKey } from "../src/rootKeys/rootKeyChanges.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../src/storage/port/baseDocument.ts";
+import type { KeyDocument } from "../src/storage/port/documents.ts";
+import type { Store } from "../src/storage/port/store.ts";
+import { createApisRepository } from "../src/storage/repositories/apisRepository.ts";
+import { createIdentitiesRepository } from "../src/storage/repositories/identitiesRepository.ts";
+import { createPermissionsRepository } from "../src/storage/repositories/permissionsRepository.ts";
+import { createRolesRepository } from "../src/storage/repositories/rolesRepository.ts";
+import { createRootKeysRepository } from "../src/storage/repositories/rootKeysRepository.ts";
+import { chunks } from "../src/util/chunks.ts";
 import type { InsertKeys } from "./place.ts";
 
 /** The secret of the key with this number. */

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
@@ -8,14 +8,15 @@ const engines = ["analytics", "audit", "cache", "idempotency", "ratelimit", "roo
 
 /** Which layers the files of a layer may import, beside their own (ARCHITECTURE.md, "The import rule"). */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  main: ["service", "config", "rpc", "procedures", "engines", "storage", "domain"],
-  service: ["config", "rpc", "procedures", "engines", "storage", "domain", "gen"],
-  config: ["domain"],
-  rpc: ["procedures", "engines", "domain", "gen"],
-  procedures: ["engines", "storage", "domain", "gen"],
-  engines: ["storage", "domain"],
-  storage: ["domain"],
-  domain: [],
+  main: ["service", "config", "rpc", "procedures", "engines", "storage", "domain", "util"],
+  service: ["config", "rpc", "procedures", "engines", "storage", "domain", "gen", "util"],
+  config: ["domain", "util"],
+  rpc: ["procedures", "engines", "domain", "gen", "util"],
+  procedures: ["engines", "storage", "domain", "gen", "util"],
+  engines: ["storage", "domain", "util"],
+  storage: ["domain", "util"],
+  domain: ["util"],
+  util: [],
   gen: [],
 };
 
@@ -25,8 +26,7 @@ const layerOf = (file: string): string | undefined => {
   if (top === "gen") return "gen";
   if (top !== "src") return undefined;
   if (folder === "main.ts" || folder === "cli") return "main";
-  if (folder === "service.ts" || folder === "service") return "service";
-  if (folder === "config.ts" || folder === "version.ts") return "config";
+  if (folder === "version.ts") return "config";
   if (engines.includes(folder)) return "engines";
   return folder in allowed ? folder : undefined;
 };
@@ -102,8 +102,8 @@ describe("one place for each of these", () => {
     expect(offenders(/from "(mongodb|node:sqlite)"/, (file) => file.startsWith("src/storage/"))).toEqual([]);
   });
 
-  test("[design §1] only rpc knows Connect and the HTTP servers; the analytics engine has one of its own", () => {
-    const engine = ["src/analytics/clickhouse.ts", "src/analytics/connection.ts", engineProcess];
+  test("[design §1] only rpc and the admin port know Connect and the HTTP servers; the analytics engine has one of its own", () => {
+    const engine = ["src/telemetry/adminServer.ts", "src/analytics/clickhouse.ts", "src/analytics/connection.ts", engineProcess];
     expect(
       offenders(/from "(@connectrpc\/.*|node:https?|node:http2)"/, (file) => file.startsWith("src/rpc/") || engine.includes(file)),
     ).toEqual([]);
@@ -139,4 +139,18 @@ test.runIf(existsSync(join(root, ".git")))("no file in git carries a copyright n
     encoding: "utf8",
   });
   expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: "", stderr: "" });
+});
+
+const folderOf = (file: string): string => dirname(file);
+const folders = [...new Set(files.map(folderOf))];
+
+test("no folder has more than 20 files of its own", () => {
+  const crowded = folders.map((folder) => [folder, files.filter((file) => folderOf(file) === folder).length] as const);
+  expect(crowded.filter(([, count]) => count > 20)).toEqual([]);
+});
+
+test("no file has the name of a folder beside it, or of its own", () => {
+  const nameOf = (file: string): string => file.slice(0, -".ts".length);
+  const twins = files.filter((file) => folders.includes(nameOf(file)) || basename(nameOf(file)) === basename(folderOf(file)));
+  expect(twins).toEqual([]);
 });

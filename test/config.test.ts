@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { configVariables, loadConfig, withoutCredentials } from "../src/config.ts";
+import { configVariables, loadConfig, withoutCredentials } from "../src/config/loadConfig.ts";
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
   const result = loadConfig(env);

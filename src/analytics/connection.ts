@@ -1,8 +1,8 @@
 import { Agent } from "node:http";
 import { type ClickHouse, openClickHouse } from "./clickhouse.ts";
 import { createEngineProcess } from "./embedded/engineProcess.ts";
-import { migrate } from "./migrate.ts";
-import { lookUpDatabase, type SchemaOptions } from "./schema.ts";
+import { migrate } from "./tables/migrateTables.ts";
+import { lookUpDatabase, type SchemaOptions } from "./tables/schema.ts";
 
 const DATABASE = "latchkey";
 /** Longer than any query may run. */

@@ -3,7 +3,7 @@ import { EngineError, EngineUnavailableError } from "./engineErrors.ts";
 import { isOfStatement } from "./queryErrors.ts";
 import { querySettings } from "./querySettings.ts";
 import { readRows } from "./resultRows.ts";
-import { onCluster } from "./schema.ts";
+import { onCluster } from "./tables/schema.ts";
 import { visibleRows } from "./visibleRows.ts";
 
 /** Rows of each of three owners: all of them lie in one granule, which has 8,192. */

@@ -7,9 +7,9 @@ import type { JsonObject } from "./json.ts";
 import { errorOfRows, isOfStatement, toQueryError } from "./queryErrors.ts";
 import { MAX_SQL_LENGTH, type QueryLimits, querySettings, sandbox } from "./querySettings.ts";
 import type { Quota } from "./quota.ts";
-import { earliestTime } from "./retention.ts";
-import type { Dataset } from "./schema.ts";
 import { type PreparedQuery, prepareQuery } from "./sql/prepareQuery.ts";
+import { earliestTime } from "./tables/retention.ts";
+import type { Dataset } from "./tables/schema.ts";
 import { BARRIER, noRows, visibleRows } from "./visibleRows.ts";
 
 /** What is asked about a query before it runs is answered at once, or not at all. */

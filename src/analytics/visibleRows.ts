@@ -1,6 +1,6 @@
-import { timeConditions } from "./schema.ts";
 import type { TableReference } from "./sql/tableReferences.ts";
 import { quoteText } from "./sql/tokens.ts";
+import { timeConditions } from "./tables/schema.ts";
 
 /** Keeps all rows, and lets the engine move no expression of a query to the rows in front of it. */
 export const BARRIER = "LIMIT 9223372036854775807";

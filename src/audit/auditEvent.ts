@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
-import type { AuditActor, AuditEvent, AuditResource } from "../storage/auditEvents.ts";
+import type { AuditActor, AuditEvent, AuditResource } from "../storage/port/auditEvents.ts";
 
 /** The names of protocol §11, and `audit.drop`: entries of the log were dropped (management §4). */
 export type AuditEventName =

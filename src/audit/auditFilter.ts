@@ -1,5 +1,5 @@
-import type { AuditEvent } from "../storage/auditEvents.ts";
-import type { AuditTerm } from "../storage/auditIndex.ts";
+import type { AuditEvent } from "../storage/port/auditEvents.ts";
+import type { AuditTerm } from "../storage/repositories/auditIndexRepository.ts";
 
 /** Which events of the log are asked for; what is left out is no condition (management §4). */
 export interface AuditFilter {

@@ -1,6 +1,6 @@
-import { type AuditIndexRepository, BLOCK, blockWith } from "../storage/auditIndex.ts";
-import type { AuditLogRepository } from "../storage/auditLog.ts";
-import { DuplicateKeyError } from "../storage/errors.ts";
+import { DuplicateKeyError } from "../storage/port/errors.ts";
+import { type AuditIndexRepository, BLOCK, blockWith } from "../storage/repositories/auditIndexRepository.ts";
+import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 
 /** Of a log that an earlier version wrote there may be any number, and new events are not to wait for them. */
 const BLOCKS_PER_ROUND = 4;

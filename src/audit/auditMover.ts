@@ -1,13 +1,13 @@
-import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
-import type { AuditEvent } from "../storage/auditEvents.ts";
-import { type AuditedCollection, auditedCollections } from "../storage/auditedCollections.ts";
-import type { AuditLogRepository } from "../storage/auditLog.ts";
-import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/baseDocument.ts";
-import type { AuditLogDocument } from "../storage/documents.ts";
-import { DuplicateKeyError } from "../storage/errors.ts";
-import type { LeasesRepository } from "../storage/leases.ts";
+import type { AuditEvent } from "../storage/port/auditEvents.ts";
+import { type AuditedCollection, auditedCollections } from "../storage/port/auditedCollections.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/port/baseDocument.ts";
+import type { AuditLogDocument } from "../storage/port/documents.ts";
+import { DuplicateKeyError } from "../storage/port/errors.ts";
+import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
+import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
+import { chunks } from "../util/chunks.ts";
 import { AUDIT_FORMAT, chainHash, GENESIS } from "./chainHash.ts";
 
 const RUN_EVERY_MS = 1_000;

@@ -1,8 +1,8 @@
 import type { Clock } from "../domain/clock.ts";
-import type { AuditStub } from "../storage/auditEvents.ts";
-import { type AuditIndexRepository, blockWith } from "../storage/auditIndex.ts";
-import type { AuditLogRepository } from "../storage/auditLog.ts";
-import type { AuditLogDocument } from "../storage/documents.ts";
+import type { AuditStub } from "../storage/port/auditEvents.ts";
+import type { AuditLogDocument } from "../storage/port/documents.ts";
+import { type AuditIndexRepository, blockWith } from "../storage/repositories/auditIndexRepository.ts";
+import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { auditEvent, resource, systemSource } from "./auditEvent.ts";
 import type { AppendEvents } from "./auditMover.ts";
 import { DROPPED_EVENT, DROPPED_LOG } from "./auditStub.ts";

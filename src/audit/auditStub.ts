@@ -1,6 +1,6 @@
-import type { AuditStub } from "../storage/auditEvents.ts";
-import type { AuditLogRepository } from "../storage/auditLog.ts";
-import type { OperationOptions } from "../storage/collection.ts";
+import type { AuditStub } from "../storage/port/auditEvents.ts";
+import type { OperationOptions } from "../storage/port/collection.ts";
+import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { chainHash } from "./chainHash.ts";
 
 /** The event that says which entries of the log were dropped; its resource is named by number and hash of the last of them. */

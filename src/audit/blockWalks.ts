@@ -1,6 +1,6 @@
-import { mapLimited } from "../domain/mapLimited.ts";
-import type { AuditIndexRepository, AuditPlaces, AuditTerm } from "../storage/auditIndex.ts";
-import type { OperationOptions } from "../storage/collection.ts";
+import type { OperationOptions } from "../storage/port/collection.ts";
+import type { AuditIndexRepository, AuditPlaces, AuditTerm } from "../storage/repositories/auditIndexRepository.ts";
+import { mapLimited } from "../util/mapLimited.ts";
 import type { AuditFilter } from "./auditFilter.ts";
 
 /** The next block that may have what is wanted, and where in it; without offsets: anywhere, or it has to be asked again there. */

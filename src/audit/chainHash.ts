@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { AuditEvent } from "../storage/auditEvents.ts";
+import type { AuditEvent } from "../storage/port/auditEvents.ts";
 
 /** Hash of the (imaginary) entry before the first one. */
 export const GENESIS: string = "0".repeat(64);

@@ -1,7 +1,7 @@
-import { type AuditIndexRepository, BLOCK } from "../storage/auditIndex.ts";
-import type { AuditLogRepository } from "../storage/auditLog.ts";
-import type { OperationOptions } from "../storage/collection.ts";
-import type { AuditLogDocument } from "../storage/documents.ts";
+import type { OperationOptions } from "../storage/port/collection.ts";
+import type { AuditLogDocument } from "../storage/port/documents.ts";
+import { type AuditIndexRepository, BLOCK } from "../storage/repositories/auditIndexRepository.ts";
+import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { type AuditFilter, matchesFilter, termsOfFilter } from "./auditFilter.ts";
 import { type BlockWalk, type Stop, walkSpans, walkTerms } from "./blockWalks.ts";
 

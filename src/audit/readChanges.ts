@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { AuditEvent } from "../storage/auditEvents.ts";
+import type { AuditEvent } from "../storage/port/auditEvents.ts";
 
 const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 

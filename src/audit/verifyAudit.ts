@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AuditActor, AuditEvent, AuditResource, AuditStub } from "../storage/auditEvents.ts";
-import { auditedCollections } from "../storage/auditedCollections.ts";
-import type { AuditLogRepository } from "../storage/auditLog.ts";
-import type { OperationOptions } from "../storage/collection.ts";
-import type { AuditLogDocument } from "../storage/documents.ts";
+import type { AuditActor, AuditEvent, AuditResource, AuditStub } from "../storage/port/auditEvents.ts";
+import { auditedCollections } from "../storage/port/auditedCollections.ts";
+import type { OperationOptions } from "../storage/port/collection.ts";
+import type { AuditLogDocument } from "../storage/port/documents.ts";
+import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { unconfirmed } from "./auditStub.ts";
 import { AUDIT_FORMAT, chainHash, GENESIS, isKnownFormat } from "./chainHash.ts";
 

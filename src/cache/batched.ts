@@ -1,4 +1,4 @@
-import { StoreDamagedError } from "../storage/errors.ts";
+import { StoreDamagedError } from "../storage/port/errors.ts";
 
 const MOST = 1000;
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { createId, timePart } from "../domain/ids.ts";
-import type { Announcer } from "../storage/announced.ts";
-import type { ChangesRepository } from "../storage/changes.ts";
+import type { Announcer } from "../storage/decorators/announceWrites.ts";
+import type { ChangesRepository } from "../storage/repositories/changesRepository.ts";
 import type { Contact } from "./contact.ts";
 import type { Invalidations } from "./invalidations.ts";
 import { createOutgoing } from "./outgoing.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
-import { StoreUnavailableError } from "../storage/errors.ts";
+import { StoreUnavailableError } from "../storage/port/errors.ts";
+import { chunks } from "../util/chunks.ts";
 
 const PUBLISH_AFTER_MS = 25;
 /** What has waited for one announcement waits so long for company before the next: every node reads every one of them. */

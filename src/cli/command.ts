@@ -1,4 +1,4 @@
-import type { LogLevel } from "../config.ts";
+import type { LogLevel } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../telemetry/log.ts";
 

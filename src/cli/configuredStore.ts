@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { createChangesFeed } from "../cache/changesFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
-import { type Config, withoutCredentials } from "../config.ts";
+import { type Config, withoutCredentials } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
-import { announceWrites } from "../storage/announced.ts";
-import { createChangesRepository } from "../storage/changes.ts";
+import { announceWrites } from "../storage/decorators/announceWrites.ts";
 import { filesIn } from "../storage/embedded/storeFiles.ts";
 import { openStore } from "../storage/openStore.ts";
-import type { Store } from "../storage/store.ts";
+import type { Store } from "../storage/port/store.ts";
+import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { readConfig } from "./readConfig.ts";
 

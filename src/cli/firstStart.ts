@@ -2,13 +2,13 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { systemSource } from "../audit/auditEvent.ts";
 import { createId } from "../domain/ids.ts";
-import { hashKey } from "../domain/keySecret.ts";
-import { createRootKeySecret } from "../domain/rootKeySecret.ts";
-import type { Secret } from "../domain/secret.ts";
-import { createRootKey } from "../rootKeys/rootKeys.ts";
-import { createAuditLogRepository } from "../storage/auditLog.ts";
-import { createRootKeysRepository } from "../storage/rootKeys.ts";
-import type { Store } from "../storage/store.ts";
+import { hashKey } from "../domain/secrets/keySecret.ts";
+import { createRootKeySecret } from "../domain/secrets/rootKeySecret.ts";
+import type { Secret } from "../domain/secrets/secret.ts";
+import { createRootKey } from "../rootKeys/rootKeyChanges.ts";
+import type { Store } from "../storage/port/store.ts";
+import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
+import { createRootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
 
 /** Nobody has ever made a root key, or anything else: every change leaves an audit event, also of what is deleted. */
 export const isUntouched = async (store: Store): Promise<boolean> => {

@@ -1,4 +1,4 @@
-import { configVariables } from "../config.ts";
+import { configVariables } from "../config/loadConfig.ts";
 import { version } from "../version.ts";
 import { type Command, exitCodes } from "./command.ts";
 import { formatTable } from "./table.ts";

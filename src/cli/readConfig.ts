@@ -1,4 +1,4 @@
-import { type Config, loadConfig } from "../config.ts";
+import { type Config, loadConfig } from "../config/loadConfig.ts";
 import { UsageError } from "./command.ts";
 
 /** The configuration, or a `UsageError` that lists everything that is wrong with it. */

@@ -1,16 +1,16 @@
 import { ServiceError } from "../domain/errors.ts";
 import { version } from "../version.ts";
-import { analyticsCommands } from "./analyticsCommands.ts";
-import { apiCommands } from "./apiCommands.ts";
-import { auditCommands } from "./auditCommands.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "./command.ts";
-import { doctor } from "./doctor.ts";
+import { analyticsCommands } from "./commands/analyticsCommands.ts";
+import { apiCommands } from "./commands/apiCommands.ts";
+import { auditCommands } from "./commands/auditCommands.ts";
+import { doctor } from "./commands/doctor.ts";
+import { migrationCommands } from "./commands/migrationCommands.ts";
+import { namespaceCommands } from "./commands/namespaceCommands.ts";
+import { repair } from "./commands/repair.ts";
+import { rootKeyCommands } from "./commands/rootKeyCommands.ts";
+import { serve } from "./commands/serve.ts";
 import { commandLines, helpText } from "./help.ts";
-import { migrationCommands } from "./migrationCommands.ts";
-import { namespaceCommands } from "./namespaceCommands.ts";
-import { repair } from "./repair.ts";
-import { rootKeyCommands } from "./rootKeyCommands.ts";
-import { serve } from "./serve.ts";
 
 /** Completion knows the procedures, which takes a moment to read: it is loaded when it is used. */
 const completion: Command = {
@@ -42,7 +42,7 @@ const run = async (args: readonly string[], context: CommandContext): Promise<Ex
   const own = findOwn(args);
   if (own !== undefined) return own.run(args.slice(own.name.split(" ").length), context);
   if (args.length === 0) throw noCommand(args, "");
-  const { findProcedure, namespaces } = await import("./remote/procedures.ts");
+  const { findProcedure, namespaces } = await import("./remote/procedureCommands.ts");
   const called = findProcedure(args);
   const [first = ""] = args;
   if (called === undefined) throw noCommand(args, namespaces.includes(first) ? `; latchkey help ${first} shows what there is` : "");
@@ -52,7 +52,7 @@ const run = async (args: readonly string[], context: CommandContext): Promise<Ex
 
 const help = async (about: readonly string[], context: CommandContext): Promise<ExitCode> => {
   const { commonOptions, namespaceHelp, procedureHelp, procedureLines } = await import("./remote/procedureHelp.ts");
-  const { findProcedure } = await import("./remote/procedures.ts");
+  const { findProcedure } = await import("./remote/procedureCommands.ts");
   const [first] = about;
   if (first === undefined) {
     await context.print(helpText(commands, procedureLines(), commonOptions));

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { parseNetwork } from "../domain/ipAllowlist.ts";
-import { type EncryptionKey, parseEncryptionKeys } from "../domain/keyRing.ts";
+import { type EncryptionKey, parseEncryptionKeys } from "../domain/secrets/keyRing.ts";
 
 /** What a parser found: the value, or what a right one would look like. */
 export type Parsed<T> = { readonly value: T } | { readonly expected: string };

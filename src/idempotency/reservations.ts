@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Announcer } from "../storage/announced.ts";
-import type { AuditedCollection } from "../storage/auditedCollections.ts";
-import type { IdempotencyDocument } from "../storage/documents.ts";
-import type { ReservationsRepository } from "../storage/reservations.ts";
+import type { Announcer } from "../storage/decorators/announceWrites.ts";
+import type { AuditedCollection } from "../storage/port/auditedCollections.ts";
+import type { IdempotencyDocument } from "../storage/port/documents.ts";
+import type { ReservationsRepository } from "../storage/repositories/reservationsRepository.ts";
 
 /** How long an answer is kept, counted from the arrival of its call. */
 const KEEP_MS = 24 * 60 * 60_000;

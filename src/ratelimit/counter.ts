@@ -1,5 +1,5 @@
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { SharedCounter } from "../storage/counters.ts";
+import type { SharedCounter } from "../storage/repositories/countersRepository.ts";
 import type { Waiter } from "./judge.ts";
 
 /** No knowledge of the shared counts, and so no denial, is used from memory for longer than this (DESIGN §4). */

@@ -1,8 +1,8 @@
 import type { Clock } from "../domain/clock.ts";
 import type { CounterPlace } from "../domain/counterKey.ts";
 import { weightedPrevious, windowEnd } from "../domain/slidingWindow.ts";
-import type { OperationOptions } from "../storage/collection.ts";
-import type { CounterListRepository, ListedCounter } from "../storage/counterList.ts";
+import type { OperationOptions } from "../storage/port/collection.ts";
+import type { CounterListRepository, ListedCounter } from "../storage/repositories/counterList.ts";
 import { asOf } from "./exchange.ts";
 import type { Limiter } from "./limiter.ts";
 

@@ -1,8 +1,8 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { CountersRepository, SharedCounter } from "../storage/counters.ts";
-import { StoreUnavailableError } from "../storage/errors.ts";
+import { StoreUnavailableError } from "../storage/port/errors.ts";
+import type { CountersRepository, SharedCounter } from "../storage/repositories/countersRepository.ts";
 import { type Counter, isKnown, learn, mostAhead, UNSEEN } from "./counter.ts";
 
 /** Every failed attempt means that another node changed the counter; so many in a row mean that something is broken. */

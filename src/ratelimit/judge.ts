@@ -1,7 +1,7 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { windowAt } from "../domain/slidingWindow.ts";
-import { StoreUnavailableError } from "../storage/errors.ts";
+import { StoreUnavailableError } from "../storage/port/errors.ts";
 import { admitWithoutStore, type Counter, canTake, isDenied, isKnown, mostAhead, remainingAt, timeWithin, usedAt } from "./counter.ts";
 import type { Exchange } from "./exchange.ts";
 

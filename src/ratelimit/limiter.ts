@@ -1,8 +1,8 @@
 import type { Behalf } from "../domain/behalf.ts";
-import { chunks } from "../domain/chunks.ts";
 import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
-import type { CountersRepository } from "../storage/counters.ts";
+import type { CountersRepository } from "../storage/repositories/countersRepository.ts";
+import { chunks } from "../util/chunks.ts";
 import { type Counter, usedAt } from "./counter.ts";
 import { createCounterTable } from "./counterTable.ts";
 import { createExchange } from "./exchange.ts";

@@ -1,13 +1,13 @@
-import { type CacheSize, createCache } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
+import { type CacheSize, createCache } from "../cache/createCache.ts";
 import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { compileOverrides, type OverrideMatcher } from "../domain/overridePattern.ts";
-import type { NamespaceDocument } from "../storage/documents.ts";
-import { type NamespacesRepository, namespaceTag } from "../storage/namespaces.ts";
-import { type LiveOverride, type OverridesRepository, overridesTag } from "../storage/overrides.ts";
+import type { NamespaceDocument } from "../storage/port/documents.ts";
+import { type NamespacesRepository, namespaceTag } from "../storage/repositories/namespacesRepository.ts";
+import { type LiveOverride, type OverridesRepository, overridesTag } from "../storage/repositories/overridesRepository.ts";
 
 /** A namespace with what its checks need. */
 export interface CachedNamespace {

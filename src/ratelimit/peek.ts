@@ -1,7 +1,7 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { CountersRepository, SharedCounter } from "../storage/counters.ts";
+import type { CountersRepository, SharedCounter } from "../storage/repositories/countersRepository.ts";
 import { type Counter, canTake, UNSEEN } from "./counter.ts";
 import { asOf } from "./exchange.ts";
 import type { Check } from "./limiter.ts";

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type CacheSize, createCache } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
+import { type CacheSize, createCache } from "../cache/createCache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { type Caller, compileGrants, unrestrictedGrants } from "../domain/authorization.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/errors.ts";
-import type { Share } from "../domain/fairShares.ts";
-import { hashKey } from "../domain/keySecret.ts";
-import { looksLikeRootKey } from "../domain/rootKeySecret.ts";
-import type { RootKeyDocument } from "../storage/documents.ts";
-import type { RootKeysRepository } from "../storage/rootKeys.ts";
+import type { Share } from "../domain/fairness/fairShares.ts";
+import { hashKey } from "../domain/secrets/keySecret.ts";
+import { looksLikeRootKey } from "../domain/secrets/rootKeySecret.ts";
+import type { RootKeyDocument } from "../storage/port/documents.ts";
+import type { RootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
 
 const UNKNOWN_MAX_AGE_MS = 1_000;
 

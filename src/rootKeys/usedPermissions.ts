@@ -1,6 +1,6 @@
 import { type Action, type Caller, formatPermission, type Grants } from "../domain/authorization.ts";
-import { chunks } from "../domain/chunks.ts";
 import type { HandOut } from "../domain/containment.ts";
+import { chunks } from "../util/chunks.ts";
 
 const HOUR_MS = 3_600_000;
 const FLUSH_EVERY_MS = 5_000;

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import type { Analytics } from "../analytics/analytics.ts";
+import type { Analytics } from "../analytics/createAnalytics.ts";
 import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Limiter } from "../ratelimit/limiter.ts";
-import { WORKSPACE_ID } from "../storage/baseDocument.ts";
+import { WORKSPACE_ID } from "../storage/port/baseDocument.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
@@ -24,7 +24,7 @@ export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<Anal
   const { config, clock, commonClock, limiter, metrics, events, expire } = options;
   const { analytics, dataDir } = config;
   if (!analytics || (analytics.clickhouseUrl === undefined && !isEngineInstalled())) return undefined;
-  const { createAnalytics } = await import("../analytics/analytics.ts");
+  const { createAnalytics } = await import("../analytics/createAnalytics.ts");
   return createAnalytics({
     ...analytics,
     clock,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreUnavailableError } from "../storage/errors.ts";
-import type { Store } from "../storage/store.ts";
+import { StoreUnavailableError } from "../storage/port/errors.ts";
+import type { Store } from "../storage/port/store.ts";
 import type { Events } from "../telemetry/events.ts";
 
 const RETRY_AFTER_MS = 1_000;

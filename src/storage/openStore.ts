@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
-import type { StoreLog } from "./log.ts";
-import type { Store } from "./store.ts";
+import type { Store } from "./port/store.ts";
+import type { StoreLog } from "./port/storeLog.ts";
 
 export interface OpenStoreOptions {
   /** Absent = the embedded store in `dataDir`. */
@@ -22,6 +22,6 @@ export const openStore = async ({ mongodbUrl, dataDir, clock, mode, log }: OpenS
     const { openEmbeddedStore } = await import("./embedded/openEmbeddedStore.ts");
     return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
   }
-  const { openMongoStore } = await import("./mongo.ts");
+  const { openMongoStore } = await import("./mongo/openMongoStore.ts");
   return openMongoStore({ url: mongodbUrl, clock, ...(log && { log }) });
 };

@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
-import type { BackfillsRepository } from "../storage/backfills.ts";
-import type { LeasesRepository } from "../storage/leases.ts";
-import type { BackfillState } from "../storage/ownDocuments.ts";
+import type { BackfillState } from "../storage/port/ownDocuments.ts";
+import type { BackfillsRepository } from "../storage/repositories/backfillsRepository.ts";
+import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
 import { createLeasedRounds, type LeasedRounds } from "./leasedRounds.ts";
 
 const RUN_EVERY_MS = 60_000;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
-import type { LeasesRepository } from "../storage/leases.ts";
+import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
 
 /** After a start there may be what an earlier process left undone. */
 const FIRST_RUN_MS = 1_000;

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
-import type { LeasesRepository } from "../storage/leases.ts";
-import { type SweepsRepository, type SweptCollection, sweptCollections } from "../storage/sweeps.ts";
+import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
+import { type SweepsRepository, type SweptCollection, sweptCollections } from "../storage/repositories/sweepsRepository.ts";
 import { createLeasedRounds, type LeasedRounds } from "./leasedRounds.ts";
 import { type SweptKind, sweepSteps } from "./sweepSteps.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { NodeRow, NodesRepository } from "../storage/nodes.ts";
+import type { NodeRow, NodesRepository } from "../storage/repositories/nodesRepository.ts";
 
 const WRITE_EVERY_MS = 5_000;
 /** No rate is told of less. */

@@ -1,6 +1,6 @@
 import type { Behalf } from "../domain/behalf.ts";
 import { bringInRefills } from "../domain/refill.ts";
-import type { KeysRepository } from "../storage/keys.ts";
+import type { KeysRepository } from "../storage/repositories/keysRepository.ts";
 import { refillCredits } from "./refillCredits.ts";
 
 /** More than this many spends of one key never wait for the same write. */

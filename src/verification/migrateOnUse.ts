@@ -1,15 +1,15 @@
 import { hash } from "node:crypto";
 import { auditEvent, resource } from "../audit/auditEvent.ts";
-import { createCache } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
+import { createCache } from "../cache/createCache.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
-import type { OperationOptions } from "../storage/collection.ts";
-import type { KeyDocument, MigrationDocument } from "../storage/documents.ts";
-import { DuplicateKeyError } from "../storage/errors.ts";
-import type { KeyChange, KeysRepository } from "../storage/keys.ts";
-import type { MigrationsRepository } from "../storage/migrations.ts";
+import type { OperationOptions } from "../storage/port/collection.ts";
+import type { KeyDocument, MigrationDocument } from "../storage/port/documents.ts";
+import { DuplicateKeyError } from "../storage/port/errors.ts";
+import type { KeyChange, KeysRepository } from "../storage/repositories/keysRepository.ts";
+import type { MigrationsRepository } from "../storage/repositories/migrationsRepository.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -1,15 +1,15 @@
 import { batched } from "../cache/batched.ts";
-import { type Cache, type CacheSize, createCache, sizeOfAll } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
+import { type Cache, type CacheSize, createCache, sizeOfAll } from "../cache/createCache.ts";
 import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { ApisRepository } from "../storage/apis.ts";
-import type { ApiDocument, IdentityDocument, PermissionDocument, RoleDocument } from "../storage/documents.ts";
-import type { IdentitiesRepository } from "../storage/identities.ts";
-import type { PermissionsRepository } from "../storage/permissions.ts";
-import type { RolesRepository } from "../storage/roles.ts";
+import type { ApiDocument, IdentityDocument, PermissionDocument, RoleDocument } from "../storage/port/documents.ts";
+import type { ApisRepository } from "../storage/repositories/apisRepository.ts";
+import type { IdentitiesRepository } from "../storage/repositories/identitiesRepository.ts";
+import type { PermissionsRepository } from "../storage/repositories/permissionsRepository.ts";
+import type { RolesRepository } from "../storage/repositories/rolesRepository.ts";
 
 /**
  * The objects that keys share, cached one by one: a cold key then costs one read. Null = does not exist, or deleted. Those

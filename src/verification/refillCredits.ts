@@ -2,10 +2,10 @@ import { auditEvent, resource } from "../audit/auditEvent.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import { createId } from "../domain/ids.ts";
 import { bringInRefills, type Refilled } from "../domain/refill.ts";
-import type { AuditEvent } from "../storage/auditEvents.ts";
-import { changesOfKey } from "../storage/describeChanges.ts";
-import type { KeyDocument } from "../storage/documents.ts";
-import { balanceOf, type KeyChange, type KeysRepository } from "../storage/keys.ts";
+import type { AuditEvent } from "../storage/port/auditEvents.ts";
+import type { KeyDocument } from "../storage/port/documents.ts";
+import { balanceOf, type KeyChange, type KeysRepository } from "../storage/repositories/keysRepository.ts";
+import { changesOfKey } from "../storage/repositories/shared/describeChanges.ts";
 
 /** One event per application, by the service itself, with the old and the new balance (keys §1.9). */
 const refillEvent = (key: KeyDocument, refilled: Refilled, now: number): AuditEvent => {

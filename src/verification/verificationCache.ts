@@ -1,12 +1,12 @@
-import { createCache } from "../cache/cache.ts";
 import type { Contact } from "../cache/contact.ts";
+import { createCache } from "../cache/createCache.ts";
 import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import { memorySize } from "../cache/memorySize.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { heldText } from "../domain/jsonText.ts";
-import type { KeysRepository } from "../storage/keys.ts";
+import type { KeysRepository } from "../storage/repositories/keysRepository.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 import { createSharedGrants } from "./sharedGrants.ts";
 import { buildVerificationEntry, type VerificationEntry } from "./verificationEntry.ts";

@@ -11,7 +11,7 @@ import type {
   RoleDocument,
   StoredRatelimit,
   StoredRefill,
-} from "../storage/documents.ts";
+} from "../storage/port/documents.ts";
 import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import { autoAppliedChecks, type LimitCheck } from "./ratelimitChecks.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { mapLimited } from "../../src/domain/mapLimited.ts";
+import { mapLimited } from "../../src/util/mapLimited.ts";
 import { type Api, startApi } from "../support/api.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";

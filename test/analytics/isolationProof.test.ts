@@ -4,7 +4,7 @@ import { EngineError, EngineUnavailableError } from "../../src/analytics/engineE
 import { createExecution } from "../../src/analytics/execution.ts";
 import { createIsolationProof } from "../../src/analytics/isolationProof.ts";
 import { createQueries } from "../../src/analytics/queries.ts";
-import { verifications } from "../../src/analytics/schema.ts";
+import { verifications } from "../../src/analytics/tables/schema.ts";
 import { BARRIER } from "../../src/analytics/visibleRows.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { embedded, observer, openAnalytics, type Place, server } from "./places.ts";

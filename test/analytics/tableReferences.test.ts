@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
-import { migrate } from "../../src/analytics/migrate.ts";
 import { sandbox } from "../../src/analytics/querySettings.ts";
-import { verifications } from "../../src/analytics/schema.ts";
 import { prepareQuery } from "../../src/analytics/sql/prepareQuery.ts";
 import type { TableReference } from "../../src/analytics/sql/tableReferences.ts";
+import { migrate } from "../../src/analytics/tables/migrateTables.ts";
+import { verifications } from "../../src/analytics/tables/schema.ts";
 import { visibleRows } from "../../src/analytics/visibleRows.ts";
 import { type Place, server } from "./places.ts";
 

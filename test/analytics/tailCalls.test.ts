@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
 import type { JsonObject } from "../../src/analytics/json.ts";
-import { createTail, type TailCall, type TailOptions } from "../../src/analytics/tail/tail.ts";
+import { createTail, type TailCall, type TailOptions } from "../../src/analytics/tail/createTail.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 
 /** Asks a table that holds one event of each of two APIs, and takes no notice of conditions. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
-import { createService } from "../../src/service.ts";
+import { createService } from "../../src/service/createService.ts";
 import { type Api, dataOf, startApi, testConfig } from "../support/api.ts";
 import { createObjects } from "../support/bodies.ts";
 import { request } from "../support/envelope.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { systemClock } from "../../src/domain/clock.ts";
-import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import type { KeyDocument } from "../../src/storage/documents.ts";
+import type { KeyDocument } from "../../src/storage/port/documents.ts";
+import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { everywhere } from "../support/everywhere.ts";
 
 type Change = Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { type AuditMover, createAuditMover } from "../../src/audit/auditMover.ts";
 import { systemClock } from "../../src/domain/clock.ts";
-import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { dataOf, expectError } from "../support/api.ts";
 import { everywhere } from "../support/everywhere.ts";
 import { expectInvalid } from "../support/rootKeys.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import type { AuditLogDocument } from "../../src/storage/documents.ts";
+import type { AuditLogDocument } from "../../src/storage/port/documents.ts";
+import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { everywhere } from "../support/everywhere.ts";
 import { expectInvalid } from "../support/rootKeys.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import type { Collection, OperationOptions } from "../../src/storage/collection.ts";
-import { createLeasesRepository } from "../../src/storage/leases.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Collection, OperationOptions } from "../../src/storage/port/collection.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";
 import { background, changing, manyWritesOf } from "../support/changing.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { background } from "../support/changing.ts";
 import type { Answer, Edge } from "../support/edges.ts";

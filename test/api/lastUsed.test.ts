@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { KeyDocument, RootKeyDocument } from "../../src/storage/documents.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { KeyDocument, RootKeyDocument } from "../../src/storage/port/documents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { changeApiIn } from "../support/changedApis.ts";
 import { v2Edge } from "../support/edges.ts";

@@ -5,8 +5,8 @@ import { Code, createClient } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
-import { procedureName } from "../../src/rpc/procedureName.ts";
-import { services } from "../../src/service.ts";
+import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { services } from "../../src/service/createService.ts";
 import { dataOf, expectError } from "../support/api.ts";
 import { bodyOf, nothing } from "../support/bodies.ts";
 import {

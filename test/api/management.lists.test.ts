@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createId } from "../../src/domain/ids.ts";
-import { newDocument } from "../../src/storage/audited.ts";
+import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
 import { dataOf, expectError, startApi } from "../support/api.ts";
 import { everywhere, type Run } from "../support/everywhere.ts";
 import { interceptStore } from "../support/interceptStore.ts";

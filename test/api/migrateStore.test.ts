@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { background } from "../support/changing.ts";
 import { v2Edge } from "../support/edges.ts";

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
-import { createNodesRepository } from "../../src/storage/nodes.ts";
-import type { NodeDocument } from "../../src/storage/ownDocuments.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
+import type { NodeDocument } from "../../src/storage/port/ownDocuments.ts";
+import { createNodesRepository } from "../../src/storage/repositories/nodesRepository.ts";
 import { version } from "../../src/version.ts";
 import { expectError, startApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";

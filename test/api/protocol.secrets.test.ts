@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CollectionName } from "../../src/storage/documents.ts";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import type { CollectionName } from "../../src/storage/port/documents.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { chunks } from "../../src/domain/chunks.ts";
 import { windowEnd } from "../../src/domain/slidingWindow.ts";
+import { chunks } from "../../src/util/chunks.ts";
 import { expectError } from "../support/api.ts";
 import type { Answer } from "../support/edges.ts";
 import { everywhere } from "../support/everywhere.ts";

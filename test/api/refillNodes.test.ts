@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AuditEvent } from "../../src/storage/auditEvents.ts";
-import { createKeysRepository } from "../../src/storage/keys.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createKeysRepository } from "../../src/storage/repositories/keysRepository.ts";
 import { createCreditSpender } from "../../src/verification/creditSpender.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mapLimited } from "../../src/domain/mapLimited.ts";
+import { mapLimited } from "../../src/util/mapLimited.ts";
 import { everywhere } from "../support/everywhere.ts";
 import { keySearchesOf } from "../support/keySearches.ts";
 

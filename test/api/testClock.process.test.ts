@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
-import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
+import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { dataOf } from "../support/api.ts";
 import { runLatchkeyHere, serveHere } from "../support/commandLine.ts";
 import { v2Edge } from "../support/edges.ts";

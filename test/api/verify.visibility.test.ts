@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { createId } from "../../src/domain/ids.ts";
-import { createChangesRepository } from "../../src/storage/changes.ts";
+import { createChangesRepository } from "../../src/storage/repositories/changesRepository.ts";
 import { dataOf } from "../support/api.ts";
 import { everywhere, type Run } from "../support/everywhere.ts";
 

@@ -4,10 +4,10 @@ import { array_body, ignore_unknown, permission, permission_from_request } from 
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createProcedures, type ProcedureDeps } from "../../src/procedures/registry.ts";
-import { createRootKey, revokeRootKey } from "../../src/rootKeys/rootKeys.ts";
-import { procedureName } from "../../src/rpc/procedureName.ts";
-import { services } from "../../src/service.ts";
-import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
+import { createRootKey, revokeRootKey } from "../../src/rootKeys/rootKeyChanges.ts";
+import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { services } from "../../src/service/createService.ts";
+import { createRootKeysRepository } from "../../src/storage/repositories/rootKeysRepository.ts";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, nothing, type Objects, validBodies } from "../support/bodies.ts";

@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { type AttackBody, attackBodies } from "../../bench/attacks/bodies.ts";
 import { CreateIdentityRequestSchema, IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { jsonText, textOf } from "../../src/domain/jsonText.ts";
-import { procedureName } from "../../src/rpc/procedureName.ts";
-import { unaryMethods } from "../../src/rpc/unaryMethods.ts";
-import { services } from "../../src/service.ts";
+import { unaryMethods } from "../../src/rpc/edges/unaryMethods.ts";
+import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { services } from "../../src/service/createService.ts";
 import { type Edges, type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
 import { sized } from "../support/sized.ts";
 

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { expect, test } from "vitest";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
-import { leastPieceBytes } from "../../src/rpc/limits.ts";
+import { leastPieceBytes } from "../../src/rpc/http/limits.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
 

@@ -9,7 +9,7 @@ import {
   offenceCost,
   pipelinedRequests,
   streamResets,
-} from "../../src/rpc/limits.ts";
+} from "../../src/rpc/http/limits.ts";
 import { type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
 

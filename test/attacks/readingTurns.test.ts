@@ -2,7 +2,7 @@ import { channel } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { maxConcurrentStreams, openedAtOnce, openedInAMillisecond } from "../../src/rpc/limits.ts";
+import { maxConcurrentStreams, openedAtOnce, openedInAMillisecond } from "../../src/rpc/http/limits.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
 import { liveness, open } from "./support/sessions.ts";
 

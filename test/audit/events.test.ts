@@ -1,9 +1,9 @@
 import { getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
-import { procedureName } from "../../src/rpc/procedureName.ts";
-import { services } from "../../src/service.ts";
-import type { AuditEvent } from "../../src/storage/auditEvents.ts";
+import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { services } from "../../src/service/createService.ts";
+import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../support/bodies.ts";

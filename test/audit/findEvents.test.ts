@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuditFilter, matchesFilter } from "../../src/audit/auditFilter.ts";
 import { indexAudit } from "../../src/audit/auditIndexer.ts";
 import { type FindEventsDeps, type FoundEvents, findEvents } from "../../src/audit/findEvents.ts";
-import { type AuditIndexRepository, BLOCK, createAuditIndexRepository } from "../../src/storage/auditIndex.ts";
-import { type AuditLogRepository, createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
-import type { AuditLogDocument } from "../../src/storage/documents.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
+import type { AuditLogDocument } from "../../src/storage/port/documents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { type AuditIndexRepository, BLOCK, createAuditIndexRepository } from "../../src/storage/repositories/auditIndexRepository.ts";
+import { type AuditLogRepository, createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { AuditEvent } from "../../src/storage/auditEvents.ts";
-import { withEvents } from "../../src/storage/audited.ts";
-import type { AuditedCollection } from "../../src/storage/auditedCollections.ts";
-import type { ApiDocument } from "../../src/storage/documents.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
+import type { AuditedCollection } from "../../src/storage/port/auditedCollections.ts";
+import type { ApiDocument } from "../../src/storage/port/documents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { withEvents } from "../../src/storage/repositories/shared/audited.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import type { Answer } from "../support/edges.ts";
 import { interceptStore } from "../support/interceptStore.ts";

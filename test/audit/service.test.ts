@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest"
 import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { systemClock } from "../../src/domain/clock.ts";
-import { newDocument } from "../../src/storage/audited.ts";
-import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import { createLeasesRepository } from "../../src/storage/leases.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
+import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
+import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { v2Edge } from "../support/edges.ts";
 import { engines } from "../support/stores.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { batched } from "../../src/cache/batched.ts";
-import { StoreDamagedError } from "../../src/storage/errors.ts";
+import { StoreDamagedError } from "../../src/storage/port/errors.ts";
 
 /** Knows the ids that do not start with `no`, and remembers what it was asked for. */
 const source = () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Cache, createCache } from "../../src/cache/cache.ts";
 import type { Contact } from "../../src/cache/contact.ts";
+import { type Cache, createCache } from "../../src/cache/createCache.ts";
 import type { Loaded } from "../../src/cache/entry.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";

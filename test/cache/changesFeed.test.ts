@@ -4,7 +4,7 @@ import { type Contact, createContact } from "../../src/cache/contact.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createId, timePart } from "../../src/domain/ids.ts";
-import { type ChangesRepository, createChangesRepository } from "../../src/storage/changes.ts";
+import { type ChangesRepository, createChangesRepository } from "../../src/storage/repositories/changesRepository.ts";
 import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
 import { engines } from "../support/stores.ts";
 

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Cache, createCache } from "../../src/cache/cache.ts";
 import { type Contact, createContact } from "../../src/cache/contact.ts";
+import { type Cache, createCache } from "../../src/cache/createCache.ts";
 import type { Loaded } from "../../src/cache/entry.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import type { Degraded } from "../../src/domain/behalf.ts";
-import { StoreOverloadedError } from "../../src/storage/errors.ts";
+import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 import { begin, type Load, loadedAt } from "./loads.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { configVariables } from "../../src/config.ts";
+import { configVariables } from "../../src/config/loadConfig.ts";
 import { runCommand } from "../support/commandLine.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 

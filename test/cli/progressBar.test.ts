@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { auditCommands } from "../../src/cli/auditCommands.ts";
 import type { CommandContext } from "../../src/cli/command.ts";
+import { auditCommands } from "../../src/cli/commands/auditCommands.ts";
 import { createProgressBar } from "../../src/cli/progressBar.ts";
 import { storeWithLog } from "../support/auditStore.ts";
 import { withCommandContext } from "../support/commandLine.ts";

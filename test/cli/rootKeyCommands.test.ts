@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { type Api, dataOf, expectError, startApi, testConfig } from "../support/api.ts";
 import { runCommand } from "../support/commandLine.ts";
 import type { Answer } from "../support/edges.ts";

@@ -4,10 +4,10 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import { ConnectError } from "@connectrpc/connect";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
 import { invalidInput, ServiceError } from "../../src/domain/errors.ts";
-import { codeOf, type DescribeError } from "../../src/rpc/connect/connectError.ts";
-import { timeoutOf, wireOf } from "../../src/rpc/connect/wire.ts";
-import { EdgeCall } from "../../src/rpc/edgeCall.ts";
-import type { Pipeline, Response } from "../../src/rpc/incomingCall.ts";
+import { EdgeCall } from "../../src/rpc/edges/edgeCall.ts";
+import type { Pipeline, Response } from "../../src/rpc/pipeline/incomingCall.ts";
+import { codeOf, type DescribeError } from "../../src/rpc/wire/connectError.ts";
+import { timeoutOf, wireOf } from "../../src/rpc/wire/protocolWire.ts";
 import {
   ConformanceService,
   type Error as ErrorDefinition,

@@ -15,12 +15,12 @@ import {
 } from "@bufbuild/protobuf";
 import { systemClock } from "../../src/domain/clock.ts";
 import type { Decoded } from "../../src/rpc/codec/compileCodec.ts";
-import type { RpcRoutes } from "../../src/rpc/connect/routes.ts";
-import { createConnectEdge } from "../../src/rpc/connect.ts";
-import { createGrpcEdge } from "../../src/rpc/grpc/grpcEdge.ts";
-import { createHealthService } from "../../src/rpc/health.ts";
-import { createListener } from "../../src/rpc/listener.ts";
-import { createSlices } from "../../src/rpc/slices.ts";
+import { createConnectEdge } from "../../src/rpc/edges/connect/connectEdge.ts";
+import { createGrpcEdge } from "../../src/rpc/edges/grpc/grpcEdge.ts";
+import { createListener } from "../../src/rpc/http/listener.ts";
+import { createSlices } from "../../src/rpc/pipeline/slices.ts";
+import { createHealthService } from "../../src/rpc/standard/health.ts";
+import type { RpcRoutes } from "../../src/rpc/wire/rpcRoutes.ts";
 import { conformancePipeline, describeError } from "./conformanceService.ts";
 import {
   type ServerCompatRequest,

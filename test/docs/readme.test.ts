@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { exitCodes } from "../../src/cli/command.ts";
-import { configVariables } from "../../src/config.ts";
+import { configVariables } from "../../src/config/loadConfig.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createFairLine, type FairLine } from "../../src/domain/fairLine.ts";
+import { createFairLine, type FairLine } from "../../src/domain/fairness/fairLine.ts";
 
 const drain = (line: FairLine<string>): string[] => {
   const taken: string[] = [];

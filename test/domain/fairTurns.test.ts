@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFairTurns, type TurnTaker } from "../../src/domain/fairTurns.ts";
+import { createFairTurns, type TurnTaker } from "../../src/domain/fairness/fairTurns.ts";
 
 const taker = (name: string, signal = new AbortController().signal): TurnTaker => ({ path: [name], signal });
 const free = (): void => undefined;

@@ -3,9 +3,9 @@ import { inspect } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createId, isId, timePart } from "../../src/domain/ids.ts";
-import { createKeySecret, encodeBase58, hashKey, looksLikeKeySecret } from "../../src/domain/keySecret.ts";
-import { createRootKeySecret, looksLikeRootKey } from "../../src/domain/rootKeySecret.ts";
-import { secret } from "../../src/domain/secret.ts";
+import { createKeySecret, encodeBase58, hashKey, looksLikeKeySecret } from "../../src/domain/secrets/keySecret.ts";
+import { createRootKeySecret, looksLikeRootKey } from "../../src/domain/secrets/rootKeySecret.ts";
+import { secret } from "../../src/domain/secrets/secret.ts";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 

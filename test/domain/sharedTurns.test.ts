@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createFairShares } from "../../src/domain/fairShares.ts";
-import { createSharedTurns, type Turn } from "../../src/domain/sharedTurns.ts";
+import { createFairShares } from "../../src/domain/fairness/fairShares.ts";
+import { createSharedTurns, type Turn } from "../../src/domain/fairness/sharedTurns.ts";
 
 test("whoever leaves the line has no turn, and its caller is forgotten with the last one", () => {
   const turns = createSharedTurns(createFairShares({ capacity: 1, overdraft: 0 }));

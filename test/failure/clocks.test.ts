@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
-import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
+import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { dataOf } from "../support/api.ts";
 import { type Edge, v2Edge } from "../support/edges.ts";
 import { withStoreOf } from "../support/placed.ts";

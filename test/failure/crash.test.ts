@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { type Edge, v2Edge } from "../support/edges.ts";
 import { type ServiceProcess, startService } from "../support/process.ts";
 import { sized } from "../support/sized.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { auditedCollections } from "../../src/storage/auditedCollections.ts";
-import type { AuditedDocument } from "../../src/storage/baseDocument.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { auditedCollections } from "../../src/storage/port/auditedCollections.ts";
+import type { AuditedDocument } from "../../src/storage/port/baseDocument.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { createObjects } from "../support/bodies.ts";
 import { changing, manyWritesOf } from "../support/changing.ts";
 import { runLatchkeyHere } from "../support/commandLine.ts";

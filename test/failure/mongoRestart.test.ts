@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { openMongoStore } from "../../src/storage/mongo.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { dataOf, expectError } from "../support/api.ts";
 import { type Edge, v2Edge } from "../support/edges.ts";
 import { createRootKeyOn } from "../support/placed.ts";

@@ -1,5 +1,5 @@
-import { openMongoStore } from "../../src/storage/mongo.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { faultyStore } from "../support/faultyStore.ts";
 import { openProxy } from "../support/proxy.ts";
 import { dropMongoDatabase, type Engine, engines, freshMongoUrl } from "../support/stores.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import { openMongoStore } from "../../src/storage/mongo.ts";
+import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import { type Admission, countExcess } from "../ratelimit/admissions.ts";
 import { type Cluster, type ClusterNode, startCluster } from "../ratelimit/cluster.ts";
 import { dataOf, startApi } from "../support/api.ts";

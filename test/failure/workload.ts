@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
-import type { AuditEvent } from "../../src/storage/auditEvents.ts";
-import { createAuditLogRepository } from "../../src/storage/auditLog.ts";
-import type { KeyDocument } from "../../src/storage/documents.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
+import type { KeyDocument } from "../../src/storage/port/documents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import type { Answer } from "../support/edges.ts";
 import { eventsIn } from "../support/written.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createKeysRepository } from "../../src/storage/keys.ts";
+import { createKeysRepository } from "../../src/storage/repositories/keysRepository.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";

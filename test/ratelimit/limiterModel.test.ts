@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import { type Check, createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
-import type { CountersRepository } from "../../src/storage/counters.ts";
+import type { CountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { sized } from "../support/sized.ts";
 import { type Admission, countExcess } from "./admissions.ts";
 import { type Fate, simulatedCounters } from "./simulation.ts";

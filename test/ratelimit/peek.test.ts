@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Check, createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
-import { createCountersRepository } from "../../src/storage/counters.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";

@@ -1,5 +1,5 @@
-import type { CountersRepository, SharedCounter } from "../../src/storage/counters.ts";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { CountersRepository, SharedCounter } from "../../src/storage/repositories/countersRepository.ts";
 
 /** What happens to one operation: it works, never reaches the store, or happens and its answer is lost. */
 export type Fate = "works" | "not sent" | "answer lost";

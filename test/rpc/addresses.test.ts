@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type Reason, ServiceError } from "../../src/domain/errors.ts";
-import { procedureName } from "../../src/rpc/procedureName.ts";
-import { services } from "../../src/service.ts";
+import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { services } from "../../src/service/createService.ts";
 import { exchange, parseResponse } from "./support/rawConnection.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";
 

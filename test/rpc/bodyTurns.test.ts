@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { ServiceError } from "../../src/domain/errors.ts";
-import { type BodyBounds, collectBody } from "../../src/rpc/readBody.ts";
-import { createSlices } from "../../src/rpc/slices.ts";
+import { type BodyBounds, collectBody } from "../../src/rpc/http/readBody.ts";
+import { createSlices } from "../../src/rpc/pipeline/slices.ts";
 
 const piece = 64 * 1024;
 const pieces = 40;

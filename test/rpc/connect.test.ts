@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { appearances, type Reason, ServiceError } from "../../src/domain/errors.ts";
-import { EdgeCall } from "../../src/rpc/edgeCall.ts";
+import { EdgeCall } from "../../src/rpc/edges/edgeCall.ts";
 import { eventually } from "../support/eventually.ts";
 import { startEdges } from "./support/startEdges.ts";
 

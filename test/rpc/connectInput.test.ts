@@ -7,10 +7,10 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { VerifyKeyRequestSchema } from "../../gen/latchkey/v2/keys_pb.ts";
 import type { Reason } from "../../src/domain/errors.ts";
-import { compileRpcRoutes } from "../../src/rpc/connect/routes.ts";
-import { procedureName } from "../../src/rpc/procedureName.ts";
-import { createSlices } from "../../src/rpc/slices.ts";
-import { services } from "../../src/service.ts";
+import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { createSlices } from "../../src/rpc/pipeline/slices.ts";
+import { compileRpcRoutes } from "../../src/rpc/wire/rpcRoutes.ts";
+import { services } from "../../src/service/createService.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";
 
 const verifyPath = "/latchkey.v2.KeysService/VerifyKey";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type Caller, unrestrictedGrants } from "../../src/domain/authorization.ts";
 import { ServiceError } from "../../src/domain/errors.ts";
-import { createAnswerFailure } from "../../src/rpc/gateway/answer.ts";
+import { createAnswerFailure } from "../../src/rpc/edges/v2/answer.ts";
 import { eventually } from "../support/eventually.ts";
 import { openRaw } from "./support/rawConnection.ts";
 import { startEdges } from "./support/startEdges.ts";

@@ -3,10 +3,10 @@ import { connect as connectHttp2 } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import { createErrorBody } from "../../src/rpc/errorBody.ts";
-import { type Connection, createMalformedListener } from "../../src/rpc/listener/malformed.ts";
-import { peek } from "../../src/rpc/listener/peek.ts";
-import { createListener } from "../../src/rpc/listener.ts";
+import { createErrorBody } from "../../src/rpc/edges/errorBody.ts";
+import { createListener } from "../../src/rpc/http/listener.ts";
+import { type Connection, createMalformedListener } from "../../src/rpc/http/malformedListener.ts";
+import { peek } from "../../src/rpc/http/peek.ts";
 import { exchange, openRaw, parseResponse } from "./support/rawConnection.ts";
 import { errorsBaseUrl, startEdges } from "./support/startEdges.ts";
 

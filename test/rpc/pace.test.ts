@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createPace } from "../../src/rpc/listener/pace.ts";
+import { createPace } from "../../src/rpc/http/pace.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,10 +1,10 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
-import { messageReader } from "../../src/rpc/codec/binaryForm.ts";
-import { jsonReader, jsonWriter } from "../../src/rpc/codec/jsonForm.ts";
-import { requestHash } from "../../src/rpc/idempotency/idempotencyKey.ts";
-import { createSlices } from "../../src/rpc/slices.ts";
+import { messageReader } from "../../src/rpc/codec/binary/binaryForm.ts";
+import { jsonReader, jsonWriter } from "../../src/rpc/codec/json/jsonForm.ts";
+import { requestHash } from "../../src/rpc/pipeline/idempotencyKey.ts";
+import { createSlices } from "../../src/rpc/pipeline/slices.ts";
 import { patientReader } from "./support/reader.ts";
 
 const { input } = KeysService.method.migrateKeys;

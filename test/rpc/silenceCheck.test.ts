@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect as connectHttp2, createServer, type ServerHttp2Session, type SessionState } from "node:http2";
 import { expect, test } from "vitest";
-import { silentSessionChecks } from "../../src/rpc/limits.ts";
-import { createSilenceCheck } from "../../src/rpc/listener/silenceCheck.ts";
+import { silentSessionChecks } from "../../src/rpc/http/limits.ts";
+import { createSilenceCheck } from "../../src/rpc/http/silenceCheck.ts";
 
 test("[design §1] an HTTP/2 connection on which nothing moves is asked to go, once", () => {
   let left = 0;

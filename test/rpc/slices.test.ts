@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { briefBody, wholeBody, wholePerTurn } from "../../src/rpc/limits.ts";
-import { createSlices, type Sliced, type Worker } from "../../src/rpc/slices.ts";
+import { briefBody, wholeBody, wholePerTurn } from "../../src/rpc/http/limits.ts";
+import { createSlices, type Sliced, type Worker } from "../../src/rpc/pipeline/slices.ts";
 
 const worker = (...path: string[]): Worker => ({ path, signal: undefined });
 

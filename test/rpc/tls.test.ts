@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { Duplex } from "node:stream";
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
-import { readCertificate } from "../../src/rpc/tls.ts";
+import { readCertificate } from "../../src/rpc/http/tls.ts";
 import { eventually } from "../support/eventually.ts";
 import { createCertificateFiles } from "./support/createCertificate.ts";
 import { exchange } from "./support/rawConnection.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { SchemaTooNewError } from "../../src/storage/schemaVersion.ts";
-import type { Store } from "../../src/storage/store.ts";
 import type { Engine } from "../support/stores.ts";
 import { testFilters } from "./contract/filters.ts";
 import { testGuarantees } from "./contract/guarantees.ts";

@@ -1,11 +1,11 @@
 import { expect, test, vi } from "vitest";
 import type { Behalf } from "../../src/domain/behalf.ts";
 import { systemClock } from "../../src/domain/clock.ts";
-import type { CollectionName } from "../../src/storage/documents.ts";
-import { StoreOverloadedError } from "../../src/storage/errors.ts";
-import { type GuardOptions, guardStore } from "../../src/storage/guarded.ts";
-import { openMongoStore } from "../../src/storage/mongo.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { type GuardOptions, guardStore } from "../../src/storage/decorators/guardStore.ts";
+import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
+import type { CollectionName } from "../../src/storage/port/documents.ts";
+import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 

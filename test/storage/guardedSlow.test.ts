@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import { createCountersRepository } from "../../src/storage/counters.ts";
+import { guardStore } from "../../src/storage/decorators/guardStore.ts";
 import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
-import { guardStore } from "../../src/storage/guarded.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleKey } from "./contract/samples.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
-import { guardStore } from "../../src/storage/guarded.ts";
-import { openMongoStore } from "../../src/storage/mongo.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { guardStore } from "../../src/storage/decorators/guardStore.ts";
+import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { eventually } from "../support/eventually.ts";
 import { type NetworkProxy, openProxy } from "../support/proxy.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MongoServerError } from "mongodb";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import type { Collection } from "../../src/storage/collection.ts";
-import type { KeyDocument } from "../../src/storage/documents.ts";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createKeyedMutex } from "../../src/storage/keyedMutex.ts";
 import { mongoCollection } from "../../src/storage/mongo/mongoCollection.ts";
+import type { Collection } from "../../src/storage/port/collection.ts";
+import type { KeyDocument } from "../../src/storage/port/documents.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import { sampleKey } from "./contract/samples.ts";
 
 /** Collections over one driver of which every write is `write`, as a store makes them when it is asked twice. */

@@ -1,11 +1,11 @@
 import { type Db, type Document, MongoClient } from "mongodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newDocument } from "../../src/storage/audited.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
-import type { CollectionName } from "../../src/storage/documents.ts";
-import { indexes, retired } from "../../src/storage/indexes.ts";
-import { openMongoStore } from "../../src/storage/mongo.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
+import type { CollectionName } from "../../src/storage/port/documents.ts";
+import { indexes, retired } from "../../src/storage/port/indexes.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";
 

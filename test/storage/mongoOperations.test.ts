@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
 import { createOperations } from "../../src/storage/mongo/operations.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 
 describe("operations of the MongoDB driver", () => {
   beforeEach(() => {

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { newDocument } from "../../src/storage/audited.ts";
-import type { RootKeyDocument } from "../../src/storage/documents.ts";
-import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { RootKeyDocument } from "../../src/storage/port/documents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createRootKeysRepository } from "../../src/storage/repositories/rootKeysRepository.ts";
+import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Turn } from "../../src/domain/sharedTurns.ts";
-import { StoreOverloadedError } from "../../src/storage/errors.ts";
-import { createPlaces, type Places } from "../../src/storage/places.ts";
+import type { Turn } from "../../src/domain/fairness/sharedTurns.ts";
+import { createPlaces, type Places } from "../../src/storage/decorators/places.ts";
+import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
 
 const NEVER = 1_000_000;
 

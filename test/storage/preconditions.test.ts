@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createPrecondition, revisionDiffers, tagOf } from "../../src/domain/revisions.ts";
-import { createApisRepository } from "../../src/storage/apis.ts";
-import type { KeyDocument } from "../../src/storage/documents.ts";
-import { createKeysRepository } from "../../src/storage/keys.ts";
-import { createOverridesRepository } from "../../src/storage/overrides.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { KeyDocument } from "../../src/storage/port/documents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createApisRepository } from "../../src/storage/repositories/apisRepository.ts";
+import { createKeysRepository } from "../../src/storage/repositories/keysRepository.ts";
+import { createOverridesRepository } from "../../src/storage/repositories/overridesRepository.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";

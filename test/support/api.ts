@@ -1,12 +1,12 @@
 import { pino } from "pino";
 import { expect } from "vitest";
 import { systemSource } from "../../src/audit/auditEvent.ts";
-import { type Config, loadConfig } from "../../src/config.ts";
+import { type Config, loadConfig } from "../../src/config/loadConfig.ts";
 import { type Clock, type SettableClock, systemClock } from "../../src/domain/clock.ts";
-import { createRootKey, type NewRootKey } from "../../src/rootKeys/rootKeys.ts";
-import { createService, type Service } from "../../src/service.ts";
-import { createRootKeysRepository } from "../../src/storage/rootKeys.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { createRootKey, type NewRootKey } from "../../src/rootKeys/rootKeyChanges.ts";
+import { createService, type Service } from "../../src/service/createService.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createRootKeysRepository } from "../../src/storage/repositories/rootKeysRepository.ts";
 import type { Log } from "../../src/telemetry/log.ts";
 import { type Answer, type Edge, openEdges } from "./edges.ts";
 import type { Engine } from "./stores.ts";

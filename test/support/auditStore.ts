@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { chainHash, GENESIS } from "../../src/audit/chainHash.ts";
-import type { AuditEvent } from "../../src/storage/auditEvents.ts";
-import { WORKSPACE_ID } from "../../src/storage/baseDocument.ts";
-import type { AuditLogDocument } from "../../src/storage/documents.ts";
+import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
+import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
+import type { AuditLogDocument } from "../../src/storage/port/documents.ts";
 import { withStoreOf } from "./placed.ts";
 
 /** Settings of an embedded store whose log has so many entries; gone after the test. */

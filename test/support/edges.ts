@@ -6,8 +6,8 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import * as grpc from "@grpc/grpc-js";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { type Codec, compileCodec } from "../../src/rpc/codec/compileCodec.ts";
-import { procedureName } from "../../src/rpc/procedureName.ts";
-import { services } from "../../src/service.ts";
+import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { services } from "../../src/service/createService.ts";
 
 /** An answer in the words of `/v2`, whatever the edge it came over. */
 export interface Answer {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { createLeasesRepository } from "../../src/storage/leases.ts";
+import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
 import { type Api, dataOf, type StartOptions, startApi } from "./api.ts";
 import type { Answer, Edge } from "./edges.ts";
 import { sized } from "./sized.ts";

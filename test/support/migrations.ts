@@ -1,8 +1,8 @@
 import { hash, randomBytes } from "node:crypto";
 import { createId } from "../../src/domain/ids.ts";
-import type { MigrationDocument } from "../../src/storage/documents.ts";
-import { createMigrationsRepository } from "../../src/storage/migrations.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { MigrationDocument } from "../../src/storage/port/documents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createMigrationsRepository } from "../../src/storage/repositories/migrationsRepository.ts";
 
 export const SEAM = "github.com/seamapi/prefixed-api-key";
 

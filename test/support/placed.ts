@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { runLatchkeyHere } from "./commandLine.ts";
 import { type ServiceProcess, startService } from "./process.ts";
 

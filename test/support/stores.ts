@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
-import { openMongoStore } from "../../src/storage/mongo.ts";
-import type { Store } from "../../src/storage/store.ts";
+import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { onEveryEngine } from "./onEveryEngine.ts";
 
 /** A storage engine for suites that run on every one. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createApisRepository } from "../../src/storage/apis.ts";
-import { createRolesRepository } from "../../src/storage/roles.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createApisRepository } from "../../src/storage/repositories/apisRepository.ts";
+import { createRolesRepository } from "../../src/storage/repositories/rolesRepository.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
 import { runLatchkeyHere } from "../support/commandLine.ts";
 import { startServiceOn, withStoreOf } from "../support/placed.ts";

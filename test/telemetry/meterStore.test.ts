@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import type { Collection } from "../../src/storage/collection.ts";
-import type { CollectionName, Documents } from "../../src/storage/documents.ts";
-import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/errors.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Collection } from "../../src/storage/port/collection.ts";
+import type { CollectionName, Documents } from "../../src/storage/port/documents.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { Store } from "../../src/storage/port/store.ts";
 import { meterStore } from "../../src/telemetry/meterStore.ts";
 
 /** A store of which only `ping` and `findOne` answer, each as `behave` says. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
-import type { NodeRow } from "../../src/storage/nodes.ts";
+import type { NodeRow } from "../../src/storage/repositories/nodesRepository.ts";
 import { createNodeReporter, type NodeReporter } from "../../src/telemetry/nodeReporter.ts";
 import { eventually } from "../support/eventually.ts";
 

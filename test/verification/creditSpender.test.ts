@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createId } from "../../src/domain/ids.ts";
-import { newDocument } from "../../src/storage/audited.ts";
-import { createKeysRepository, type KeysRepository } from "../../src/storage/keys.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createKeysRepository, type KeysRepository } from "../../src/storage/repositories/keysRepository.ts";
+import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
 import { createCreditSpender } from "../../src/verification/creditSpender.ts";
 import { engines } from "../support/stores.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { KeyDocument } from "../../src/storage/documents.ts";
-import { StoreUnavailableError } from "../../src/storage/errors.ts";
-import type { KeysRepository } from "../../src/storage/keys.ts";
+import type { KeyDocument } from "../../src/storage/port/documents.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { KeysRepository } from "../../src/storage/repositories/keysRepository.ts";
 import { createCreditSpender, type Spend } from "../../src/verification/creditSpender.ts";
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { pino } from "pino";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/loadConfig.ts";
 import { systemClock } from "../../src/domain/clock.ts";
-import { createService } from "../../src/service.ts";
+import { createService } from "../../src/service/createService.ts";
 import { openStore } from "../../src/storage/openStore.ts";
 import { type Intercept, interceptStore } from "../support/interceptStore.ts";
 

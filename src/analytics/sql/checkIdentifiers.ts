@@ -1,4 +1,4 @@
-import { columnsOf, type Dataset } from "../schema.ts";
+import { columnsOf, type Dataset } from "../tables/schema.ts";
 import { invalidQuery } from "./checkSyntax.ts";
 import type { SyntaxNode } from "./syntaxTree.ts";
 

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../domain/errors.ts";
-import { allTables, type Dataset } from "../schema.ts";
+import { allTables, type Dataset } from "../tables/schema.ts";
 import { allowedFunction } from "./functions.ts";
 import type { SyntaxNode } from "./syntaxTree.ts";
 

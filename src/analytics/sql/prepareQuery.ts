@@ -1,7 +1,7 @@
 import { ServiceError } from "../../domain/errors.ts";
 import { EngineError } from "../engineErrors.ts";
-import { requireRetained } from "../retention.ts";
-import type { Dataset } from "../schema.ts";
+import { requireRetained } from "../tables/retention.ts";
+import type { Dataset } from "../tables/schema.ts";
 import { checkCalls } from "./checkCalls.ts";
 import { checkIdentifiers } from "./checkIdentifiers.ts";
 import { checkSyntax, invalidQuery } from "./checkSyntax.ts";

@@ -1,4 +1,4 @@
-import { isRaw } from "../schema.ts";
+import { isRaw } from "../tables/schema.ts";
 import type { Token } from "./tokens.ts";
 
 /** What a column `time` holds: Unix ms as in the raw tables, a date as in the aggregates, or whatever the query made of it. */

@@ -1,4 +1,4 @@
-import type { Dataset } from "../schema.ts";
+import type { Dataset } from "../tables/schema.ts";
 import type { NamedTable, Scopes } from "./scopes.ts";
 import type { TimeComparison } from "./timeComparisons.ts";
 import type { Token } from "./tokens.ts";

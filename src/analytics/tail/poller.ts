@@ -1,5 +1,5 @@
-import { chunks } from "../../domain/chunks.ts";
 import type { Clock } from "../../domain/clock.ts";
+import { chunks } from "../../util/chunks.ts";
 import { AnswerTooLargeError } from "../engineErrors.ts";
 import type { Execution } from "../execution.ts";
 import type { JsonObject } from "../json.ts";

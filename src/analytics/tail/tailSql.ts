@@ -1,5 +1,5 @@
-import type { Dataset } from "../schema.ts";
-import { rawColumns } from "../schema.ts";
+import type { Dataset } from "../tables/schema.ts";
+import { rawColumns } from "../tables/schema.ts";
 import { oneOfCondition } from "../usage/filterSql.ts";
 import type { Place, Range } from "./heads.ts";
 

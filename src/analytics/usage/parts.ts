@@ -1,5 +1,5 @@
 import { invalidInput, type Violation } from "../../domain/errors.ts";
-import { type Dataset, keptSince } from "../schema.ts";
+import { type Dataset, keptSince } from "../tables/schema.ts";
 import { bucketStart } from "./buckets.ts";
 import { type Granularity, type UsageQuestion, usageKinds } from "./question.ts";
 

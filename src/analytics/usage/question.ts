@@ -1,4 +1,4 @@
-import { type Dataset, ratelimits, verifications } from "../schema.ts";
+import { type Dataset, ratelimits, verifications } from "../tables/schema.ts";
 
 export type Granularity = "minute" | "hour" | "day" | "month" | "total";
 

@@ -1,4 +1,4 @@
-import { timeConditions } from "../schema.ts";
+import { timeConditions } from "../tables/schema.ts";
 import { type Visibility, visibleRows } from "../visibleRows.ts";
 import { bucketExpression } from "./buckets.ts";
 import { oneOfCondition, tagsCondition } from "./filterSql.ts";

@@ -2,7 +2,7 @@ import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
 import { connectionOptions } from "./connection.ts";
 import { type Flag, flagsOf, noneName } from "./flags.ts";
-import { findProcedure, namespaces, procedureCommands } from "./procedures.ts";
+import { findProcedure, namespaces, procedureCommands } from "./procedureCommands.ts";
 import { callOptions } from "./readRequest.ts";
 
 /** Both scripts ask the program, so that they know what it knows. Files are completed where it has nothing to say. */

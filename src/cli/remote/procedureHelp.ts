@@ -1,6 +1,6 @@
 import type { FieldKind } from "../../rpc/description/describeField.ts";
 import { type Flag, flagsOf, noneName } from "./flags.ts";
-import { namespaces, type ProcedureCommand, procedureCommands } from "./procedures.ts";
+import { namespaces, type ProcedureCommand, procedureCommands } from "./procedureCommands.ts";
 
 /** Of a comment: help for many shows no more. */
 const firstSentence = (comment: string): string => /^.*?\.(?= |$)/.exec(comment)?.[0] ?? comment;

@@ -5,8 +5,8 @@ import { type CallOptions, type CallService, openService } from "./callService.t
 import { flagsOf, placeNames } from "./flags.ts";
 import { MOST_PAGES, pagesOf } from "./pages.ts";
 import { presentObject, presentRows } from "./present.ts";
+import type { ProcedureCommand } from "./procedureCommands.ts";
 import { procedureHelp } from "./procedureHelp.ts";
-import type { ProcedureCommand } from "./procedures.ts";
 import { type Request, readRequest } from "./readRequest.ts";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import type { GetQuotaRequestSchema, GetQuotaResponseSchema } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { requireAnyOf } from "../../domain/authorization.ts";
-import type { Procedure } from "../call.ts";
-import { type AnalyticsDeps, requireAnalytics } from "./readScope.ts";
+import { type AnalyticsDeps, requireAnalytics } from "../shared/analytics/readScope.ts";
+import type { Procedure } from "../shared/call.ts";
 
 /**
  * What is left of the hour's quota of SQL queries, of all root keys and nodes together; asking costs nothing of it. A part

@@ -1,8 +1,8 @@
 import type { GetRatelimitsRequestSchema, GetRatelimitsResponseSchema } from "../../../gen/latchkey/v2/analytics_pb.ts";
-import { ratelimits } from "../../analytics/schema.ts";
-import type { Procedure } from "../call.ts";
-import type { AnalyticsDeps } from "./readScope.ts";
-import { runQuery } from "./runQuery.ts";
+import { ratelimits } from "../../analytics/tables/schema.ts";
+import type { AnalyticsDeps } from "../shared/analytics/readScope.ts";
+import { runQuery } from "../shared/analytics/runQuery.ts";
+import type { Procedure } from "../shared/call.ts";
 
 /** Runs a query over the events of limit checks (analytics §5). */
 export const getRatelimits =

@@ -5,9 +5,9 @@ import {
   UsageOrder,
 } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import type { Granularity, UsageField, UsageQuestion } from "../../analytics/usage/question.ts";
-import type { Procedure } from "../call.ts";
-import { readFilter, readKind } from "./readKind.ts";
-import type { AnalyticsDeps } from "./readScope.ts";
+import { readFilter, readKind } from "../shared/analytics/readKind.ts";
+import type { AnalyticsDeps } from "../shared/analytics/readScope.ts";
+import type { Procedure } from "../shared/call.ts";
 
 const DEFAULT_LIMIT = 100;
 

@@ -1,8 +1,8 @@
 import type { GetVerificationsRequestSchema, GetVerificationsResponseSchema } from "../../../gen/latchkey/v2/analytics_pb.ts";
-import { verifications } from "../../analytics/schema.ts";
-import type { Procedure } from "../call.ts";
-import type { AnalyticsDeps } from "./readScope.ts";
-import { runQuery } from "./runQuery.ts";
+import { verifications } from "../../analytics/tables/schema.ts";
+import type { AnalyticsDeps } from "../shared/analytics/readScope.ts";
+import { runQuery } from "../shared/analytics/runQuery.ts";
+import type { Procedure } from "../shared/call.ts";
 
 /** Runs a query over the verification events (analytics §4). */
 export const getVerifications =

@@ -1,9 +1,9 @@
 import type { CreateApiRequestSchema, CreateApiResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { ApisRepository } from "../../storage/apis.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
 
 /** Creates an API. Names are labels: not unique, stored exactly as sent (apis: createApi). */
 export const createApi =

@@ -2,10 +2,10 @@ import type { DeleteApiRequestSchema, DeleteApiResponseSchema } from "../../../g
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import type { ApisRepository } from "../../storage/apis.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findApi } from "./findApi.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import { findApi } from "../shared/apis/findApi.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
 
 const apiProtected = (apiId: string): ServiceError =>
   new ServiceError("protected_resource", `The API ${apiId} is protected against deletion. Lift the protection first.`);

@@ -1,8 +1,8 @@
 import type { GetApiRequestSchema, GetApiResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { ApisRepository } from "../../storage/apis.ts";
-import type { Procedure } from "../call.ts";
-import { findApi } from "./findApi.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import { findApi } from "../shared/apis/findApi.ts";
+import type { Procedure } from "../shared/call.ts";
 
 /** Id and name of a live API; the permission is judged before the look-up (apis: getApi). */
 export const getApi =

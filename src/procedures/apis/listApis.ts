@@ -1,10 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ApiSchema, ListApisRequestSchema, ListApisResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { permits } from "../../domain/authorization.ts";
-import type { ApisRepository } from "../../storage/apis.ts";
-import type { ApiDocument } from "../../storage/documents.ts";
-import type { Procedure } from "../call.ts";
-import { readOwnPageRequest, showOwnPagination } from "../paging.ts";
+import type { ApiDocument } from "../../storage/port/documents.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import type { Procedure } from "../shared/call.ts";
+import { readOwnPageRequest, showOwnPagination } from "../shared/paging.ts";
 
 const LIST = "apis.listApis";
 

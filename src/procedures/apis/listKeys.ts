@@ -2,13 +2,13 @@ import type { ListKeysRequestSchema, ListKeysResponseSchema } from "../../../gen
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
-import type { Procedure } from "../call.ts";
 import { decryptKey } from "../keys/decryptKey.ts";
-import type { FindKeyDeps } from "../keys/findKey.ts";
-import { type IssueKeyDeps, requireKeyRing } from "../keys/issueKey.ts";
-import { type KeyObjectDeps, keyObjects } from "../keys/keyObject.ts";
-import { readPageRequest, showPagination } from "../paging.ts";
-import { findApi } from "./findApi.ts";
+import { findApi } from "../shared/apis/findApi.ts";
+import type { Procedure } from "../shared/call.ts";
+import type { FindKeyDeps } from "../shared/keys/findKey.ts";
+import { type IssueKeyDeps, requireKeyRing } from "../shared/keys/issueKey.ts";
+import { type KeyObjectDeps, keyObjects } from "../shared/keys/keyObject.ts";
+import { readPageRequest, showPagination } from "../shared/paging.ts";
 
 /** Lists the live keys of an API, ascending by id, of one identity if told (apis: listKeys). */
 export const listKeys =

@@ -2,13 +2,13 @@ import type { NullableIpAllowlist, UpdateApiRequestSchema, UpdateApiResponseSche
 import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type Violation } from "../../domain/errors.ts";
 import { MOST_ENTRIES, parseNetworks } from "../../domain/ipAllowlist.ts";
-import type { ApisRepository } from "../../storage/apis.ts";
-import type { ApiDocument } from "../../storage/documents.ts";
-import type { Change } from "../../storage/modify.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { changeApi } from "./changeApi.ts";
-import { apiNotFound, findApi } from "./findApi.ts";
+import type { ApiDocument } from "../../storage/port/documents.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import type { Change } from "../../storage/repositories/shared/modify.ts";
+import { changeApi } from "../shared/apis/changeApi.ts";
+import { apiNotFound, findApi } from "../shared/apis/findApi.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
 
 type UpdateApi = Procedure<typeof UpdateApiRequestSchema, typeof UpdateApiResponseSchema>;
 

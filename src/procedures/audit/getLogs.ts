@@ -6,11 +6,11 @@ import { readChanges } from "../../audit/readChanges.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type Violation } from "../../domain/errors.ts";
 import { readRfc3339, showRfc3339 } from "../../domain/rfc3339.ts";
-import type { AuditEvent } from "../../storage/auditEvents.ts";
-import type { AuditLogDocument } from "../../storage/documents.ts";
-import type { Procedure } from "../call.ts";
-import { readLogCursor, showLogCursor } from "./logCursor.ts";
-import { showSequence } from "./showSequence.ts";
+import type { AuditEvent } from "../../storage/port/auditEvents.ts";
+import type { AuditLogDocument } from "../../storage/port/documents.ts";
+import { readLogCursor, showLogCursor } from "../shared/audit/logCursor.ts";
+import { showSequence } from "../shared/audit/showSequence.ts";
+import type { Procedure } from "../shared/call.ts";
 
 const DEFAULT_LIMIT = 100;
 

@@ -3,10 +3,10 @@ import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainRespons
 import { checkChain } from "../../audit/verifyAudit.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { showRfc3339 } from "../../domain/rfc3339.ts";
-import type { AuditStub } from "../../storage/auditEvents.ts";
-import type { AuditLogRepository } from "../../storage/auditLog.ts";
-import type { Procedure } from "../call.ts";
-import { showSequence } from "./showSequence.ts";
+import type { AuditStub } from "../../storage/port/auditEvents.ts";
+import type { AuditLogRepository } from "../../storage/repositories/auditLogRepository.ts";
+import { showSequence } from "../shared/audit/showSequence.ts";
+import type { Procedure } from "../shared/call.ts";
 
 const DEFAULT_LIMIT = 10_000;
 

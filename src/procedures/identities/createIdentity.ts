@@ -2,12 +2,12 @@ import type { CreateIdentityRequestSchema, CreateIdentityResponseSchema } from "
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { DuplicateKeyError } from "../../storage/errors.ts";
-import type { IdentitiesRepository } from "../../storage/identities.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { storeMeta, storeRatelimits } from "../keys/keyConfiguration.ts";
-import { ratelimitEvents } from "./ratelimitEvents.ts";
+import { DuplicateKeyError } from "../../storage/port/errors.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
+import { storeMeta, storeRatelimits } from "../shared/keys/keyConfiguration.ts";
 
 /** Creates an identity; its externalId is unique among live ones (identities: createIdentity). */
 export const createIdentity =

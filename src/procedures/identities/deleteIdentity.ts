@@ -1,13 +1,13 @@
 import type { DeleteIdentityRequestSchema, DeleteIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent } from "../../storage/auditEvents.ts";
-import type { IdentityDocument } from "../../storage/documents.ts";
-import type { IdentitiesRepository } from "../../storage/identities.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findIdentity, identityNotFound } from "./findIdentity.ts";
-import { ratelimitEvents } from "./ratelimitEvents.ts";
+import type { AuditEvent } from "../../storage/port/auditEvents.ts";
+import type { IdentityDocument } from "../../storage/port/documents.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findIdentity, identityNotFound } from "../shared/identities/findIdentity.ts";
+import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
 
 /** Deletes an identity; its keys go on without it (identities: deleteIdentity). */
 export const deleteIdentity =

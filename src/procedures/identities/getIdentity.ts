@@ -1,9 +1,9 @@
 import type { GetIdentityRequestSchema, GetIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { insufficientPermissions, permits } from "../../domain/authorization.ts";
-import type { IdentitiesRepository } from "../../storage/identities.ts";
-import type { Procedure } from "../call.ts";
-import { showIdentity } from "../keys/keyObject.ts";
-import { identityNotFound, lookUpIdentity } from "./findIdentity.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import type { Procedure } from "../shared/call.ts";
+import { identityNotFound, lookUpIdentity } from "../shared/identities/findIdentity.ts";
+import { showIdentity } from "../shared/keys/keyObject.ts";
 
 /**
  * Reads an identity. A caller who may read neither all nor the one that was found (or asked for by its id) gets the

@@ -1,9 +1,9 @@
 import type { ListIdentitiesRequestSchema, ListIdentitiesResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
-import type { IdentitiesRepository } from "../../storage/identities.ts";
-import type { Procedure } from "../call.ts";
-import { showIdentity } from "../keys/keyObject.ts";
-import { readPageRequest, showPagination } from "../paging.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import type { Procedure } from "../shared/call.ts";
+import { showIdentity } from "../shared/keys/keyObject.ts";
+import { readPageRequest, showPagination } from "../shared/paging.ts";
 
 /** Lists identities, ascending by id; 403 when one of the page may not be read by the caller (identities: listIdentities). */
 export const listIdentities =

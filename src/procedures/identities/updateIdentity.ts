@@ -2,15 +2,15 @@ import type { UpdateIdentityRequestSchema, UpdateIdentityResponseSchema } from "
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { foldCase } from "../../domain/foldCase.ts";
-import type { IdentityDocument } from "../../storage/documents.ts";
-import type { IdentitiesRepository } from "../../storage/identities.ts";
-import type { Change } from "../../storage/modify.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { storeMeta, storeRatelimits } from "../keys/keyConfiguration.ts";
-import { showIdentity } from "../keys/keyObject.ts";
-import { findIdentity, identityNotFound } from "./findIdentity.ts";
-import { ratelimitEvents } from "./ratelimitEvents.ts";
+import type { IdentityDocument } from "../../storage/port/documents.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import type { Change } from "../../storage/repositories/shared/modify.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findIdentity, identityNotFound } from "../shared/identities/findIdentity.ts";
+import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
+import { storeMeta, storeRatelimits } from "../shared/keys/keyConfiguration.ts";
+import { showIdentity } from "../shared/keys/keyObject.ts";
 
 /** Whether two states of an identity show the same; the order of limits counts. */
 const isSame = (a: IdentityDocument, b: IdentityDocument): boolean =>

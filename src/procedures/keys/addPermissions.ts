@@ -1,6 +1,6 @@
 import type { AddPermissionsRequestSchema, AddPermissionsResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import type { Procedure } from "../call.ts";
-import { type ChangePermissionsDeps, changePermissions } from "./changePermissions.ts";
+import type { Procedure } from "../shared/call.ts";
+import { type ChangePermissionsDeps, changePermissions } from "../shared/keys/changePermissions.ts";
 
 /** Adds direct permissions to a key and keeps the others; unknown ones are made (permissions §11). */
 export const addPermissions =

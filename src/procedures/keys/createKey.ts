@@ -1,18 +1,26 @@
 import type { CreateKeyRequestSchema, CreateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { ApisRepository } from "../../storage/apis.ts";
-import { newDocument } from "../../storage/audited.ts";
-import type { IdentitiesRepository } from "../../storage/identities.ts";
-import type { PermissionsRepository } from "../../storage/permissions.ts";
-import type { RolesRepository } from "../../storage/roles.ts";
-import { findApi } from "../apis/findApi.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
-import { findRoles } from "./findRoles.ts";
-import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "./issueKey.ts";
-import { linkIdentity, permissionEvents, roleEvents, storeCredits, storeMeta, storeName, storeRatelimits } from "./keyConfiguration.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
+import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
+import { newDocument } from "../../storage/repositories/shared/audited.ts";
+import { findApi } from "../shared/apis/findApi.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findRoles } from "../shared/keys/findRoles.ts";
+import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
+import {
+  linkIdentity,
+  permissionEvents,
+  roleEvents,
+  storeCredits,
+  storeMeta,
+  storeName,
+  storeRatelimits,
+} from "../shared/keys/keyConfiguration.ts";
+import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
 
 const DEFAULT_BYTE_LENGTH = 16;
 

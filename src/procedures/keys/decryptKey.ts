@@ -1,10 +1,10 @@
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
-import type { KeyRing } from "../../domain/keyRing.ts";
-import type { KeyDocument } from "../../storage/documents.ts";
-import type { KeysRepository } from "../../storage/keys.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Call } from "../call.ts";
-import { keyNotFound } from "./findKey.ts";
+import type { KeyRing } from "../../domain/secrets/keyRing.ts";
+import type { KeyDocument } from "../../storage/port/documents.ts";
+import type { KeysRepository } from "../../storage/repositories/keysRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Call } from "../shared/call.ts";
+import { keyNotFound } from "../shared/keys/findKey.ts";
 
 export interface DecryptKeyDeps {
   readonly keys: KeysRepository;

@@ -1,9 +1,9 @@
 import type { DeleteKeyRequestSchema, DeleteKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
 
 /** Revokes a key: it stops verifying at once. `permanent` also frees its hash (keys §5). */
 export const deleteKey =

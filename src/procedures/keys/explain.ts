@@ -3,13 +3,13 @@ import { plainAddress } from "../../domain/ipAllowlist.ts";
 import { parsePermissionQuery } from "../../domain/permissionQuery.ts";
 import type { Limiter } from "../../ratelimit/limiter.ts";
 import { balanceAt, refusal } from "../../verification/decision.ts";
-import type { Procedure } from "../call.ts";
-import { type ExplainedKeyDeps, findExplainedKey } from "./explainedKey.ts";
-import { explainLimits } from "./explainedLimits.ts";
-import { explainSteps, failedSteps, type Situation } from "./explainedSteps.ts";
-import { suggestChanges } from "./suggestedChanges.ts";
-import { REFUSALS } from "./verificationAnswer.ts";
-import { creditCost } from "./verificationRequest.ts";
+import type { Procedure } from "../shared/call.ts";
+import { type ExplainedKeyDeps, findExplainedKey } from "../shared/keys/explainedKey.ts";
+import { explainLimits } from "../shared/keys/explainedLimits.ts";
+import { explainSteps, failedSteps, type Situation } from "../shared/keys/explainedSteps.ts";
+import { suggestChanges } from "../shared/keys/suggestedChanges.ts";
+import { REFUSALS } from "../shared/keys/verificationAnswer.ts";
+import { creditCost } from "../shared/keys/verificationRequest.ts";
 
 export type ExplainDeps = ExplainedKeyDeps & { readonly limiter: Limiter };
 

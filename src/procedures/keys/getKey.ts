@@ -1,11 +1,11 @@
 import type { GetKeyRequestSchema, GetKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
-import type { Procedure } from "../call.ts";
+import type { Procedure } from "../shared/call.ts";
+import { type FindKeyDeps, findKey } from "../shared/keys/findKey.ts";
+import { type IssueKeyDeps, requireKeyRing } from "../shared/keys/issueKey.ts";
+import { type KeyObjectDeps, keyObject } from "../shared/keys/keyObject.ts";
 import { decryptKey } from "./decryptKey.ts";
-import { type FindKeyDeps, findKey } from "./findKey.ts";
-import { type IssueKeyDeps, requireKeyRing } from "./issueKey.ts";
-import { type KeyObjectDeps, keyObject } from "./keyObject.ts";
 
 /** Reads one key by its id; with `decrypt` also its secret, if it is recoverable (keys §4). */
 export const getKey =

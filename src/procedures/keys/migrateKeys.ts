@@ -6,18 +6,18 @@ import type {
 } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { chunks } from "../../domain/chunks.ts";
-import { newDocument } from "../../storage/audited.ts";
-import type { ApiDocument, KeyDocument } from "../../storage/documents.ts";
-import { DuplicateKeyError } from "../../storage/errors.ts";
-import type { RootKeysRepository } from "../../storage/rootKeys.ts";
-import { findApi } from "../apis/findApi.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Call, Procedure } from "../call.ts";
-import { findMigration, type MigrationsDeps } from "../migrations/findMigration.ts";
+import type { ApiDocument, KeyDocument } from "../../storage/port/documents.ts";
+import { DuplicateKeyError } from "../../storage/port/errors.ts";
+import type { RootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
+import { newDocument } from "../../storage/repositories/shared/audited.ts";
+import { chunks } from "../../util/chunks.ts";
+import { findApi } from "../shared/apis/findApi.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Call, Procedure } from "../shared/call.ts";
+import { type ImportReferences, importReferences } from "../shared/keys/importReferences.ts";
+import { permissionEvents, roleEvents, storeCredits, storeMeta, storeName, storeRatelimits } from "../shared/keys/keyConfiguration.ts";
+import { findMigration, type MigrationsDeps } from "../shared/migrations/findMigration.ts";
 import type { CreateKeyDeps } from "./createKey.ts";
-import { type ImportReferences, importReferences } from "./importReferences.ts";
-import { permissionEvents, roleEvents, storeCredits, storeMeta, storeName, storeRatelimits } from "./keyConfiguration.ts";
 
 /** Owner of a hash that no key can have. */
 const A_ROOT_KEY = "a root key";

@@ -2,15 +2,15 @@ import type { RerollKeyRequestSchema, RerollKeyResponseSchema } from "../../../g
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { createId } from "../../domain/ids.ts";
-import { newDocument } from "../../storage/audited.ts";
-import type { KeyDocument } from "../../storage/documents.ts";
+import type { KeyDocument } from "../../storage/port/documents.ts";
+import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { claimRevision } from "../claimRevision.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
-import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "./issueKey.ts";
-import { storeName } from "./keyConfiguration.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { claimRevision } from "../shared/claimRevision.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
+import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
+import { storeName } from "../shared/keys/keyConfiguration.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,15 +1,15 @@
 import type { SearchKeysRequest, SearchKeysRequestSchema, SearchKeysResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { type Caller, permits } from "../../domain/authorization.ts";
-import type { ApisRepository } from "../../storage/apis.ts";
-import type { KeyDocument } from "../../storage/documents.ts";
-import type { SearchEntry } from "../../storage/keySearch.ts";
+import type { KeyDocument } from "../../storage/port/documents.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import type { SearchEntry } from "../../storage/repositories/keySearchRepository.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
-import type { Call, Procedure } from "../call.ts";
-import { readPageRequest, showPagination } from "../paging.ts";
-import { type KeyObjectDeps, keyObjects } from "./keyObject.ts";
-import { readSearchCursor, type SearchPlace, writeSearchCursor } from "./searchCursor.ts";
-import { createSearchFilter, type SearchFilter } from "./searchFilter.ts";
-import { createSearchWays, type SearchWay, type SearchWaysDeps } from "./searchWays.ts";
+import type { Call, Procedure } from "../shared/call.ts";
+import { type KeyObjectDeps, keyObjects } from "../shared/keys/keyObject.ts";
+import { readSearchCursor, type SearchPlace, writeSearchCursor } from "../shared/keys/searchCursor.ts";
+import { createSearchFilter, type SearchFilter } from "../shared/keys/searchFilter.ts";
+import { createSearchWays, type SearchWay, type SearchWaysDeps } from "../shared/keys/searchWays.ts";
+import { readPageRequest, showPagination } from "../shared/paging.ts";
 
 /** Keys that one page looks at, at most, whether or not the filters leave them (management §2). */
 const LOOKED_AT = 1_000;

@@ -1,6 +1,6 @@
 import type { SetRolesRequestSchema, SetRolesResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import type { Procedure } from "../call.ts";
-import { type ChangeRolesDeps, changeRoles } from "./changeRoles.ts";
+import type { Procedure } from "../shared/call.ts";
+import { type ChangeRolesDeps, changeRoles } from "../shared/keys/changeRoles.ts";
 
 /** Replaces the roles of a key (permissions §11). */
 export const setRoles =

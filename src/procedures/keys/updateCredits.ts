@@ -8,14 +8,14 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type ServiceError } from "../../domain/errors.ts";
 import { MAX_CREDITS } from "../../domain/refill.ts";
-import type { KeyDocument } from "../../storage/documents.ts";
-import { balanceOf, type KeyChange } from "../../storage/keys.ts";
+import type { KeyDocument } from "../../storage/port/documents.ts";
+import { balanceOf, type KeyChange } from "../../storage/repositories/keysRepository.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { refillChange, withDueRefills } from "../../verification/refillCredits.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
-import { showRefill } from "./keyObject.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
+import { showRefill } from "../shared/keys/keyObject.ts";
 
 export interface UpdateCreditsDeps extends FindKeyDeps {
   readonly credits: CreditSpender;

@@ -1,22 +1,22 @@
 import type { UpdateKeyRequestSchema, UpdateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent } from "../../storage/auditEvents.ts";
-import type { KeyDocument } from "../../storage/documents.ts";
-import type { IdentitiesRepository } from "../../storage/identities.ts";
-import type { KeyChange } from "../../storage/keys.ts";
-import type { PermissionsRepository } from "../../storage/permissions.ts";
-import type { RolesRepository } from "../../storage/roles.ts";
+import type { AuditEvent } from "../../storage/port/auditEvents.ts";
+import type { KeyDocument } from "../../storage/port/documents.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import type { KeyChange } from "../../storage/repositories/keysRepository.ts";
+import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
+import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Call, Procedure } from "../call.ts";
-import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
-import { type AssignmentEvents, permissionAssignment, roleAssignment } from "./assignments.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
-import { findRoles } from "./findRoles.ts";
-import { linkIdentity } from "./keyConfiguration.ts";
-import { changeFields, createChanges, dueBefore } from "./keyFields.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Call, Procedure } from "../shared/call.ts";
+import { type AssignmentEvents, permissionAssignment, roleAssignment } from "../shared/keys/assignments.ts";
+import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
+import { findRoles } from "../shared/keys/findRoles.ts";
+import { linkIdentity } from "../shared/keys/keyConfiguration.ts";
+import { changeFields, createChanges, dueBefore } from "../shared/keys/keyFields.ts";
+import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
 
 export interface UpdateKeyDeps extends FindKeyDeps {
   readonly credits: CreditSpender;

@@ -5,12 +5,12 @@ import {
   type VerifyKeyRequestSchema,
   type VerifyKeyResponseSchema,
 } from "../../../gen/latchkey/v2/keys_pb.ts";
-import type { Analytics } from "../../analytics/analytics.ts";
+import type { Analytics } from "../../analytics/createAnalytics.ts";
 import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { hashKey } from "../../domain/keySecret.ts";
 import { type PermissionQuery, parsePermissionQuery } from "../../domain/permissionQuery.ts";
 import { bringInRefills } from "../../domain/refill.ts";
+import { hashKey } from "../../domain/secrets/keySecret.ts";
 import type { Decision, Limiter } from "../../ratelimit/limiter.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { balanceAt, creditsOf, refusal } from "../../verification/decision.ts";
@@ -20,9 +20,9 @@ import type { MigrateOnUse } from "../../verification/migrateOnUse.ts";
 import { type LimitCheck, limitChecks } from "../../verification/ratelimitChecks.ts";
 import type { VerificationCache } from "../../verification/verificationCache.ts";
 import type { VerificationEntry } from "../../verification/verificationEntry.ts";
-import type { Answer as AnswerOf, Call, Procedure } from "../call.ts";
-import { type Data, REFUSALS, showChecks, showVerification } from "./verificationAnswer.ts";
-import { creditCost, requestedLimits } from "./verificationRequest.ts";
+import type { Answer as AnswerOf, Call, Procedure } from "../shared/call.ts";
+import { type Data, REFUSALS, showChecks, showVerification } from "../shared/keys/verificationAnswer.ts";
+import { creditCost, requestedLimits } from "../shared/keys/verificationRequest.ts";
 
 export interface VerifyKeyDeps {
   readonly verifications: VerificationCache;

@@ -1,11 +1,11 @@
 import type { WhoamiRequestSchema, WhoamiResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { hashKey } from "../../domain/keySecret.ts";
+import { hashKey } from "../../domain/secrets/keySecret.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
-import type { Procedure } from "../call.ts";
-import type { FindKeyDeps } from "./findKey.ts";
-import { type KeyObjectDeps, keyObject } from "./keyObject.ts";
+import type { Procedure } from "../shared/call.ts";
+import type { FindKeyDeps } from "../shared/keys/findKey.ts";
+import { type KeyObjectDeps, keyObject } from "../shared/keys/keyObject.ts";
 
 /**
  * Looks a key up by its secret, without verifying it (keys §8). A key of an API that the caller may not read is

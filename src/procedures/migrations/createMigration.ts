@@ -1,10 +1,10 @@
 import type { CreateMigrationRequestSchema, CreateMigrationResponseSchema } from "../../../gen/latchkey/v2/migrations_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { readAlgorithm } from "./algorithm.ts";
-import type { MigrationsDeps } from "./findMigration.ts";
-import { registerMigration } from "./registration.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { readAlgorithm } from "../shared/migrations/algorithm.ts";
+import type { MigrationsDeps } from "../shared/migrations/findMigration.ts";
+import { registerMigration } from "../shared/migrations/registration.ts";
 
 /** Registers an import of keys that another system issued (management §7). Names are labels. */
 export const createMigration =

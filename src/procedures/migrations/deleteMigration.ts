@@ -1,9 +1,9 @@
 import type { DeleteMigrationRequestSchema, DeleteMigrationResponseSchema } from "../../../gen/latchkey/v2/migrations_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findMigration, type MigrationsDeps, migrationNotFound } from "./findMigration.ts";
-import { removeMigration } from "./registration.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findMigration, type MigrationsDeps, migrationNotFound } from "../shared/migrations/findMigration.ts";
+import { removeMigration } from "../shared/migrations/registration.ts";
 
 /** Removes an import; keys that were waiting for it no longer verify (management §8). */
 export const deleteMigration =

@@ -1,11 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ListMigrationsRequestSchema, ListMigrationsResponseSchema, MigrationSchema } from "../../../gen/latchkey/v2/migrations_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { MigrationDocument } from "../../storage/documents.ts";
-import type { Procedure } from "../call.ts";
-import { readOwnPageRequest, showOwnPagination } from "../paging.ts";
-import { showAlgorithm } from "./algorithm.ts";
-import type { MigrationsDeps } from "./findMigration.ts";
+import type { MigrationDocument } from "../../storage/port/documents.ts";
+import type { Procedure } from "../shared/call.ts";
+import { showAlgorithm } from "../shared/migrations/algorithm.ts";
+import type { MigrationsDeps } from "../shared/migrations/findMigration.ts";
+import { readOwnPageRequest, showOwnPagination } from "../shared/paging.ts";
 
 const LIST = "migrations.listMigrations";
 

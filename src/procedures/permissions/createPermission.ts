@@ -2,10 +2,10 @@ import type { CreatePermissionRequestSchema, CreatePermissionResponseSchema } fr
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { DuplicateKeyError } from "../../storage/errors.ts";
-import type { PermissionsRepository } from "../../storage/permissions.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
+import { DuplicateKeyError } from "../../storage/port/errors.ts";
+import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
 
 /** Defines a permission; its slug is unique without regard to letter case (permissions §2). */
 export const createPermission =

@@ -2,12 +2,12 @@ import type { CreateRoleRequestSchema, CreateRoleResponseSchema } from "../../..
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { DuplicateKeyError } from "../../storage/errors.ts";
-import type { PermissionsRepository } from "../../storage/permissions.ts";
-import type { RolesRepository } from "../../storage/roles.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { createMissingPermissions, resolvePermissions } from "./resolvePermissions.ts";
+import { DuplicateKeyError } from "../../storage/port/errors.ts";
+import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
+import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
 
 const roleExists = (name: string, options?: ErrorOptions): ServiceError =>
   new ServiceError("role_already_exists", `A role with the name ${name} already exists.`, options);

@@ -1,10 +1,10 @@
 import type { DeletePermissionRequestSchema, DeletePermissionResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { PermissionsRepository } from "../../storage/permissions.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findPermission, permissionNotFound } from "./findPermission.ts";
+import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findPermission, permissionNotFound } from "../shared/permissions/findPermission.ts";
 
 /** Deletes a permission: at once nobody holds it any more, however many keys and roles name it (permissions §5). */
 export const deletePermission =

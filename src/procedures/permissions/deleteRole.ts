@@ -1,10 +1,10 @@
 import type { DeleteRoleRequestSchema, DeleteRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { RolesRepository } from "../../storage/roles.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findRole, roleNotFound } from "./findPermission.ts";
+import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findRole, roleNotFound } from "../shared/permissions/findPermission.ts";
 
 /** Deletes a role: at once no key has it any more; its permissions stay (permissions §9). */
 export const deleteRole =

@@ -1,9 +1,9 @@
 import type { GetPermissionRequestSchema, GetPermissionResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { PermissionsRepository } from "../../storage/permissions.ts";
-import type { Procedure } from "../call.ts";
-import { findPermission } from "./findPermission.ts";
-import { showPermission } from "./permissionObject.ts";
+import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findPermission } from "../shared/permissions/findPermission.ts";
+import { showPermission } from "../shared/permissions/permissionObject.ts";
 
 /** Reads a permission by id or slug (permissions §3). */
 export const getPermission =

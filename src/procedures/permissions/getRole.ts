@@ -1,9 +1,9 @@
 import type { GetRoleRequestSchema, GetRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { Procedure } from "../call.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findRole } from "../shared/permissions/findPermission.ts";
+import { showRole } from "../shared/permissions/permissionObject.ts";
 import type { CreateRoleDeps } from "./createRole.ts";
-import { findRole } from "./findPermission.ts";
-import { showRole } from "./permissionObject.ts";
 
 /** Reads a role by id or name, with its permissions (permissions §7). */
 export const getRole =

@@ -1,9 +1,9 @@
 import type { ListPermissionsRequestSchema, ListPermissionsResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { PermissionsRepository } from "../../storage/permissions.ts";
-import type { Procedure } from "../call.ts";
-import { readPageRequest, showPagination } from "../paging.ts";
-import { showPermission } from "./permissionObject.ts";
+import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
+import type { Procedure } from "../shared/call.ts";
+import { readPageRequest, showPagination } from "../shared/paging.ts";
+import { showPermission } from "../shared/permissions/permissionObject.ts";
 
 /** Lists permissions, ascending by id (permissions §4). */
 export const listPermissions =

@@ -1,9 +1,9 @@
 import type { ListRolesRequestSchema, ListRolesResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { Procedure } from "../call.ts";
-import { readPageRequest, showPagination } from "../paging.ts";
+import type { Procedure } from "../shared/call.ts";
+import { readPageRequest, showPagination } from "../shared/paging.ts";
+import { showRolesInOrder } from "../shared/permissions/permissionObject.ts";
 import type { CreateRoleDeps } from "./createRole.ts";
-import { showRolesInOrder } from "./permissionObject.ts";
 
 /** Lists roles with their permissions, ascending by id (permissions §8). */
 export const listRoles =

@@ -1,15 +1,15 @@
 import type { SetRolePermissionsRequestSchema, SetRolePermissionsResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent } from "../../storage/auditEvents.ts";
-import type { PermissionDocument, RoleDocument } from "../../storage/documents.ts";
-import type { Change } from "../../storage/modify.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
+import type { AuditEvent } from "../../storage/port/auditEvents.ts";
+import type { PermissionDocument, RoleDocument } from "../../storage/port/documents.ts";
+import type { Change } from "../../storage/repositories/shared/modify.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findRole, roleNotFound } from "../shared/permissions/findPermission.ts";
+import { showPermissions } from "../shared/permissions/permissionObject.ts";
+import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
 import type { CreateRoleDeps } from "./createRole.ts";
-import { findRole, roleNotFound } from "./findPermission.ts";
-import { showPermissions } from "./permissionObject.ts";
-import { createMissingPermissions, resolvePermissions } from "./resolvePermissions.ts";
 
 /** Replaces a role's whole permission set; only the difference is written and audited (permissions §10). */
 export const setRolePermissions =

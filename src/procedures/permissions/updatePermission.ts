@@ -2,15 +2,15 @@ import type { UpdatePermissionRequestSchema, UpdatePermissionResponseSchema } fr
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import type { PermissionDocument } from "../../storage/documents.ts";
-import { DuplicateKeyError } from "../../storage/errors.ts";
-import type { Change } from "../../storage/modify.ts";
-import { type PermissionsRepository, permissionSearch, slugKey } from "../../storage/permissions.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { changedDescription } from "./changedDescription.ts";
-import { findPermission, permissionNotFound } from "./findPermission.ts";
-import { showPermission } from "./permissionObject.ts";
+import type { PermissionDocument } from "../../storage/port/documents.ts";
+import { DuplicateKeyError } from "../../storage/port/errors.ts";
+import { type PermissionsRepository, permissionSearch, slugKey } from "../../storage/repositories/permissionsRepository.ts";
+import type { Change } from "../../storage/repositories/shared/modify.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { changedDescription } from "../shared/permissions/changedDescription.ts";
+import { findPermission, permissionNotFound } from "../shared/permissions/findPermission.ts";
+import { showPermission } from "../shared/permissions/permissionObject.ts";
 
 /** Changes a permission; keys and roles that hold it keep it under its new slug (permissions §10a). */
 export const updatePermission =

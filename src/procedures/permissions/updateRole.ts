@@ -2,14 +2,14 @@ import type { UpdateRoleRequestSchema, UpdateRoleResponseSchema } from "../../..
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import type { RoleDocument } from "../../storage/documents.ts";
-import { DuplicateKeyError } from "../../storage/errors.ts";
-import type { Change } from "../../storage/modify.ts";
-import { nameKey, type RolesRepository, roleSearch } from "../../storage/roles.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { changedDescription } from "./changedDescription.ts";
-import { findRole, roleNotFound } from "./findPermission.ts";
+import type { RoleDocument } from "../../storage/port/documents.ts";
+import { DuplicateKeyError } from "../../storage/port/errors.ts";
+import { nameKey, type RolesRepository, roleSearch } from "../../storage/repositories/rolesRepository.ts";
+import type { Change } from "../../storage/repositories/shared/modify.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { changedDescription } from "../shared/permissions/changedDescription.ts";
+import { findRole, roleNotFound } from "../shared/permissions/findPermission.ts";
 
 /** Changes a role's name and description; neither its permissions nor its keys (permissions §10a). */
 export const updateRole =

@@ -1,9 +1,9 @@
 import type { DeleteNamespaceRequestSchema, DeleteNamespaceResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { NamespacesRepository } from "../../storage/namespaces.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findNamespace, namespaceNotFound } from "./findNamespace.ts";
-import { removeNamespace } from "./removeNamespace.ts";
+import type { NamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findNamespace, namespaceNotFound } from "../shared/ratelimit/findNamespace.ts";
+import { removeNamespace } from "../shared/ratelimit/removeNamespace.ts";
 
 /** Deletes a namespace: its checks answer 410 from then on, and its name stays taken (management §3). 404, then 403. */
 export const deleteNamespace =

@@ -1,9 +1,9 @@
 import type { DeleteOverrideRequestSchema, DeleteOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
-import { overridesTag } from "../../storage/overrides.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findNamespace, type OverrideDeps, overrideNotFound } from "./findNamespace.ts";
+import { overridesTag } from "../../storage/repositories/overridesRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findNamespace, type OverrideDeps, overrideNotFound } from "../shared/ratelimit/findNamespace.ts";
 
 /** Removes the override that was set with exactly this text; checks fall back at once (ratelimit §11). */
 export const deleteOverride =

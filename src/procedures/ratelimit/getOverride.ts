@@ -1,8 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { GetOverrideRequestSchema, GetOverrideResponseSchema, OverrideSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { LiveOverride } from "../../storage/overrides.ts";
-import type { Procedure } from "../call.ts";
-import { findNamespace, type OverrideDeps, overrideNotFound } from "./findNamespace.ts";
+import type { LiveOverride } from "../../storage/repositories/overridesRepository.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findNamespace, type OverrideDeps, overrideNotFound } from "../shared/ratelimit/findNamespace.ts";
 
 export const showOverride = ({ _id, identifier, limit, duration }: LiveOverride): MessageInitShape<typeof OverrideSchema> => ({
   overrideId: _id,

@@ -1,10 +1,10 @@
 import type { LimitRequestSchema, LimitResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { Analytics } from "../../analytics/analytics.ts";
+import type { Analytics } from "../../analytics/createAnalytics.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { CheckResult, Limiter } from "../../ratelimit/limiter.ts";
-import type { Procedure } from "../call.ts";
-import { findOrCreateNamespace, type NamespaceDeps } from "./findOrCreateNamespaces.ts";
-import { namespaceCheck } from "./namespaceCheck.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findOrCreateNamespace, type NamespaceDeps } from "../shared/ratelimit/findOrCreateNamespaces.ts";
+import { namespaceCheck } from "../shared/ratelimit/namespaceCheck.ts";
 
 export interface LimitDeps extends NamespaceDeps {
   readonly limiter: Limiter;

@@ -4,11 +4,11 @@ import type { CounterSchema, ListCountersRequestSchema, ListCountersResponseSche
 import type { CounterPlace } from "../../domain/counterKey.ts";
 import { type CountersPageDeps, type CurrentCounter, readCountersPage } from "../../ratelimit/countersPage.ts";
 import type { NamespaceCache } from "../../ratelimit/namespaceCache.ts";
-import type { NamespacesRepository } from "../../storage/namespaces.ts";
-import type { LiveOverride } from "../../storage/overrides.ts";
-import type { Procedure } from "../call.ts";
-import { readOwnPageRequest, showOwnPagination } from "../paging.ts";
-import { findNamespace } from "./findNamespace.ts";
+import type { NamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
+import type { LiveOverride } from "../../storage/repositories/overridesRepository.ts";
+import type { Procedure } from "../shared/call.ts";
+import { readOwnPageRequest, showOwnPagination } from "../shared/paging.ts";
+import { findNamespace } from "../shared/ratelimit/findNamespace.ts";
 
 export interface ListCountersDeps extends CountersPageDeps {
   readonly namespaces: NamespacesRepository;

@@ -1,10 +1,10 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ListNamespacesRequestSchema, ListNamespacesResponseSchema, NamespaceSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { permits } from "../../domain/authorization.ts";
-import type { NamespaceDocument } from "../../storage/documents.ts";
-import type { NamespacesRepository } from "../../storage/namespaces.ts";
-import type { Procedure } from "../call.ts";
-import { readOwnPageRequest, showOwnPagination } from "../paging.ts";
+import type { NamespaceDocument } from "../../storage/port/documents.ts";
+import type { NamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
+import type { Procedure } from "../shared/call.ts";
+import { readOwnPageRequest, showOwnPagination } from "../shared/paging.ts";
 
 const LIST = "ratelimit.listNamespaces";
 

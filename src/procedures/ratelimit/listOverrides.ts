@@ -1,7 +1,7 @@
 import type { ListOverridesRequestSchema, ListOverridesResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { Procedure } from "../call.ts";
-import { readPageRequest, showPagination } from "../paging.ts";
-import { findNamespace, type OverrideDeps } from "./findNamespace.ts";
+import type { Procedure } from "../shared/call.ts";
+import { readPageRequest, showPagination } from "../shared/paging.ts";
+import { findNamespace, type OverrideDeps } from "../shared/ratelimit/findNamespace.ts";
 import { showOverride } from "./getOverride.ts";
 
 const DEFAULT_LIMIT = 10;

@@ -1,9 +1,9 @@
 import type { MultiLimitRequestSchema, MultiLimitResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import type { CheckResult } from "../../ratelimit/limiter.ts";
-import type { Procedure } from "../call.ts";
-import { findOrCreateNamespaces } from "./findOrCreateNamespaces.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findOrCreateNamespaces } from "../shared/ratelimit/findOrCreateNamespaces.ts";
+import { type NamespaceCheck, namespaceCheck } from "../shared/ratelimit/namespaceCheck.ts";
 import type { LimitDeps } from "./limit.ts";
-import { type NamespaceCheck, namespaceCheck } from "./namespaceCheck.ts";
 
 /** Checks several limits and consumes from all of them or from none (ratelimit §7). */
 export const multiLimit =

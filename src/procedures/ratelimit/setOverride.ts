@@ -1,9 +1,9 @@
 import type { SetOverrideRequestSchema, SetOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
-import { overridesTag } from "../../storage/overrides.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findNamespace, type OverrideDeps } from "./findNamespace.ts";
+import { overridesTag } from "../../storage/repositories/overridesRepository.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findNamespace, type OverrideDeps } from "../shared/ratelimit/findNamespace.ts";
 
 /** Creates or replaces the override of one identifier or pattern (ratelimit §8); under `If-Match` it replaces only (management §2). */
 export const setOverride =

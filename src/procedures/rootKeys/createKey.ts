@@ -4,11 +4,11 @@ import type {
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
-import { createRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeys.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import type { RootKeysDeps } from "./findRootKey.ts";
-import { givenExpiry, refusedExpiry } from "./givenExpiry.ts";
+import { createRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeyChanges.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import type { RootKeysDeps } from "../shared/rootKeys/findRootKey.ts";
+import { givenExpiry, refusedExpiry } from "../shared/rootKeys/givenExpiry.ts";
 
 type Create = Procedure<typeof RootKeysServiceCreateKeyRequestSchema, typeof RootKeysServiceCreateKeyResponseSchema>;
 

@@ -4,9 +4,9 @@ import type {
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../shared/rootKeys/findRootKey.ts";
 
 /** Deletes a root key: its calls are 401 `key_not_found` from then on (rootkeys §2). */
 export const deleteKey =

@@ -1,9 +1,9 @@
 import type { RootKeysServiceListKeysRequestSchema, RootKeysServiceListKeysResponseSchema } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { permits } from "../../domain/authorization.ts";
-import type { Procedure } from "../call.ts";
-import { readPageRequest, showPagination } from "../paging.ts";
-import type { RootKeysDeps } from "./findRootKey.ts";
-import { showRootKey } from "./rootKeyObject.ts";
+import type { Procedure } from "../shared/call.ts";
+import { readPageRequest, showPagination } from "../shared/paging.ts";
+import type { RootKeysDeps } from "../shared/rootKeys/findRootKey.ts";
+import { showRootKey } from "../shared/rootKeys/rootKeyObject.ts";
 
 /** Lists the root keys that the caller may read, ascending by id; none is an empty page (rootkeys §2). */
 export const listKeys =

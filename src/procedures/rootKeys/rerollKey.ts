@@ -5,13 +5,13 @@ import type {
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
-import { newDocument } from "../../storage/audited.ts";
-import type { RootKeyDocument } from "../../storage/documents.ts";
-import type { Change } from "../../storage/modify.ts";
-import { auditSource } from "../auditSource.ts";
-import { isOwnWrite, type Procedure } from "../call.ts";
-import { claimRevision } from "../claimRevision.ts";
-import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
+import type { RootKeyDocument } from "../../storage/port/documents.ts";
+import { newDocument } from "../../storage/repositories/shared/audited.ts";
+import type { Change } from "../../storage/repositories/shared/modify.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import { isOwnWrite, type Procedure } from "../shared/call.ts";
+import { claimRevision } from "../shared/claimRevision.ts";
+import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../shared/rootKeys/findRootKey.ts";
 
 /** The latest time that an expiry can name, Unix ms (rootkeys §2). */
 const LATEST_EXPIRY = 4_102_444_800_000;

@@ -5,13 +5,13 @@ import type {
 import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
 import { callerOf } from "../../rootKeys/authenticator.ts";
-import { changeRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeys.ts";
-import type { RootKeyDocument } from "../../storage/documents.ts";
-import type { Change } from "../../storage/modify.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Procedure } from "../call.ts";
-import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "./findRootKey.ts";
-import { givenExpiry, refusedExpiry } from "./givenExpiry.ts";
+import { changeRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeyChanges.ts";
+import type { RootKeyDocument } from "../../storage/port/documents.ts";
+import type { Change } from "../../storage/repositories/shared/modify.ts";
+import { auditSource } from "../shared/auditSource.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../shared/rootKeys/findRootKey.ts";
+import { givenExpiry, refusedExpiry } from "../shared/rootKeys/givenExpiry.ts";
 
 type UpdateKey = Procedure<typeof RootKeysServiceUpdateKeyRequestSchema, typeof RootKeysServiceUpdateKeyResponseSchema>;
 

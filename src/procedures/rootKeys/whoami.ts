@@ -1,7 +1,7 @@
 import type { RootKeysServiceWhoamiRequestSchema, RootKeysServiceWhoamiResponseSchema } from "../../../gen/latchkey/v2/root_keys_pb.ts";
-import type { Procedure } from "../call.ts";
-import { findRootKey, type RootKeysDeps } from "./findRootKey.ts";
-import { showRootKey } from "./rootKeyObject.ts";
+import type { Procedure } from "../shared/call.ts";
+import { findRootKey, type RootKeysDeps } from "../shared/rootKeys/findRootKey.ts";
+import { showRootKey } from "../shared/rootKeys/rootKeyObject.ts";
 
 /** The caller's own root key, as listKeys shows it; no permission needed. 404 `key_not_found` once it is deleted (management §5). */
 export const whoami =

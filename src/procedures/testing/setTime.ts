@@ -1,6 +1,6 @@
 import type { SetTimeRequestSchema, SetTimeResponseSchema } from "../../../gen/latchkey/v2/testing_pb.ts";
 import type { SettableClock } from "../../domain/clock.ts";
-import type { Procedure } from "../call.ts";
+import type { Procedure } from "../shared/call.ts";
 
 /** Turns the service's clock, for the test suites of its clients; only registered with `serve --test-clock`. */
 export const setTime =

@@ -3,8 +3,8 @@ import type { Violation } from "../../domain/errors.ts";
 import { messageShape } from "./compileShape.ts";
 import { decoder } from "./decoder.ts";
 import { encoder } from "./encoder.ts";
-import { type Finding, prefixFindings } from "./findings.ts";
-import { validator } from "./validator.ts";
+import { type Finding, prefixFindings } from "./rules/findings.ts";
+import { validator } from "./rules/validator.ts";
 
 /** A message and what is wrong with it; the message means something only when nothing is. */
 export interface Decoded<D extends DescMessage> {

@@ -20,12 +20,12 @@ import {
   oneofIsRequired,
   rulesOfField,
   textRules,
-} from "./annotations.ts";
-import { type CrossRule, crossRules } from "./crossRules.ts";
-import type { Finding } from "./findings.ts";
+} from "./rules/annotations.ts";
+import { type CrossRule, crossRules } from "./rules/crossRules.ts";
+import type { Finding } from "./rules/findings.ts";
+import { countCheck, integerCheck, textCheck } from "./rules/valueChecks.ts";
 import type { BoxedListShape, EnumShape, FieldShape, ListShape, NullableShape, ObjectShape, Shape } from "./shape.ts";
-import { structCheck } from "./structCheck.ts";
-import { countCheck, integerCheck, textCheck } from "./valueChecks.ts";
+import { structCheck } from "./struct/structCheck.ts";
 
 const scalarShape = (place: string, scalar: ScalarType, rules: FieldRules): Shape => {
   if (scalar === ScalarType.STRING) return { kind: "text", check: textCheck(textRules(place, rules)) };

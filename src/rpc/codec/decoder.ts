@@ -1,6 +1,6 @@
-import { applyCrossRules } from "./applyCrossRules.ts";
-import { type Finding, prefixFindings, report, reportMissing, reportType, reportUnknown } from "./findings.ts";
-import { isUnset, memberNames } from "./memberNames.ts";
+import { isUnset, memberNames } from "./json/memberNames.ts";
+import { applyCrossRules } from "./rules/applyCrossRules.ts";
+import { type Finding, prefixFindings, report, reportMissing, reportType, reportUnknown } from "./rules/findings.ts";
 import { type Decode, scalarDecoder } from "./scalarDecoder.ts";
 import {
   type BoxedListShape,

@@ -1,6 +1,6 @@
 import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
 import { textOf } from "../../domain/jsonText.ts";
-import type { Sliced } from "../slices.ts";
+import type { Sliced } from "../pipeline/slices.ts";
 import { partingInHalves } from "./halves.ts";
 import {
   type BoxedListShape,

@@ -1,12 +1,12 @@
 import { jsonText } from "../../domain/jsonText.ts";
-import type { Sliced } from "../slices.ts";
-import { applyCrossRules } from "./applyCrossRules.ts";
+import type { Sliced } from "../pipeline/slices.ts";
 import { decoder, emptyWrapper, isNullValue, wrap } from "./decoder.ts";
-import { addFindings, type Finding, isFull, prefixFindings, report, reportMissing, reportUnknown } from "./findings.ts";
-import { endSlice, isSliceDone, type JsonCursor, malformed, nextByte, tokenText } from "./jsonCursor.ts";
-import { decodeOther, eachMember, isNullAhead, readPlain } from "./jsonParts.ts";
-import { CLOSE_ARRAY, COMMA, OPEN_ARRAY, OPEN_OBJECT, scanShort, scanValue } from "./jsonScan.ts";
-import { isUnset, type Member, memberNames } from "./memberNames.ts";
+import { endSlice, isSliceDone, type JsonCursor, malformed, nextByte, tokenText } from "./json/jsonCursor.ts";
+import { decodeOther, eachMember, isNullAhead, readPlain } from "./json/jsonParts.ts";
+import { CLOSE_ARRAY, COMMA, OPEN_ARRAY, OPEN_OBJECT, scanShort, scanValue } from "./json/jsonScan.ts";
+import { isUnset, type Member, memberNames } from "./json/memberNames.ts";
+import { applyCrossRules } from "./rules/applyCrossRules.ts";
+import { addFindings, type Finding, isFull, prefixFindings, report, reportMissing, reportUnknown } from "./rules/findings.ts";
 import { type Decode, scalarDecoder } from "./scalarDecoder.ts";
 import {
   type BoxedListShape,
@@ -18,7 +18,7 @@ import {
   type Shape,
   type StructShape,
 } from "./shape.ts";
-import { createStructSink } from "./textSink.ts";
+import { createStructSink } from "./struct/textSink.ts";
 import { Unreadable } from "./unreadable.ts";
 
 /** Reads the value whose first byte is at the cursor, and goes beyond it. */

@@ -1,4 +1,4 @@
-import { type Finding, report, reportType } from "./findings.ts";
+import { type Finding, report, reportType } from "./rules/findings.ts";
 import type { Dialect, EnumShape, IntegerShape, Shape } from "./shape.ts";
 
 /** Turns parsed JSON into a field's value. What is of another type becomes an empty value: given, as the rules over several fields see it. */

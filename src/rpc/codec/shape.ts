@@ -1,6 +1,6 @@
-import type { CrossRule } from "./crossRules.ts";
-import type { Check } from "./findings.ts";
-import type { StructRules } from "./textSink.ts";
+import type { CrossRule } from "./rules/crossRules.ts";
+import type { Check } from "./rules/findings.ts";
+import type { StructRules } from "./struct/textSink.ts";
 
 /** The JSON of /v2, or that of the Protobuf mapping, which Connect speaks (grpc §2). */
 export type Dialect = "v2" | "protobuf";

@@ -2,7 +2,7 @@ import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbui
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { comments } from "../../../gen/latchkey/v2/comments.ts";
 import { json_names, secret, Wrapper, wrapper } from "../../../gen/latchkey/v2/options_pb.ts";
-import { rulesOfField } from "../codec/annotations.ts";
+import { rulesOfField } from "../codec/rules/annotations.ts";
 
 /** What a value is. `time` is an integer in Unix milliseconds, `duration` one in milliseconds, `struct` any JSON object. */
 export type FieldKind = "text" | "boolean" | "integer" | "time" | "duration" | "enum" | "struct" | "object";

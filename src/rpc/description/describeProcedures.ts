@@ -1,8 +1,8 @@
 import { type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/latchkey/v2/comments.ts";
 import { array_body, changes, permission } from "../../../gen/latchkey/v2/options_pb.ts";
-import { procedureName } from "../procedureName.ts";
-import { unaryMethods } from "../unaryMethods.ts";
+import { unaryMethods } from "../edges/unaryMethods.ts";
+import { procedureName } from "../pipeline/procedureName.ts";
 import { type DescribedField, describeField, describeFields } from "./describeField.ts";
 
 /** A procedure as /v2 has it, for people and for programs that talk to them. */

@@ -1,7 +1,7 @@
 import { linkSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { damageError, lockFinding } from "./findings.ts";
-import { isDamage, isUnavailability } from "./sqliteErrors.ts";
+import { damageError, lockFinding } from "./damage/findings.ts";
+import { isDamage, isUnavailability } from "./sqlite/sqliteErrors.ts";
 import { removeDatabase, sizeOf } from "./storeFiles.ts";
 
 /** Longer than somebody takes who only looks whether there is a server. */

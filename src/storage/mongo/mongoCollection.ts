@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection as DriverCollection } from "mongodb";
 import { systemClock } from "../../domain/clock.ts";
-import { applyUpdate, type Fields, fieldsOfFilter } from "../applyUpdate.ts";
-import type { Collection, Filter, FindOptions, Identified, OperationOptions, Update } from "../collection.ts";
-import type { CollectionName } from "../documents.ts";
-import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
-import { indexes } from "../indexes.ts";
 import type { KeyedMutex } from "../keyedMutex.ts";
+import { applyUpdate, type Fields, fieldsOfFilter } from "../port/applyUpdate.ts";
+import type { Collection, Filter, FindOptions, Identified, OperationOptions, Update } from "../port/collection.ts";
+import type { CollectionName } from "../port/documents.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../port/errors.ts";
+import { indexes } from "../port/indexes.ts";
 import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
 
 /** What the server gives one operation, in milliseconds. */

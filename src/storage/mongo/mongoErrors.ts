@@ -10,7 +10,7 @@ import {
   MongoServerSelectionError,
   MongoTopologyClosedError,
 } from "mongodb";
-import { DuplicateKeyError, StoreUnavailableError } from "../errors.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../port/errors.ts";
 
 const DUPLICATE_KEY = 11000;
 const INTERNAL_ERROR = 1;

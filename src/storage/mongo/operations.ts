@@ -1,5 +1,5 @@
 import { systemClock } from "../../domain/clock.ts";
-import { StoreUnavailableError } from "../errors.ts";
+import { StoreUnavailableError } from "../port/errors.ts";
 
 /** How often those that never end are looked for, in milliseconds. */
 const LOOK_INTERVAL = 1_000;

@@ -1,5 +1,5 @@
 import { type Db, type IndexDescription, MongoError } from "mongodb";
-import { type IndexDeclaration, indexes, retired } from "../indexes.ts";
+import { type IndexDeclaration, indexes, retired } from "../port/indexes.ts";
 
 const NOT_FOUND = new Set<unknown>([
   26, // NamespaceNotFound

@@ -1,7 +1,7 @@
 import type { Document, MongoClient } from "mongodb";
 import type { Clock } from "../../domain/clock.ts";
-import type { StoreLog } from "../log.ts";
-import type { StoreClock } from "../storeClock.ts";
+import type { StoreLog } from "../port/storeLog.ts";
+import type { StoreClock } from "./storeClock.ts";
 
 /** A machine whose clock is so far off, in milliseconds, is worth a line in the log: certificates, logs and other programs go by it. */
 const WORTH_TELLING_MS = 1_000;

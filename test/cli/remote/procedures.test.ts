@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exitCodes } from "../../../src/cli/command.ts";
-import { procedureCommands } from "../../../src/cli/remote/procedures.ts";
+import { procedureCommands } from "../../../src/cli/remote/procedureCommands.ts";
 import { runCommand, serveHere } from "../../support/commandLine.ts";
 import type { RunningService } from "../../support/process.ts";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type VerifyKeyDataSchema, VerifyKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { createFixedPart, withFixedPart } from "../../../src/domain/fixedPart.ts";
-import { binaryEncoder } from "../../../src/rpc/codec/binaryEncoder.ts";
+import { binaryEncoder } from "../../../src/rpc/codec/binary/binaryEncoder.ts";
 import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
 import { fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { MigrateKeysRequestSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { ServiceError } from "../../../src/domain/errors.ts";
-import { messageReader } from "../../../src/rpc/codec/binaryForm.ts";
-import { jsonReader } from "../../../src/rpc/codec/jsonForm.ts";
-import { createSlices } from "../../../src/rpc/slices.ts";
+import { messageReader } from "../../../src/rpc/codec/binary/binaryForm.ts";
+import { jsonReader } from "../../../src/rpc/codec/json/jsonForm.ts";
+import { createSlices } from "../../../src/rpc/pipeline/slices.ts";
 import { patientReader } from "../support/reader.ts";
 
 const slices = createSlices();

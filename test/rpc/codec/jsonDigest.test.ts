@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonDigest } from "../../../src/rpc/codec/jsonDigest.ts";
-import { inOneGo } from "../../../src/rpc/slices.ts";
+import { jsonDigest } from "../../../src/rpc/codec/json/jsonDigest.ts";
+import { inOneGo } from "../../../src/rpc/pipeline/slices.ts";
 
 const digestOf = (value: unknown): string => inOneGo(jsonDigest(Buffer.from(JSON.stringify(value))));
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { Wrapper, wrapper } from "../../../gen/latchkey/v2/options_pb.ts";
 import { MultiLimitRequestSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
-import { crossRules } from "../../../src/rpc/codec/crossRules.ts";
+import { crossRules } from "../../../src/rpc/codec/rules/crossRules.ts";
 import { anyMessage } from "./messageArbitrary.ts";
 import { requests } from "./services.ts";
 

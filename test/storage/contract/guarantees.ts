@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Collection } from "../../../src/storage/collection.ts";
-import type { KeyDocument } from "../../../src/storage/documents.ts";
-import { DuplicateKeyError } from "../../../src/storage/errors.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import type { Collection } from "../../../src/storage/port/collection.ts";
+import type { KeyDocument } from "../../../src/storage/port/documents.ts";
+import { DuplicateKeyError } from "../../../src/storage/port/errors.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
 import { sampleKey, sampleNamespace, unique } from "./samples.ts";
 
 const rejectsAsDuplicate = async (operation: Promise<unknown>, index: string): Promise<void> => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { DuplicateKeyError } from "../../../src/storage/errors.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import { DuplicateKeyError } from "../../../src/storage/port/errors.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
 import { atOnce, sampleCounter, sampleKey, sampleNamespace, unique } from "./samples.ts";
 
 const CALLERS = 24;

@@ -1,8 +1,8 @@
 /** A process that writes to the embedded store in the directory of its argument, without end, and prints what was acknowledged. */
 import { writeSync } from "node:fs";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { createCountersRepository } from "../../../src/storage/counters.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
+import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 import { sampleKey } from "../contract/samples.ts";
 
 const [directory = "", prefix = ""] = process.argv.slice(2);

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { createCountersRepository } from "../../../src/storage/counters.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
+import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 
 const program = join(import.meta.dirname, "acknowledgingWriter.ts");
 

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { gatherEvidence } from "../../../src/storage/embedded/evidence.ts";
-import { examineStore, repairStore } from "../../../src/storage/embedded/repairStore.ts";
+import { gatherEvidence } from "../../../src/storage/embedded/damage/evidence.ts";
+import { examineStore, repairStore } from "../../../src/storage/embedded/damage/repairStore.ts";
+import { nameStore } from "../../../src/storage/embedded/sqlite/storeRow.ts";
 import { filesIn, sizeOf } from "../../../src/storage/embedded/storeFiles.ts";
-import { nameStore } from "../../../src/storage/embedded/storeRow.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
 

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { executeBatch } from "../../../src/storage/embedded/executeBatch.ts";
-import type { WriteOperation, WriteResult } from "../../../src/storage/embedded/messages.ts";
+import { type GuardedStore, guardStore } from "../../../src/storage/decorators/guardStore.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import { type GuardedStore, guardStore } from "../../../src/storage/guarded.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import { executeBatch } from "../../../src/storage/embedded/sqlite/executeBatch.ts";
+import type { WriteOperation, WriteResult } from "../../../src/storage/embedded/sqlite/messages.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
 import { sampleKey } from "../contract/samples.ts";
 
 const PAGE = 4096;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { damageIn } from "../../../src/storage/embedded/integrity.ts";
+import { damageIn } from "../../../src/storage/embedded/damage/integrity.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { gatherEvidence } from "../../../src/storage/embedded/evidence.ts";
-import { encodeRecord, headOf, textOfRecord } from "../../../src/storage/embedded/logRecords.ts";
+import { encodeRecord, headOf, textOfRecord } from "../../../src/storage/embedded/counters/logRecords.ts";
+import { gatherEvidence } from "../../../src/storage/embedded/damage/evidence.ts";
+import { examineStore, repairStore } from "../../../src/storage/embedded/damage/repairStore.ts";
+import { readWal } from "../../../src/storage/embedded/damage/walEvidence.ts";
 import { readMarks, replaceMarks } from "../../../src/storage/embedded/marks.ts";
-import { examineStore, repairStore } from "../../../src/storage/embedded/repairStore.ts";
+import { nameStore } from "../../../src/storage/embedded/sqlite/storeRow.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
-import { nameStore } from "../../../src/storage/embedded/storeRow.ts";
-import { readWal } from "../../../src/storage/embedded/walEvidence.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
+import { repairStore } from "../../../src/storage/embedded/damage/repairStore.ts";
 import { createMarks, type Marks, openMark, readMarks, readSettled } from "../../../src/storage/embedded/marks.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import { repairStore } from "../../../src/storage/embedded/repairStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 
 const STORE = "0123456789abcdef0123456789abcdef";

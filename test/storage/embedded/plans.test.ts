@@ -1,11 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { WORKSPACE_ID } from "../../../src/storage/baseDocument.ts";
-import type { Filter, FindOptions } from "../../../src/storage/collection.ts";
-import type { CollectionName, Documents } from "../../../src/storage/documents.ts";
-import { filterToSql, type Sort } from "../../../src/storage/embedded/filterToSql.ts";
-import { collectionNames, createMissing } from "../../../src/storage/embedded/schema.ts";
-import { indexes } from "../../../src/storage/indexes.ts";
+import { filterToSql, type Sort } from "../../../src/storage/embedded/sqlite/filterToSql.ts";
+import { collectionNames, createMissing } from "../../../src/storage/embedded/sqlite/schema.ts";
+import { WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
+import type { Filter, FindOptions } from "../../../src/storage/port/collection.ts";
+import type { CollectionName, Documents } from "../../../src/storage/port/documents.ts";
+import { indexes } from "../../../src/storage/port/indexes.ts";
 
 const database = new DatabaseSync(":memory:");
 for (const name of collectionNames) createMissing(database, name);

@@ -5,12 +5,12 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { counterKey, placeOfKey } from "../../../src/domain/counterKey.ts";
-import { createCounterListRepository } from "../../../src/storage/counterList.ts";
-import { createCountersRepository } from "../../../src/storage/counters.ts";
-import { createJournaledCounters } from "../../../src/storage/embedded/journaledCounters.ts";
+import { createJournaledCounters } from "../../../src/storage/embedded/counters/journaledCounters.ts";
+import { createRecentKeys } from "../../../src/storage/embedded/counters/recentCounters.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import { createRecentKeys } from "../../../src/storage/embedded/recentCounters.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
+import { createCounterListRepository } from "../../../src/storage/repositories/counterList.ts";
+import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 import { createTestClock } from "../../support/testClock.ts";
 
 const LATER = new Date(8_000_000_000_000);

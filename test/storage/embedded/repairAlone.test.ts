@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
+import { examineStore, repairStore } from "../../../src/storage/embedded/damage/repairStore.ts";
+import { salvage } from "../../../src/storage/embedded/damage/salvage.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import { examineStore, repairStore } from "../../../src/storage/embedded/repairStore.ts";
-import { salvage } from "../../../src/storage/embedded/salvage.ts";
 import { isServerLockTaken } from "../../../src/storage/embedded/serverLock.ts";
 import { filesIn, sizeOf } from "../../../src/storage/embedded/storeFiles.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { encodeRecord, headOf, textOfRecord } from "../../../src/storage/embedded/logRecords.ts";
+import { encodeRecord, headOf, textOfRecord } from "../../../src/storage/embedded/counters/logRecords.ts";
+import { examineStore, repairStore } from "../../../src/storage/embedded/damage/repairStore.ts";
 import { createMarks, type Marks, readMarks } from "../../../src/storage/embedded/marks.ts";
-import { examineStore, repairStore } from "../../../src/storage/embedded/repairStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import { withServerStore } from "./withServerStore.ts";
 

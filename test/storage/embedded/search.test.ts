@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newDocument } from "../../../src/storage/audited.ts";
-import { containsText } from "../../../src/storage/collection.ts";
-import type { PermissionDocument } from "../../../src/storage/documents.ts";
-import { readPage } from "../../../src/storage/page.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import { containsText } from "../../../src/storage/port/collection.ts";
+import type { PermissionDocument } from "../../../src/storage/port/documents.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
+import { newDocument } from "../../../src/storage/repositories/shared/audited.ts";
+import { readPage } from "../../../src/storage/repositories/shared/page.ts";
 import { engines } from "../../support/stores.ts";
 
 const ROWS = 12_000;

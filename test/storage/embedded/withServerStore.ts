@@ -1,6 +1,6 @@
 import { systemClock } from "../../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import type { Store } from "../../../src/storage/store.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
 
 /** Opens the store of a directory as a service does, for the time of `use`. */
 export const withServerStore = async <T>(directory: string, use: (store: Store) => Promise<T>): Promise<T> => {

@@ -1,26 +1,35 @@
-import { type ApisRepository, createApisRepository } from "../../../../src/storage/apis.ts";
-import { auditedCollections } from "../../../../src/storage/auditedCollections.ts";
-import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/storage/auditIndex.ts";
-import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/storage/auditLog.ts";
-import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/backfills.ts";
-import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/baseDocument.ts";
-import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/changes.ts";
-import { type CounterListRepository, createCounterListRepository } from "../../../../src/storage/counterList.ts";
-import { aroundCounters, type CountersRepository, createCountersRepository } from "../../../../src/storage/counters.ts";
-import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/identities.ts";
-import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/storage/keySearch.ts";
-import { createKeysRepository, type KeysRepository } from "../../../../src/storage/keys.ts";
-import { createLeasesRepository, type LeasesRepository } from "../../../../src/storage/leases.ts";
-import { createMigrationsRepository, type MigrationsRepository } from "../../../../src/storage/migrations.ts";
-import { createNamespacesRepository, type NamespacesRepository } from "../../../../src/storage/namespaces.ts";
-import { createNodesRepository, type NodeRow, type NodesRepository } from "../../../../src/storage/nodes.ts";
-import { createOverridesRepository, type OverridesRepository } from "../../../../src/storage/overrides.ts";
-import { createPermissionsRepository, type PermissionsRepository } from "../../../../src/storage/permissions.ts";
-import { createReservationsRepository, type ReservationsRepository } from "../../../../src/storage/reservations.ts";
-import { createRolesRepository, type RolesRepository } from "../../../../src/storage/roles.ts";
-import { createRootKeysRepository, type RootKeysRepository } from "../../../../src/storage/rootKeys.ts";
-import type { Store } from "../../../../src/storage/store.ts";
-import { createSweepsRepository, type SweepsRepository, sweptCollections, type Walk } from "../../../../src/storage/sweeps.ts";
+import { auditedCollections } from "../../../../src/storage/port/auditedCollections.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/port/baseDocument.ts";
+import type { Store } from "../../../../src/storage/port/store.ts";
+import { type ApisRepository, createApisRepository } from "../../../../src/storage/repositories/apisRepository.ts";
+import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/storage/repositories/auditIndexRepository.ts";
+import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/storage/repositories/auditLogRepository.ts";
+import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/repositories/backfillsRepository.ts";
+import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/repositories/changesRepository.ts";
+import { type CounterListRepository, createCounterListRepository } from "../../../../src/storage/repositories/counterList.ts";
+import {
+  aroundCounters,
+  type CountersRepository,
+  createCountersRepository,
+} from "../../../../src/storage/repositories/countersRepository.ts";
+import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/repositories/identitiesRepository.ts";
+import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/storage/repositories/keySearchRepository.ts";
+import { createKeysRepository, type KeysRepository } from "../../../../src/storage/repositories/keysRepository.ts";
+import { createLeasesRepository, type LeasesRepository } from "../../../../src/storage/repositories/leasesRepository.ts";
+import { createMigrationsRepository, type MigrationsRepository } from "../../../../src/storage/repositories/migrationsRepository.ts";
+import { createNamespacesRepository, type NamespacesRepository } from "../../../../src/storage/repositories/namespacesRepository.ts";
+import { createNodesRepository, type NodeRow, type NodesRepository } from "../../../../src/storage/repositories/nodesRepository.ts";
+import { createOverridesRepository, type OverridesRepository } from "../../../../src/storage/repositories/overridesRepository.ts";
+import { createPermissionsRepository, type PermissionsRepository } from "../../../../src/storage/repositories/permissionsRepository.ts";
+import { createReservationsRepository, type ReservationsRepository } from "../../../../src/storage/repositories/reservationsRepository.ts";
+import { createRolesRepository, type RolesRepository } from "../../../../src/storage/repositories/rolesRepository.ts";
+import { createRootKeysRepository, type RootKeysRepository } from "../../../../src/storage/repositories/rootKeysRepository.ts";
+import {
+  createSweepsRepository,
+  type SweepsRepository,
+  sweptCollections,
+  type Walk,
+} from "../../../../src/storage/repositories/sweepsRepository.ts";
 import { sampleKey } from "../../contract/samples.ts";
 import { blockOfEntries, idOf, MANY } from "./largeStore.ts";
 

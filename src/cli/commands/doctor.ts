@@ -1,0 +1,104 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createSecureContext } from "node:tls";
+import { isEngineInstalled } from "../../analytics/embedded/engineProcess.ts";
+import { type Config, type TlsFiles, withoutCredentials } from "../../config/loadConfig.ts";
+import { hashKey } from "../../domain/secrets/keySecret.ts";
+import { createRootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
+import { version } from "../../version.ts";
+import { readArguments } from "../arguments.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { describeStore, storeExists, withStore } from "../configuredStore.ts";
+import { readConfig } from "../readConfig.ts";
+
+/** One thing to look at; resolves to what it saw, rejects with what is wrong. */
+type Check = readonly [subject: string, look: () => Promise<string>];
+
+/** Each line is a problem of its own. */
+class SeveralProblems extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join("; "));
+    this.problems = problems;
+  }
+}
+
+/** Reads all of the embedded store before it is opened: what is damaged then stays as it is. */
+const checkFiles = async ({ mongodbUrl, dataDir }: Config): Promise<void> => {
+  if (mongodbUrl !== undefined) return;
+  const { examineStore } = await import("../../storage/embedded/damage/repairStore.ts");
+  const problems = examineStore(resolve(dataDir)).map(
+    ({ file, what, lost }) => `${file} ${what}; "latchkey repair" goes on without ${lost}`,
+  );
+  if (problems.length > 0) throw new SeveralProblems(problems);
+};
+
+const checkStore = async (config: Config, { clock }: CommandContext): Promise<string> => {
+  if (!storeExists(config)) return `none in ${resolve(config.dataDir)} yet; the first start makes it`;
+  await checkFiles(config);
+  return withStore(config, clock, async (store) => {
+    const now = store.clock.now();
+    const all = await createRootKeysRepository(store).list();
+    const usable = all.filter(({ enabled, expires }) => enabled && (expires === undefined || expires >= now));
+    const counts = `${describeStore(config)} answers; ${usable.length} of ${all.length} root keys can be used`;
+    const file = resolve(join(config.dataDir, "root-key"));
+    const inFile = config.mongodbUrl === undefined ? await readFile(file, "utf8").catch(() => undefined) : undefined;
+    const isKnown = inFile === undefined || all.some(({ hash }) => hash === hashKey(inFile.trim()));
+    return isKnown ? counts : `${counts}; the one in ${file} is none of them`;
+  });
+};
+
+const checkAnalytics = async ({ analytics, dataDir }: Config): Promise<string> => {
+  if (!analytics) return "none; its procedures answer 412";
+  if (analytics.clickhouseUrl !== undefined) {
+    const where = `ClickHouse at ${withoutCredentials(analytics.clickhouseUrl)}`;
+    const { askVersion } = await import("../../analytics/connection.ts");
+    return `${where} answers, version ${await askVersion(analytics.clickhouseUrl)}`;
+  }
+  if (!isEngineInstalled()) return "none: the optional package chdb is not installed for this platform; its procedures answer 412";
+  return `embedded engine, events in ${resolve(join(dataDir, "analytics"))}`;
+};
+
+const checkTls = async ({ certFile, keyFile }: TlsFiles, { clock }: CommandContext): Promise<string> => {
+  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
+  createSecureContext({ cert, key });
+  const { validToDate, subjectAltName } = new X509Certificate(cert);
+  if (validToDate.getTime() <= clock.now()) throw new Error(`the certificate in ${certFile} expired on ${validToDate.toISOString()}`);
+  return `${subjectAltName ?? "a certificate without a name"}, until ${validToDate.toISOString()}`;
+};
+
+const shown = (config: Config): string => {
+  const { host, port, adminHost, adminPort, logLevel } = config;
+  return `right; serves ${host}:${port}, admin ${adminHost}:${adminPort}, logs from ${logLevel} on`;
+};
+
+/** Says what a start would find. Changes nothing but what opening a store that is there brings up to date. */
+export const doctor: Command = {
+  name: "doctor",
+  usage: "",
+  summary: "Check configuration, store, analytics and certificate, and say what is there.",
+  run: async (args, context) => {
+    readArguments(args, {});
+    const config = readConfig(context.env);
+    const { tls } = config;
+    const checks: Check[] = [
+      ["version", async () => `${version} on Node ${context.nodeVersion}`],
+      ["configuration", async () => shown(config)],
+      ["store", () => checkStore(config, context)],
+      ["analytics", () => checkAnalytics(config)],
+      ...(tls ? [["TLS", () => checkTls(tls, context)] as const] : []),
+    ];
+    let healthy = true;
+    for (const [subject, look] of checks) {
+      try {
+        await context.print(`ok    ${subject}: ${await look()}`);
+      } catch (error) {
+        healthy = false;
+        const problems = error instanceof SeveralProblems ? error.problems : [error instanceof Error ? error.message : String(error)];
+        for (const problem of problems) await context.print(`FAIL  ${subject}: ${problem}`);
+      }
+    }
+    return healthy ? 0 : 1;
+  },
+};

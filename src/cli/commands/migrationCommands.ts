@@ -1,0 +1,104 @@
+import { systemSource } from "../../audit/auditEvent.ts";
+import { createId } from "../../domain/ids.ts";
+import { algorithms } from "../../procedures/shared/migrations/algorithm.ts";
+import { registerMigration, removeMigration } from "../../procedures/shared/migrations/registration.ts";
+import { createMigrationsRepository } from "../../storage/repositories/migrationsRepository.ts";
+import { readArguments } from "../arguments.ts";
+import { checkName } from "../checkName.ts";
+import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { withAnnouncingStore } from "../configuredStore.ts";
+import { namedService } from "../remote/callService.ts";
+import { connectionOptions } from "../remote/connection.ts";
+import { allRows } from "../remote/pages.ts";
+import { formatTable, jsonLine, oneLine } from "../table.ts";
+
+const create: Command = {
+  name: "migration create",
+  usage: `--algorithm ${algorithms.join("|")} [--name NAME] [--url URL]`,
+  summary: "Register an import of keys that another system issued; prints its id for keys.migrateKeys.",
+  run: async (args, context) => {
+    const { values } = readArguments(args, { ...connectionOptions, algorithm: { type: "string" }, name: { type: "string" } });
+    const algorithm = algorithms.find((each) => each === values.algorithm);
+    if (algorithm === undefined) throw new UsageError(`--algorithm: want one of ${algorithms.join(", ")}`);
+    const name = checkName(values.name);
+    const service = await namedService(values, context);
+    if (service !== undefined) {
+      const { data } = await service("migrations.createMigration", { algorithm, name });
+      await context.print((data as { readonly migrationId: string }).migrationId);
+      return 0;
+    }
+    return withAnnouncingStore(
+      context,
+      async (store) => {
+        const source = systemSource(store.clock);
+        const id = createId("mig", source.now);
+        await registerMigration(createMigrationsRepository(store), { id, algorithm, name }, source);
+        await context.print(id);
+      },
+      "create",
+    );
+  },
+};
+
+/** As `migrations.listMigrations` shows it. */
+interface Listed {
+  readonly migrationId: string;
+  readonly algorithm: string;
+  readonly name?: string | undefined;
+  readonly createdAt: number;
+}
+
+const printList = async (migrations: readonly Listed[], asJson: boolean | undefined, { print }: CommandContext): Promise<ExitCode> => {
+  const rows = migrations.map(({ migrationId, algorithm, createdAt, name = "" }) => [
+    migrationId,
+    algorithm,
+    new Date(createdAt).toISOString(),
+    oneLine(name),
+  ]);
+  const lines = asJson ? [jsonLine(migrations)] : formatTable([["ID", "ALGORITHM", "CREATED", "NAME"], ...rows]);
+  for (const line of lines) await print(line);
+  return 0;
+};
+
+const list: Command = {
+  name: "migration list",
+  usage: "[--json] [--url URL]",
+  summary: "Show the registered migrations.",
+  run: async (args, context) => {
+    const { values } = readArguments(args, { ...connectionOptions, json: { type: "boolean" } });
+    const service = await namedService(values, context);
+    if (service !== undefined) return printList((await allRows(service, "migrations.listMigrations")) as Listed[], values.json, context);
+    return withAnnouncingStore(context, async (store) => {
+      const found = await createMigrationsRepository(store).list();
+      const migrations = found.map(({ _id, algorithm, name, createdAt }) => ({ migrationId: _id, algorithm, name, createdAt }));
+      await printList(migrations, values.json, context);
+    });
+  },
+};
+
+const remove: Command = {
+  name: "migration delete",
+  usage: "ID [--url URL]",
+  summary: "Remove a migration: keys that still wait for their first use with it no longer verify.",
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, connectionOptions, "ID");
+    const [id = ""] = positionals;
+    const service = await namedService(values, context);
+    if (service !== undefined) {
+      await service("migrations.deleteMigration", { migrationId: id });
+      await context.complain(`Deleted ${id}.`);
+      return 0;
+    }
+    return withAnnouncingStore(context, async (store) => {
+      const migrations = createMigrationsRepository(store);
+      const found = await migrations.find(id);
+      if (found === null || !(await removeMigration(migrations, found, systemSource(store.clock)))) {
+        throw new Error(`the migration ${id} does not exist`);
+      }
+      await context.complain(`Deleted ${id}.`);
+    });
+  },
+};
+
+/** Registering imports of keys (keys §7). */
+export const migrationCommands: readonly Command[] = [create, list, remove];

@@ -1,0 +1,35 @@
+import { systemSource } from "../../audit/auditEvent.ts";
+import { removeNamespace } from "../../procedures/shared/ratelimit/removeNamespace.ts";
+import { createNamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
+import { readArguments } from "../arguments.ts";
+import type { Command } from "../command.ts";
+import { withAnnouncingStore } from "../configuredStore.ts";
+import { namedService } from "../remote/callService.ts";
+import { connectionOptions } from "../remote/connection.ts";
+
+const remove: Command = {
+  name: "namespace delete",
+  usage: "ID_OR_NAME [--url URL]",
+  summary: "Delete a rate limit namespace: its checks answer 410 from then on, and its name stays taken.",
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, connectionOptions, "ID_OR_NAME");
+    const [idOrName = ""] = positionals;
+    const service = await namedService(values, context);
+    if (service !== undefined) {
+      await service("ratelimit.deleteNamespace", { namespace: idOrName });
+      await context.complain(`Deleted ${idOrName}.`);
+      return 0;
+    }
+    return withAnnouncingStore(context, async (store) => {
+      const namespaces = createNamespacesRepository(store);
+      const found = await namespaces.find(idOrName);
+      if (found === null) throw new Error(`the namespace ${idOrName} does not exist`);
+      const removed = await removeNamespace(namespaces, found, systemSource(store.clock));
+      if (!removed) throw new Error(`the namespace ${idOrName} is deleted already`);
+      await context.complain(`Deleted ${found._id}.`);
+    });
+  },
+};
+
+/** Rate limit namespaces. */
+export const namespaceCommands: readonly Command[] = [remove];

@@ -1,0 +1,283 @@
+import type { EncryptionKey } from "../domain/secrets/keyRing.ts";
+import { type AnalyticsConfig, analyticsVariables } from "./analyticsVariables.ts";
+import {
+  encryptionKeys,
+  host,
+  integer,
+  mongodbUrl,
+  networks,
+  oneOf,
+  type Parsed,
+  staleness,
+  text,
+  type Variable,
+  webUrl,
+} from "./parsers.ts";
+
+/** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
+export interface Config {
+  readonly host: string;
+  /** 0 = a free port. */
+  readonly port: number;
+  readonly adminHost: string;
+  /** 0 = a free port. */
+  readonly adminPort: number;
+  readonly dataDir: string;
+  /** May hold a password: print only `withoutCredentials` of it. Absent = the embedded store under `dataDir`. */
+  readonly mongodbUrl: string | undefined;
+  readonly tls: TlsFiles | undefined;
+  readonly logLevel: LogLevel;
+  /** Absolute http(s) URL without a trailing slash; `error.type` is this + `/errors/…` (protocol §5). */
+  readonly errorsBaseUrl: string;
+  readonly maxBodyBytes: number;
+  /** Memory of all caches together, in MiB, by an estimate. */
+  readonly cacheMegabytes: number;
+  /** Calls that wait for something at the same time, before callers have to share. */
+  readonly maxInFlight: number;
+  /** Calls per minute of the whole workspace (protocol §8); absent = no limit, 0 = everything is refused. */
+  readonly managementRateLimit: number | undefined;
+  readonly ratelimitStoreDown: "allow" | "deny";
+  /** For how long remembered keys may be answered without contact with the store, in milliseconds; 0 = not at all. */
+  readonly verifyStoreDown: number;
+  /** Newest first; absent = no recoverable keys. Never printed. */
+  readonly encryptionKeys: readonly EncryptionKey[] | undefined;
+  /** Addresses and networks whose `X-Forwarded-For` is believed, as `address/prefix`. */
+  readonly trustedProxies: readonly string[];
+  /** Whether gRPC server reflection is served. */
+  readonly reflection: boolean;
+  /** For how long entries of the audit log are kept; absent = for ever. */
+  readonly auditRetentionDays: number | undefined;
+  /** Where events are kept and queried; absent = there is no analytics store. */
+  readonly analytics: AnalyticsConfig | undefined;
+}
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** The one table of variables: what README prints, `latchkey help` shows and `loadConfig` reads. */
+const variables = {
+  host: {
+    name: "HOST",
+    byDefault: "127.0.0.1",
+    description: "Address that the service listens on; `0.0.0.0` or `::` for all.",
+    parse: host,
+  },
+  port: {
+    name: "PORT",
+    byDefault: "3000",
+    description: "Port of `/v2`, gRPC, gRPC-Web and Connect; `0` picks a free one.",
+    parse: integer(0, 65_535),
+  },
+  adminHost: {
+    name: "ADMIN_HOST",
+    byDefault: undefined,
+    description: "Address of the admin port; the value of `HOST` when unset.",
+    parse: host,
+  },
+  adminPort: {
+    name: "ADMIN_PORT",
+    byDefault: "9090",
+    description: "Port of `/metrics`, `/livez` and `/readyz`, without authentication; `0` picks a free one.",
+    parse: integer(0, 65_535),
+  },
+  dataDir: {
+    name: "DATA_DIR",
+    byDefault: "./data",
+    description: "Directory of the embedded store and of the first root key.",
+    parse: text,
+  },
+  mongodbUrl: {
+    name: "MONGODB_URL",
+    byDefault: undefined,
+    description: "MongoDB to keep the state in, database `latchkey` unless the URL names one; the embedded store when unset.",
+    parse: mongodbUrl,
+  },
+  certFile: {
+    name: "TLS_CERT",
+    byDefault: undefined,
+    description: "PEM file with the certificate chain; with `TLS_KEY` the service port speaks TLS only. Read again on SIGHUP.",
+    parse: text,
+  },
+  keyFile: { name: "TLS_KEY", byDefault: undefined, description: "PEM file with the private key of `TLS_CERT`.", parse: text },
+  logLevel: {
+    name: "LOG_LEVEL",
+    byDefault: "info",
+    description: `Least severe log lines that are written: ${logLevels.map((level) => `\`${level}\``).join(", ")}.`,
+    parse: oneOf(logLevels),
+  },
+  errorsBaseUrl: {
+    name: "ERRORS_BASE_URL",
+    byDefault: "https://latchkey.example/docs",
+    description: "What `error.type` starts with, before `/errors/…`: where you keep documentation for your callers.",
+    parse: webUrl,
+  },
+  maxBodyBytes: {
+    name: "MAX_BODY_BYTES",
+    byDefault: "10485760",
+    description: "Largest request body in bytes, after decompression; larger ones are answered 413.",
+    parse: integer(1024, 1_073_741_824),
+  },
+  cacheMegabytes: {
+    name: "CACHE_MB",
+    byDefault: "256",
+    description: "Memory of the caches in MiB; one holds about 500 keys with all that verifying them needs.",
+    parse: integer(16, 65_536),
+  },
+  maxInFlight: {
+    name: "MAX_IN_FLIGHT",
+    byDefault: "10000",
+    description:
+      "Calls that may wait for something at the same time. When there are as many, root keys and addresses share them fairly, up to twice as many; what is beyond is answered 503 at once.",
+    parse: integer(1, 1_000_000),
+  },
+  managementRateLimit: {
+    name: "MANAGEMENT_RATE_LIMIT",
+    byDefault: undefined,
+    description:
+      "Authenticated calls per minute, all root keys together, no limit when unset. `0` refuses every call, the owner's too: only the command line is left.",
+    parse: integer(0, 1_000_000_000),
+  },
+  ratelimitStoreDown: {
+    name: "RATELIMIT_STORE_DOWN",
+    byDefault: "allow",
+    description: "Rate limits while the store is away: `allow` admits at most one further limit per node and window, `deny` none.",
+    parse: oneOf(["allow", "deny"] as const),
+  },
+  verifyStoreDown: {
+    name: "VERIFY_STORE_DOWN",
+    byDefault: "stale:30",
+    description:
+      "What a node remembers of keys, root keys and namespaces while it has no contact with the store: `stale:<seconds>` answers it for so long, with `meta.degraded`, `deny` answers 503, rate limits included, whatever `RATELIMIT_STORE_DOWN` says.",
+    parse: staleness,
+  },
+  encryptionKeys: {
+    name: "ENCRYPTION_KEYS",
+    byDefault: undefined,
+    description: "Keys for recoverable API keys as `id:base64 of 32 bytes`, comma-separated, newest first; without them there are none.",
+    parse: encryptionKeys,
+  },
+  trustedProxies: {
+    name: "TRUSTED_PROXIES",
+    byDefault: undefined,
+    description: "Comma-separated addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` names the caller's address.",
+    parse: networks,
+  },
+  reflection: {
+    name: "REFLECTION",
+    byDefault: "on",
+    description: "`off` serves no gRPC server reflection, which describes the interface to anybody who can reach the port.",
+    parse: oneOf(["on", "off"] as const),
+  },
+  auditRetentionDays: {
+    name: "AUDIT_RETENTION_DAYS",
+    byDefault: undefined,
+    description: "How many days entries of the audit log are kept, for ever when unset. What is dropped leaves its place in the chain.",
+    parse: integer(1, 36_500),
+  },
+  ...analyticsVariables,
+} as const satisfies Record<string, Variable<unknown>>;
+
+/** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
+export interface ConfigVariable {
+  readonly name: string;
+  readonly byDefault: string | undefined;
+  readonly description: string;
+}
+
+/** All variables, in the order in which they are documented. */
+export const configVariables: readonly ConfigVariable[] = Object.values(variables);
+
+/**
+ * Reads the configuration out of an environment. Pure: opens no file and asks no network.
+ *
+ * Every problem is reported at once, one sentence each, naming its variable. A malformed or empty value is a problem,
+ * never replaced by the default. What may hold a password is not repeated.
+ */
+export const loadConfig = (
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly ok: Config } | { readonly problems: readonly string[] } => {
+  const problems = new Map<string, string>();
+
+  const read = <T>({ name, byDefault, parse }: Variable<T>): T | undefined => {
+    const given = env[name] ?? byDefault;
+    if (given === undefined) return undefined;
+    const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
+    if ("value" in parsed) return parsed.value;
+    const secretive: readonly string[] = [variables.mongodbUrl.name, variables.encryptionKeys.name, variables.clickhouseUrl.name];
+    const mayHoldPassword = given.includes("@") || (secretive.includes(name) && given.trim() !== "");
+    const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
+    problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
+    return undefined;
+  };
+  const readRequired = <T>(variable: Variable<T> & { readonly byDefault: string }): T => {
+    const value = read(variable);
+    if (value !== undefined) return value;
+    const fallback = variable.parse(variable.byDefault);
+    if ("value" in fallback) return fallback.value;
+    throw new Error(`the default of ${variable.name} is not ${fallback.expected}`);
+  };
+
+  const certFile = read(variables.certFile);
+  const keyFile = read(variables.keyFile);
+  if ((env.TLS_CERT === undefined) !== (env.TLS_KEY === undefined)) {
+    problems.set("TLS", "TLS_CERT and TLS_KEY: set both or neither");
+  }
+  const analyticsMode = read(variables.analytics);
+  const clickhouseUrl = read(variables.clickhouseUrl);
+  const cluster = read(variables.clickhouseCluster);
+  if (analyticsMode === "embedded" && clickhouseUrl !== undefined) {
+    problems.set("ANALYTICS", "ANALYTICS and CLICKHOUSE_URL: events are kept either embedded or on the server");
+  }
+  if (cluster !== undefined && env.CLICKHOUSE_URL === undefined) problems.set("CLUSTER", "CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL");
+  const hasAnalytics =
+    analyticsMode !== "off" && (analyticsMode === "embedded" || clickhouseUrl !== undefined || env.MONGODB_URL === undefined);
+  const analytics: AnalyticsConfig = {
+    clickhouseUrl,
+    cluster,
+    memory: readRequired(variables.analyticsMemory),
+    retentionDays: readRequired(variables.analyticsRetentionDays),
+    limits: {
+      querySeconds: readRequired(variables.analyticsQuerySeconds),
+      rowsRead: readRequired(variables.analyticsQueryRows),
+      queriesPerHour: readRequired(variables.analyticsQueriesPerHour),
+      secondsPerHour: readRequired(variables.analyticsSecondsPerHour),
+    },
+  };
+  const serviceHost = readRequired(variables.host);
+  const config: Config = {
+    host: serviceHost,
+    port: readRequired(variables.port),
+    adminHost: read(variables.adminHost) ?? serviceHost,
+    adminPort: readRequired(variables.adminPort),
+    dataDir: readRequired(variables.dataDir),
+    mongodbUrl: read(variables.mongodbUrl),
+    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    logLevel: readRequired(variables.logLevel),
+    errorsBaseUrl: readRequired(variables.errorsBaseUrl),
+    maxBodyBytes: readRequired(variables.maxBodyBytes),
+    cacheMegabytes: readRequired(variables.cacheMegabytes),
+    maxInFlight: readRequired(variables.maxInFlight),
+    managementRateLimit: read(variables.managementRateLimit),
+    ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
+    verifyStoreDown: readRequired(variables.verifyStoreDown),
+    encryptionKeys: read(variables.encryptionKeys),
+    trustedProxies: read(variables.trustedProxies) ?? [],
+    reflection: readRequired(variables.reflection) === "on",
+    auditRetentionDays: read(variables.auditRetentionDays),
+    analytics: hasAnalytics ? analytics : undefined,
+  };
+  const portsRead = !problems.has("PORT") && !problems.has("ADMIN_PORT");
+  if (portsRead && config.port === config.adminPort && config.port !== 0) {
+    problems.set("PORT", `PORT and ADMIN_PORT: both are ${config.port}, they need two different ports`);
+  }
+  return problems.size > 0 ? { problems: [...problems.values()] } : { ok: config };
+};
+
+/** A connection URL as it may be printed: scheme, hosts and database, without user, password and options. */
+export const withoutCredentials = (url: string): string => url.replace(/^([a-z0-9+]+:\/\/).*@/is, "$1").replace(/\?.*$/s, "");

@@ -1,0 +1,33 @@
+import type { Analytics } from "../../../analytics/createAnalytics.ts";
+import { type Action, allowsAny, insufficientPermissions, requirePermissions } from "../../../domain/authorization.ts";
+import { ServiceError } from "../../../domain/errors.ts";
+import type { Call } from "../call.ts";
+
+export interface AnalyticsDeps {
+  /** Undefined: this deployment has no analytics store. */
+  readonly analytics: Analytics | undefined;
+}
+
+/** What a caller may see of the events, and where they are. */
+export interface Readable {
+  readonly analytics: Analytics;
+  /** Ids whose rows the caller may see; undefined = all. */
+  readonly scope: readonly string[] | undefined;
+}
+
+/** The analytics store, or 412 `analytics_not_configured`. */
+export const requireAnalytics = ({ analytics }: AnalyticsDeps): Analytics => {
+  if (!analytics) throw new ServiceError("analytics_not_configured", "This deployment has no analytics store.");
+  return analytics;
+};
+
+/**
+ * Which events the root key may see (analytics §1): the wildcard sees everything, grants for single ids only theirs, which is a
+ * filter and no error. 403 without any, then 412 without a store.
+ */
+export const readScope = (deps: AnalyticsDeps, action: Action, call: Call): Readable => {
+  if (!allowsAny(call.caller, action)) throw insufficientPermissions([[action, "*"]]);
+  const { all, ids } = call.caller.grants.scope(action);
+  requirePermissions(call.caller, ...(all ? ["*"] : ids).values().map((id) => [action, id] as const));
+  return { analytics: requireAnalytics(deps), scope: all ? undefined : [...ids] };
+};

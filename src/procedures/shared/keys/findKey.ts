@@ -1,0 +1,21 @@
+import { ServiceError } from "../../../domain/errors.ts";
+import type { OperationOptions } from "../../../storage/port/collection.ts";
+import type { KeyDocument } from "../../../storage/port/documents.ts";
+import type { ApisRepository } from "../../../storage/repositories/apisRepository.ts";
+import type { KeysRepository } from "../../../storage/repositories/keysRepository.ts";
+
+/** The same for a key that is unknown, deleted, or whose API is deleted. */
+export const keyNotFound = (keyId: string): ServiceError =>
+  new ServiceError("key_not_found", `The key ${keyId} does not exist or has been deleted.`);
+
+export interface FindKeyDeps {
+  readonly keys: KeysRepository;
+  readonly apis: ApisRepository;
+}
+
+/** The live key (keys §1.2), or 404 `key_not_found`. */
+export const findKey = async ({ keys, apis }: FindKeyDeps, keyId: string, options: OperationOptions): Promise<KeyDocument> => {
+  const key = await keys.find(keyId, options);
+  if (key === null || (await apis.find(key.apiId, options)) === null) throw keyNotFound(keyId);
+  return key;
+};

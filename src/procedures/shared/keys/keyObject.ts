@@ -1,0 +1,99 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type IdentitySchema,
+  type KeySchema,
+  type RatelimitSchema,
+  RefillInterval,
+  type RefillSchema,
+} from "../../../../gen/latchkey/v2/common_pb.ts";
+import type { OperationOptions } from "../../../storage/port/collection.ts";
+import type { IdentityDocument, KeyDocument, StoredRatelimit, StoredRefill } from "../../../storage/port/documents.ts";
+import type { IdentitiesRepository } from "../../../storage/repositories/identitiesRepository.ts";
+import type { PermissionsRepository } from "../../../storage/repositories/permissionsRepository.ts";
+import type { RolesRepository } from "../../../storage/repositories/rolesRepository.ts";
+import { readMeta } from "../../../verification/verificationEntry.ts";
+import { readAll } from "../readAll.ts";
+
+export interface KeyObjectDeps {
+  readonly identities: IdentitiesRepository;
+  readonly permissions: PermissionsRepository;
+  readonly roles: RolesRepository;
+}
+
+export const showRatelimits = (ratelimits: readonly StoredRatelimit[]): MessageInitShape<typeof RatelimitSchema>[] =>
+  ratelimits.map(({ id, name, limit, duration, autoApply }) => ({ id, name, limit: BigInt(limit), duration: BigInt(duration), autoApply }));
+
+export const showRefill = ({ interval, amount, refillDay }: StoredRefill): MessageInitShape<typeof RefillSchema> => ({
+  interval: interval === "monthly" ? RefillInterval.MONTHLY : RefillInterval.DAILY,
+  amount: BigInt(amount),
+  ...(refillDay === undefined ? {} : { refillDay: BigInt(refillDay) }),
+});
+
+/** An identity as responses show it: meta and limits are absent when empty. */
+export const showIdentity = ({ _id, externalId, meta, ratelimits }: IdentityDocument): MessageInitShape<typeof IdentitySchema> => {
+  const shown = readMeta(meta);
+  return { id: _id, externalId: externalId ?? "", ...(shown === undefined ? {} : { meta: shown }), ratelimits: showRatelimits(ratelimits) };
+};
+
+const showCredits = ({ remaining, refill }: KeyDocument): MessageInitShape<typeof KeySchema>["credits"] =>
+  remaining === undefined ? undefined : { remaining: BigInt(remaining), ...(refill === undefined ? {} : { refill: showRefill(refill) }) };
+
+/**
+ * Keys as getKey, whoami and listKeys show them (keys §1.8), in their order. What they hold is read from the store, for
+ * all of them together.
+ */
+export const keyObjects = async (
+  { identities, permissions, roles }: KeyObjectDeps,
+  keys: readonly KeyDocument[],
+  options: OperationOptions,
+): Promise<MessageInitShape<typeof KeySchema>[]> => {
+  const [identityOf, roleOf] = await Promise.all([
+    readAll(
+      keys.flatMap(({ identityId }) => identityId ?? []),
+      (ids) => identities.findMany(ids, options),
+    ),
+    readAll(
+      keys.flatMap(({ roleIds }) => roleIds),
+      (ids) => roles.findMany(ids, options),
+    ),
+  ]);
+  const held = keys.map((key) => {
+    const heldRoles = [...new Set(key.roleIds)].flatMap((id) => roleOf.get(id) ?? []);
+    return { key, heldRoles, permissionIds: [...new Set([...key.permissionIds, ...heldRoles.flatMap((role) => role.permissionIds)])] };
+  });
+  const permissionOf = await readAll(
+    held.flatMap(({ permissionIds }) => permissionIds),
+    (ids) => permissions.findMany(ids, options),
+  );
+  return held.map(({ key, heldRoles, permissionIds }) => {
+    const identity = key.identityId === undefined ? undefined : identityOf.get(key.identityId);
+    const meta = readMeta(key.meta);
+    const credits = showCredits(key);
+    return {
+      keyId: key._id,
+      start: key.start,
+      enabled: key.enabled,
+      createdAt: BigInt(key.createdAt),
+      ...(key.updatedAt === undefined ? {} : { updatedAt: BigInt(key.updatedAt) }),
+      ...(key.lastUsedAt === undefined ? {} : { lastUsedAt: BigInt(key.lastUsedAt) }),
+      ...(key.name === undefined ? {} : { name: key.name }),
+      ...(meta === undefined ? {} : { meta }),
+      ...(key.expires === undefined ? {} : { expires: BigInt(key.expires) }),
+      permissions: permissionIds.flatMap((id) => permissionOf.get(id)?.slug ?? []).sort(),
+      roles: heldRoles.map((role) => role.name).sort(),
+      ...(credits === undefined ? {} : { credits }),
+      ...(identity === undefined ? {} : { identity: showIdentity(identity) }),
+      ratelimits: showRatelimits(key.ratelimits),
+    };
+  });
+};
+
+/** The same for one key. */
+export const keyObject = async (
+  deps: KeyObjectDeps,
+  key: KeyDocument,
+  options: OperationOptions,
+): Promise<MessageInitShape<typeof KeySchema>> => {
+  const [shown] = await keyObjects(deps, [key], options);
+  return shown ?? {};
+};

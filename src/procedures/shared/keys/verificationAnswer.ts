@@ -1,0 +1,84 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { IdentitySchema } from "../../../../gen/latchkey/v2/common_pb.ts";
+import { VerificationCode, type VerifiedRatelimitSchema, type VerifyKeyDataSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { messageAbout } from "../../../domain/fixedPart.ts";
+import type { CheckResult } from "../../../ratelimit/limiter.ts";
+import type { Refusal } from "../../../verification/decision.ts";
+import type { LimitCheck } from "../../../verification/ratelimitChecks.ts";
+import type { VerificationEntry } from "../../../verification/verificationEntry.ts";
+import { showRatelimits } from "./keyObject.ts";
+
+/** The `data` of an answer of verifyKey. */
+export type Data = MessageInitShape<typeof VerifyKeyDataSchema>;
+
+/** As answers spell them. */
+export const REFUSALS: Readonly<Record<Refusal, VerificationCode>> = {
+  DISABLED: VerificationCode.DISABLED,
+  EXPIRED: VerificationCode.EXPIRED,
+  FORBIDDEN: VerificationCode.FORBIDDEN,
+  INSUFFICIENT_PERMISSIONS: VerificationCode.INSUFFICIENT_PERMISSIONS,
+};
+
+const showIdentity = ({
+  id,
+  externalId,
+  meta,
+  ratelimits,
+}: NonNullable<VerificationEntry["identity"]>): MessageInitShape<typeof IdentitySchema> => ({
+  id,
+  externalId,
+  ...(meta === undefined ? {} : { meta }),
+  ratelimits: showRatelimits(ratelimits),
+});
+
+/** What of a checked limit depends on the call. */
+const CHECK_VARYING = ["exceeded", "remaining", "reset"] as const;
+
+type ShownCheck = MessageInitShape<typeof VerifiedRatelimitSchema>;
+
+const fixedCheckFields = ({ id, name, limit, duration, autoApply }: LimitCheck): ShownCheck => ({
+  id,
+  name,
+  limit: BigInt(limit),
+  duration: BigInt(duration),
+  autoApply,
+});
+
+/** The limits that were checked, in their order (verify §5). */
+export const showChecks = (checks: readonly LimitCheck[], results: readonly CheckResult[]): ShownCheck[] =>
+  checks.map((check, i) => {
+    const { passed, remaining, reset } = results[i] as CheckResult;
+    const varying: ShownCheck = { exceeded: !passed, remaining: BigInt(remaining), reset: BigInt(reset) };
+    return messageAbout(check, fixedCheckFields, CHECK_VARYING, varying);
+  });
+
+/** What of an answer depends on the call. */
+const VARYING = ["valid", "code", "credits", "ratelimits"] as const;
+
+const fixedFields = (entry: VerificationEntry): Data => ({
+  keyId: entry.keyId,
+  keyspaceId: entry.apiId,
+  enabled: entry.enabled,
+  ...(entry.name === undefined ? {} : { name: entry.name }),
+  ...(entry.meta === undefined ? {} : { meta: entry.meta }),
+  ...(entry.expires === undefined ? {} : { expires: BigInt(entry.expires) }),
+  permissions: entry.permissions.slugs as string[],
+  roles: entry.roles as string[],
+  ...(entry.identity === undefined ? {} : { identity: showIdentity(entry.identity) }),
+});
+
+/** The answer for a key that was found, whatever the outcome (verify §3). */
+export const showVerification = (
+  entry: VerificationEntry,
+  code: VerificationCode,
+  balance: number | undefined,
+  ratelimits: Data["ratelimits"],
+): Data => {
+  const varying: Data = {
+    valid: code === VerificationCode.VALID,
+    code,
+    ...(balance === undefined ? {} : { credits: BigInt(balance) }),
+    ...(ratelimits === undefined ? {} : { ratelimits }),
+  };
+  return messageAbout(entry, fixedFields, VARYING, varying);
+};

@@ -1,0 +1,74 @@
+import { auditEvent, resource } from "../../../audit/auditEvent.ts";
+import { type Action, requirePermissions } from "../../../domain/authorization.ts";
+import { ServiceError } from "../../../domain/errors.ts";
+import { createId } from "../../../domain/ids.ts";
+import { compileOverrides } from "../../../domain/overridePattern.ts";
+import type { CachedNamespace, NamespaceCache } from "../../../ratelimit/namespaceCache.ts";
+import type { NamespacesRepository } from "../../../storage/repositories/namespacesRepository.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Call } from "../call.ts";
+
+export interface NamespaceDeps {
+  readonly namespaces: NamespacesRepository;
+  readonly namespaceCache: NamespaceCache;
+}
+
+type Needed = readonly [Action, string];
+
+const neededFor = (found: CachedNamespace | null): readonly Needed[] =>
+  found === null
+    ? [
+        ["ratelimit.create_namespace", "*"],
+        ["ratelimit.limit", "*"],
+      ]
+    : [["ratelimit.limit", found.namespace._id]];
+
+const requireLive = ({ namespace }: CachedNamespace, idOrName: string): void => {
+  if (namespace.deletedAt !== undefined) {
+    throw new ServiceError("ratelimit_namespace_gone", `The namespace ${idOrName} was deleted.`);
+  }
+};
+
+const createNamespace = async ({ namespaces, namespaceCache }: NamespaceDeps, name: string, call: Call): Promise<CachedNamespace> => {
+  const id = createId("rlns", call.receivedAt);
+  const event = auditEvent(
+    auditSource(call),
+    "ratelimitNamespace.create",
+    `Created namespace ${name}`,
+    resource("ratelimitNamespace", id, name),
+  );
+  const namespace = await namespaces.findOrCreate({ id, name }, call.receivedAt, [event], call);
+  if (namespace._id === id) return { namespace, overrides: compileOverrides([]) };
+  // Somebody else was faster, and may have set overrides or deleted it since.
+  const found = (await namespaceCache.get(name, call)).value ?? { namespace, overrides: compileOverrides([]) };
+  requireLive(found, name);
+  return found;
+};
+
+/**
+ * The namespace that a check names, made if there is none (ratelimit §4). 403 unless the caller may limit it and,
+ * where it is missing, make it; then 410 `ratelimit_namespace_gone` for a deleted one.
+ */
+export const findOrCreateNamespace = async (deps: NamespaceDeps, idOrName: string, call: Call): Promise<CachedNamespace> => {
+  const cached = deps.namespaceCache.get(idOrName, call);
+  const { value: found } = cached instanceof Promise ? await cached : cached;
+  requirePermissions(call.caller, ...neededFor(found));
+  if (found === null) return createNamespace(deps, idOrName, call);
+  requireLive(found, idOrName);
+  return found;
+};
+
+/** The same for several, by what the request calls them: all are judged before any is made (ratelimit §7). */
+export const findOrCreateNamespaces = async (
+  deps: NamespaceDeps,
+  idsOrNames: Iterable<string>,
+  call: Call,
+): Promise<ReadonlyMap<string, CachedNamespace>> => {
+  const distinct = [...new Set(idsOrNames)];
+  const found = await Promise.all(distinct.map(async (each) => (await deps.namespaceCache.get(each, call)).value));
+  const needed = new Map(found.flatMap(neededFor).map((each) => [each.join(" "), each]));
+  requirePermissions(call.caller, ...needed.values());
+  for (const [i, each] of found.entries()) if (each) requireLive(each, distinct[i] ?? "");
+  const all = await Promise.all(found.map((each, i) => each ?? createNamespace(deps, distinct[i] ?? "", call)));
+  return new Map(all.map((each, i) => [distinct[i] ?? "", each]));
+};

@@ -1,0 +1,151 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { DescMethodUnary } from "@bufbuild/protobuf";
+import type { Caller } from "../../domain/authorization.ts";
+import type { Degraded } from "../../domain/behalf.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { CallerPath, Share } from "../../domain/fairness/fairShares.ts";
+import { createId } from "../../domain/ids.ts";
+import type { Guarded } from "../http/connectionGuard.ts";
+import { single } from "../http/headerFields.ts";
+import { callTimeout } from "../http/limits.ts";
+import { type BodyOwner, noRoom } from "../http/readBody.ts";
+import { type CallSignal, createCallSignal, type OtherEnd } from "../pipeline/callSignal.ts";
+import type { IncomingCall, Pipeline } from "../pipeline/incomingCall.ts";
+
+/** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
+const mappedPrefix = "::ffff:";
+
+/**
+ * A call as it came over HTTP, on any edge and either version. One is made per request, on the way of every
+ * verification, hence a class: its getters are shared, and what nobody asks for costs nothing.
+ */
+export abstract class EdgeCall implements IncomingCall, BodyOwner {
+  readonly method: DescMethodUnary;
+  readonly requestId: string;
+  readonly receivedAt: number;
+  readonly startedAt: number;
+  /** Set by the edge once nothing of the body is left to come. */
+  bodyRead = false;
+  onRelease: (() => void) | undefined;
+  degraded: Degraded[] | undefined;
+  /** What its body takes, if that counts. */
+  body: Share | undefined;
+  /** Names and values that `setHeader` was given, in turns. */
+  headers: string[] | undefined;
+  /** Names and values that `setTrailer` was given, in turns. */
+  trailers: string[] | undefined;
+  #pipeline: Pipeline | undefined;
+  #caller: Caller | undefined;
+  #path: CallerPath | undefined;
+  readonly #clock: Clock;
+  readonly #timeout: number;
+  #signal: CallSignal | undefined;
+
+  /** `timeout`: the caller's own deadline in ms after arrival; more than 60 s counts as 60 s. */
+  constructor(method: DescMethodUnary, clock: Clock, timeout: number = callTimeout) {
+    this.method = method;
+    this.receivedAt = clock.now();
+    this.startedAt = clock.monotonic();
+    this.requestId = createId("req", this.receivedAt);
+    this.#clock = clock;
+    this.#timeout = Math.min(timeout, callTimeout);
+  }
+
+  /** As node parsed them. */
+  abstract get requestHeaders(): IncomingHttpHeaders;
+
+  /** Of the socket, as node writes it. */
+  protected abstract get remoteAddress(): string | undefined;
+
+  protected abstract get otherEnd(): OtherEnd;
+
+  /** The HTTP/2 connection that it came on. */
+  protected abstract get session(): Guarded | undefined;
+
+  get authorization(): string | undefined {
+    return this.requestHeaders.authorization;
+  }
+
+  get idempotencyKey(): string | undefined {
+    return single(this.requestHeaders["idempotency-key"]);
+  }
+
+  get ifMatch(): string | undefined {
+    return single(this.requestHeaders["if-match"]);
+  }
+
+  get remoteIp(): string | undefined {
+    const address = this.remoteAddress;
+    return address?.startsWith(mappedPrefix) && address.includes(".") ? address.slice(mappedPrefix.length) : address;
+  }
+
+  get forwardedFor(): string | undefined {
+    return single(this.requestHeaders["x-forwarded-for"]);
+  }
+
+  get userAgent(): string | undefined {
+    return this.requestHeaders["user-agent"];
+  }
+
+  /** To be called by the edge once the caller is known. */
+  identify(pipeline: Pipeline, caller: Caller): void {
+    this.#pipeline = pipeline;
+    this.#caller = caller;
+    const { session } = this;
+    if (session?.onCaller === undefined) return;
+    session.onCaller();
+    session.onCaller = undefined;
+  }
+
+  get path(): CallerPath {
+    this.#path ??= this.#pipeline?.pathOf(this, this.#caller as Caller) ?? [];
+    return this.#path;
+  }
+
+  hold(bytes: number, evict: () => void): Share | undefined {
+    return this.#pipeline?.holdBody(this.path, bytes, evict);
+  }
+
+  charge(bytes: number): void {
+    if (this.body?.grow(bytes)) return;
+    const share = this.body === undefined ? this.#pipeline?.holdBody(this.path, bytes) : undefined;
+    if (share === undefined) throw noRoom();
+    this.body = share;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= createCallSignal(this.otherEnd, this.#timeout - (this.#clock.monotonic() - this.startedAt));
+    return this.#signal.signal;
+  }
+
+  /** True once the deadline has passed, whether or not anybody looked at the signal. */
+  get overdue(): boolean {
+    return this.#clock.monotonic() - this.startedAt >= this.#timeout;
+  }
+
+  degrade(what: Degraded): void {
+    if (this.degraded === undefined) this.degraded = [what];
+    else if (!this.degraded.includes(what)) this.degraded.push(what);
+  }
+
+  setHeader(name: string, value: string): void {
+    if (this.headers === undefined) this.headers = [name, value];
+    else this.headers.push(name, value);
+  }
+
+  /** Like `setHeader`, but for what follows the message: gRPC's trailers, Connect's headers `trailer-…`. */
+  setTrailer(name: string, value: string): void {
+    if (this.trailers === undefined) this.trailers = [name, value];
+    else this.trailers.push(name, value);
+  }
+
+  /** To be called when the answer is known, and again when it could not be written; the call is let go of once. */
+  release(): void {
+    this.#signal?.release();
+    const onRelease = this.onRelease;
+    this.onRelease = undefined;
+    onRelease?.();
+    this.body?.give();
+    this.#pipeline = undefined;
+  }
+}

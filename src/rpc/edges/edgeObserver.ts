@@ -1,0 +1,17 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { type Reason, ServiceError } from "../../domain/errors.ts";
+
+/** Told of what the edges decide themselves; all that reaches the pipeline is observed there. */
+export interface EdgeObserver {
+  /** A request was answered without the pipeline's `invoke`; `method` is set when its path named a procedure. */
+  readonly refused: (method: DescMethod | undefined, reason: Reason) => void;
+  /** A defect: something failed with other than `ServiceError`. The caller saw a 500. */
+  readonly fault: (requestId: string, error: unknown) => void;
+}
+
+/** A failure as callers may see it. Whatever is no `ServiceError` is reported and stays behind a 500. */
+export const asServiceError = (error: unknown, requestId: string, observer: EdgeObserver): ServiceError => {
+  if (error instanceof ServiceError) return error;
+  observer.fault(requestId, error);
+  return new ServiceError("unexpected_error", "Something unexpected happened. It has been logged under this request id.", { cause: error });
+};

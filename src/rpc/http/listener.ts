@@ -1,0 +1,170 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Server as SecureServer } from "node:https";
+import { type AddressInfo, Server, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { Clock } from "../../domain/clock.ts";
+import { ServiceError } from "../../domain/errors.ts";
+import { createId } from "../../domain/ids.ts";
+import { createErrorBody } from "../edges/errorBody.ts";
+import type { StreamHandler } from "../edges/grpc/grpcEdge.ts";
+import { boundConnections } from "./boundConnections.ts";
+import type { ConnectionGuards } from "./connectionGuard.ts";
+import { single } from "./headerFields.ts";
+import { createHttp1Side } from "./http1Side.ts";
+import { createHttp2Side } from "./http2Side.ts";
+import { barDelay, begunInATurn, handshakeTimeout, stopGrace } from "./limits.ts";
+import { type Connection, createMalformedListener } from "./malformedListener.ts";
+import { createPace } from "./pace.ts";
+import { peek } from "./peek.ts";
+import { type Certificate, secureContextOptions } from "./tls.ts";
+
+/** Takes a request of either protocol: HTTP/2 requests come in node's compatibility API, which has the same shape. */
+export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 = a free port. */
+  readonly port: number;
+  /** TLS only when given, else cleartext only. */
+  readonly certificate?: Certificate | undefined;
+  readonly handler: RequestHandler;
+  /** Sees every HTTP/2 stream first, and may take it instead of `handler`. */
+  readonly streams?: StreamHandler;
+  /** Makes what bounds each connection, for the sake of the others; left out, each is only bounded by itself. */
+  readonly guards?: ConnectionGuards;
+  /** For the envelopes that answer what never became a request. */
+  readonly errorsBaseUrl: string;
+  /** How long connections without a call are kept when it stops, in milliseconds; none unless told. */
+  readonly linger?: number;
+  readonly clock: Clock;
+  /** Told of what must not happen: a handler that throws, a connection that cannot be accepted. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface Listener {
+  /** Address and port that are bound. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** For connections that begin from now on; those that exist go on. Throws, and changes nothing, without TLS. */
+  readonly setCertificate: (certificate: Certificate) => void;
+  /**
+   * Accepts no more connections and tells those that exist that the next answer is their last (`Connection: close`,
+   * GOAWAY). Idle ones are closed after `linger`, so that a request which is on its way is answered, and the others cut when
+   * their calls are not done after `graceMs` (default 30 s). Resolves when no connection is left. Later calls wait for the
+   * first.
+   */
+  readonly stop: (graceMs?: number) => Promise<void>;
+}
+
+/** How often a stopping listener looks for connections that became idle. */
+const idleCheckInterval = 100;
+
+/**
+ * Serves HTTP/1.1 and HTTP/2 on one port (DESIGN §1): on cleartext the first bytes of a connection tell which, with
+ * TLS its ALPN. Resolves once the port is bound; rejects when it cannot be had.
+ */
+export const createListener = async (options: ListenerOptions): Promise<Listener> => {
+  const { host, port, certificate, handler, clock, onFault, linger = 0 } = options;
+  const connections = new Set<Connection>();
+  let stopping: Promise<void> | undefined;
+
+  const guarded: RequestHandler = (req, res) => {
+    try {
+      handler(req, res);
+    } catch (error) {
+      onFault(error);
+      res.destroy();
+    }
+  };
+  const errorBody = createErrorBody(options.errorsBaseUrl);
+
+  /** Cheaper than a look at the request, and the last answer of its connection. */
+  const refuseHeaders = (req: IncomingMessage, res: ServerResponse): void => {
+    const error = new ServiceError("service_unavailable", "Too many large headers. Send smaller ones, or try again shortly.");
+    const body = errorBody(error, createId("req", clock.now()));
+    res.writeHead(503, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body), Connection: "close" });
+    res.end(req.method === "HEAD" ? undefined : body);
+  };
+  const pace = createPace(begunInATurn);
+  const http2 = createHttp2Side(guarded, pace, options.streams, options.guards);
+
+  const track = (socket: Socket): void => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+    socket.on("error", () => socket.destroy());
+  };
+  const establish = (socket: Connection, isHttp2: boolean): void => {
+    socket.established = true;
+    // Closed at once, it would be back at once, and an accepted connection costs as much as some calls.
+    if (options.guards?.isBarred(socket.remoteAddress, isHttp2 ? "http2" : "http1")) setTimeout(() => socket.destroy(), barDelay).unref();
+    else if (isHttp2) http2.serve(socket);
+    else {
+      if (options.guards) socket.guard = options.guards.guard(socket.remoteAddress);
+      http1.serve(socket);
+      // Not before the parser has taken the handle: what was read while looking at the protocol comes first.
+      process.nextTick(() => socket.resume());
+    }
+  };
+  const http1 = createHttp1Side(
+    certificate,
+    (req, res) => {
+      if (stopping) res.shouldKeepAlive = false;
+      const { guard } = req.socket as Connection;
+      const arrival = guard?.arrive(req.rawHeaders, single(req.headers["x-forwarded-for"])) ?? "yes";
+      if (arrival === "yes") guarded(req, res);
+      else refuseHeaders(req, res);
+    },
+    pace,
+    (socket) => {
+      if (socket instanceof TLSSocket) {
+        track(socket);
+        establish(socket, socket.alpnProtocol === "h2");
+      } else peek(socket, handshakeTimeout, (isHttp2) => establish(socket, isHttp2));
+    },
+  );
+  const { server } = http1;
+  server.on("connection", track);
+  if (options.guards) boundConnections(server, options.guards.accept);
+  server.on(
+    "clientError",
+    createMalformedListener(errorBody, () => createId("req", clock.now())),
+  );
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject).on("error", onFault);
+      resolve();
+    });
+  });
+  const bound = server.address() as AddressInfo;
+
+  const stop = async (graceMs: number): Promise<void> => {
+    // Not the HTTP server's own way, which closes idle connections at once.
+    const closed = new Promise<void>((resolve) => Server.prototype.close.call(server, () => resolve()));
+    http2.goAway();
+    for (const { latest } of connections) if (latest && !latest.headersSent) latest.shouldKeepAlive = false;
+    let idle: NodeJS.Timeout | undefined;
+    const closeIdle = (): void => {
+      server.close();
+      for (const socket of connections) if (!certificate && !socket.established) socket.destroy();
+      idle = setInterval(() => server.closeIdleConnections(), idleCheckInterval);
+    };
+    const lingering = linger > 0 ? setTimeout(closeIdle, linger) : void closeIdle();
+    const cut = setTimeout(() => {
+      for (const socket of connections) socket.destroy();
+    }, graceMs);
+    await closed;
+    if (!idle) closeIdle();
+    clearTimeout(lingering);
+    clearInterval(idle);
+    clearTimeout(cut);
+  };
+  return {
+    address: { host: bound.address, port: bound.port },
+    setCertificate: (next) => {
+      if (!(server instanceof SecureServer)) throw new Error("The listener does not speak TLS.");
+      server.setSecureContext(secureContextOptions(next));
+    },
+    stop: (graceMs = stopGrace) => (stopping ??= stop(graceMs)),
+  };
+};

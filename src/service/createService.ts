@@ -1,0 +1,204 @@
+import type { Config } from "../config/loadConfig.ts";
+import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "../domain/clock.ts";
+import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
+import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
+import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
+import { createGateway } from "../rpc/edges/v2/gateway.ts";
+import { createConnectionGuards } from "../rpc/http/connectionGuard.ts";
+import { stopLinger, unreadTimeout } from "../rpc/http/limits.ts";
+import { createListener, type Listener } from "../rpc/http/listener.ts";
+import { readCertificate } from "../rpc/http/tls.ts";
+import { createCapacity } from "../rpc/pipeline/capacity.ts";
+import { createClientAddress, createIsProxy } from "../rpc/pipeline/clientAddress.ts";
+import { createDispatcher } from "../rpc/pipeline/dispatcher.ts";
+import { procedureName } from "../rpc/pipeline/procedureName.ts";
+import { createSlices } from "../rpc/pipeline/slices.ts";
+import { createHealthService } from "../rpc/standard/health.ts";
+import { createPublicStreams } from "../rpc/standard/publicStreams.ts";
+import { compileRpcRoutes } from "../rpc/wire/rpcRoutes.ts";
+import { guardStore } from "../storage/decorators/guardStore.ts";
+import { openStore } from "../storage/openStore.ts";
+import type { Store } from "../storage/port/store.ts";
+import { createAdminServer } from "../telemetry/adminServer.ts";
+import { createEvents } from "../telemetry/events.ts";
+import type { Log } from "../telemetry/log.ts";
+import { meterStore } from "../telemetry/meterStore.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
+import { version } from "../version.ts";
+import { assemble } from "./assemble.ts";
+import { listenOn } from "./listenOn.ts";
+import { prepareStore } from "./prepareStore.ts";
+import { runAll } from "./runAll.ts";
+import { services, testableServices } from "./services.ts";
+
+export { services };
+
+export interface Urls {
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
+/** One node. `await using service = await createService(config)` stops it at the end of the block. */
+export interface Service extends AsyncDisposable {
+  /** Usable once `start` has resolved. */
+  readonly store: Store;
+  /**
+   * Prepares the store, waiting for one that is away, then listens. Rejects when that is impossible.
+   * @param onPrepared what has to be done on the prepared store before the service is ready.
+   */
+  readonly start: (onPrepared?: () => Promise<void>) => Promise<Urls>;
+  /** Reads the TLS files again; a problem is logged and the old certificate stays. Does nothing without TLS. */
+  readonly reloadCertificate: () => Promise<void>;
+  /** Stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface ServiceOverrides {
+  /** Instead of the store's. */
+  readonly clock?: Clock;
+  /** Instead of both: one that callers may turn, by `testing.setTime` (DESIGN: a test clock). */
+  readonly testClock?: SettableClock;
+  readonly log: Log;
+  /** How long connections without a call are kept when it stops, in milliseconds, if not for a second. */
+  readonly linger?: number;
+  /** How often it is written down which permissions root keys use, in milliseconds, if not every 5 s. */
+  readonly notesUsesEvery?: number | undefined;
+  /** Instead of the store that the configuration names. */
+  readonly store?: Store;
+}
+
+/** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
+export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
+  const { testClock, log, linger = stopLinger } = overrides;
+  const events = createEvents(log);
+  const engine =
+    overrides.store ??
+    (await openStore({
+      ...config,
+      clock: testClock ? notAheadOfSystem(testClock) : (overrides.clock ?? systemClock),
+      mode: "server",
+      log,
+    }));
+  const clock = testClock ?? overrides.clock ?? engine.clock;
+  const metrics = createMetrics({
+    version,
+    engine: engine.engine,
+    ratelimitStoreDown: config.ratelimitStoreDown,
+    clockOffset: () => engine.clock.now() - systemClock.now(),
+  });
+  const store = guardStore(meterStore(engine, { clock, metrics }), {
+    clock,
+    onStateChange: (state, { cause }) => {
+      metrics.storeState(state === "up");
+      if (state === "up") events.storeBack();
+      else events.storeAway(cause, config.ratelimitStoreDown);
+    },
+  });
+  const { maxInFlight, maxBodyBytes } = config;
+  const capacity = createCapacity({
+    clock,
+    maxInFlight,
+    maxBodyBytes,
+    onChange: metrics.capacityTaken,
+    onRefused: (resource) => {
+      metrics.capacityRefused(resource);
+      events.refusedForOthers(resource);
+    },
+  });
+  const clientAddress = createClientAddress(config.trustedProxies);
+  const slices = createSlices();
+  const { pipeline, limiter, analytics, feed, auditMover, rounds, nodeReporter, lastUsed } = await assemble({
+    config,
+    clock,
+    testClock,
+    store,
+    metrics,
+    events,
+    capacity,
+    clientAddress,
+    slices,
+    notesUsesEvery: overrides.notesUsesEvery,
+  });
+
+  const observer: EdgeObserver = {
+    refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
+    fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
+  };
+  const { errorsBaseUrl, host, port, tls } = config;
+  const served = testClock ? testableServices : services;
+  const health = createHealthService(served);
+  const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer, slices };
+  const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);
+  const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
+  const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
+  const streams = createGrpcEdge(rpc);
+  const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies), clock);
+
+  let ready = false;
+  let running = false;
+  let listener: Listener | undefined;
+  const starting = new AbortController();
+  const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
+
+  const start: Service["start"] = async (onPrepared) => {
+    const certificate = tls && (await readCertificate(tls));
+    const adminUrl = await listenOn("ADMIN_HOST, ADMIN_PORT", config.adminHost, config.adminPort, admin.start);
+    await prepareStore(store, events, starting.signal);
+    metrics.storeState(true);
+    await onPrepared?.();
+    const onFault = (error: unknown) => observer.fault("none", error);
+    listener = await listenOn("HOST, PORT", host, port, () =>
+      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
+    );
+    running = true;
+    limiter.start();
+    analytics?.start();
+    feed.start();
+    auditMover.start();
+    for (const each of rounds) each.start();
+    for (const each of lastUsed) each.start();
+    await nodeReporter.start();
+    ready = true;
+    health.setState("serving");
+    const shownHost = listener.address.host.includes(":") ? `[${listener.address.host}]` : listener.address.host;
+    return { url: `${tls ? "https" : "http"}://${shownHost}:${listener.address.port}`, adminUrl };
+  };
+
+  const release = async (): Promise<void> => {
+    ready = false;
+    health.setState("draining");
+    starting.abort(new Error("the service was stopped while it started"));
+    // Calls that only wait for events need not be waited for.
+    analytics?.endTails();
+    await runAll([
+      () => listener?.stop(),
+      // What never ran has nothing to finish, and a store that was never reached would only be said to be away. Analytics
+      // stops before the limiter, which gives back what queries hold of their quota.
+      ...(running ? [nodeReporter, analytics, limiter, ...lastUsed, ...rounds, auditMover, feed].map((each) => () => each?.stop()) : []),
+      store.close,
+      admin.stop,
+      async () => events.sumUp(),
+    ]);
+  };
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= release();
+    return stopping;
+  };
+
+  return {
+    store,
+    start,
+    stop,
+    reloadCertificate: async () => {
+      if (!tls || !listener) return;
+      try {
+        listener.setCertificate(await readCertificate(tls));
+        events.tlsReloaded();
+      } catch (error) {
+        events.tlsReloadFailed(error);
+      }
+    },
+    [Symbol.asyncDispose]: stop,
+  };
+};

@@ -1,0 +1,123 @@
+import { whenGathered } from "../sqlite/whenGathered.ts";
+import type { AppendLog } from "./appendLog.ts";
+import { textOfRecord } from "./logRecords.ts";
+
+export interface Journal {
+  /**
+   * Resolves once the entry, a JSON text, is on disk. When it cannot be written, `undo` is called, after those of all
+   * later entries, and the promise rejects with `StoreUnavailableError`.
+   */
+  readonly append: (entry: string, undo: () => void) => Promise<void>;
+  /**
+   * Later entries go to the other log. Resolves with a function that clears this one, when all that went to it is on
+   * disk, or undone.
+   */
+  readonly turn: () => Promise<() => Promise<void>>;
+  /** The number of the record that the last entry went to. Numbers grow. */
+  readonly lastRecord: () => number;
+  /** The number of the last record that is on disk. */
+  readonly lastWritten: () => number;
+  /** True when the record of that number is on disk, or undone. */
+  readonly isSettled: (record: number) => boolean;
+  /** Resolves when every entry so far is on disk, or undone. */
+  readonly settled: () => Promise<void>;
+  /** Characters of the entries since the last turn. */
+  readonly size: () => number;
+}
+
+/** Entries that become one record. */
+interface Batch {
+  readonly number: number;
+  readonly log: AppendLog;
+  readonly entries: string[];
+  readonly undo: (() => void)[];
+  readonly written: PromiseWithResolvers<void>;
+}
+
+/**
+ * A journal in two logs that take turns: while what one of them tells is put in its place, the other one takes what
+ * comes. Entries of one turn of the event loop, and all that come while those before them are written, share a record.
+ *
+ * @param lastNumber of the last record in the logs; greater than those of all records that they ever had
+ */
+export const createJournal = (logs: readonly [AppendLog, AppendLog], lastNumber: number): Journal => {
+  /** Of the record that was begun last. One that failed is never used again: it may be on the disk all the same. */
+  let number = lastNumber;
+  let written = lastNumber;
+  let [log, other] = logs;
+  let size = 0;
+  /** In order. */
+  let batches: Batch[] = [];
+  /** The first one, once it is on its way. */
+  let sent: Batch | undefined;
+  let isPumping = false;
+
+  const fail = (error: unknown): void => {
+    const failed = batches;
+    batches = [];
+    // What came later was made of what came before.
+    for (const { undo } of failed.toReversed()) for (const back of undo.toReversed()) back();
+    for (const { written } of failed) written.reject(error);
+  };
+
+  const waiting = (): number => batches[0]?.entries.length ?? 0;
+
+  const pump = async (): Promise<void> => {
+    const batch = batches[0];
+    if (batch !== undefined) {
+      sent = batch;
+      try {
+        const after = batch.number === written + 1 ? undefined : written;
+        await batch.log.append({ number: batch.number, text: textOfRecord(batch.entries, after) });
+        written = batch.number;
+        batches.shift();
+        batch.written.resolve();
+      } catch (error) {
+        fail(error);
+      }
+    }
+    sent = undefined;
+    if (batches.length > 0) whenGathered(waiting, pump);
+    else isPumping = false;
+  };
+
+  /** The batch that still takes entries; a new one when the last one has been sent, or is of the other log. */
+  const open = (): Batch => {
+    const last = batches.at(-1);
+    if (last !== undefined && last.log === log && last !== sent) return last;
+    const batch: Batch = { number: ++number, log, entries: [], undo: [], written: Promise.withResolvers() };
+    batches.push(batch);
+    if (!isPumping) {
+      isPumping = true;
+      whenGathered(waiting, pump);
+    }
+    return batch;
+  };
+
+  const settled = async (): Promise<void> => {
+    await batches.at(-1)?.written.promise.catch(() => undefined);
+  };
+
+  return {
+    append: (entry, undo) => {
+      const batch = open();
+      batch.entries.push(entry);
+      batch.undo.push(undo);
+      size += entry.length;
+      return batch.written.promise;
+    },
+    turn: async () => {
+      const full = log;
+      const all = settled();
+      [log, other] = [other, log];
+      size = 0;
+      await all;
+      return full.clear;
+    },
+    lastRecord: () => number,
+    lastWritten: () => written,
+    isSettled: (record) => record < (batches[0]?.number ?? number + 1),
+    settled,
+    size: () => size,
+  };
+};

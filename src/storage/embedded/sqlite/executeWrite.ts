@@ -1,0 +1,141 @@
+import type { DatabaseSync } from "node:sqlite";
+import { applyUpdate, type Fields, fieldsOfFilter } from "../../port/applyUpdate.ts";
+import type { CollectionName } from "../../port/documents.ts";
+import { DuplicateKeyError, StoreDamagedError } from "../../port/errors.ts";
+import { columnsOf, columnValues } from "./columns.ts";
+import { readStored, toText } from "./documentText.ts";
+import { filterToSql } from "./filterToSql.ts";
+import type { WriteOperation, WriteResult } from "./messages.ts";
+import { createMissing } from "./schema.ts";
+import { duplicateIn, isDamage, isUnavailability, messageOf } from "./sqliteErrors.ts";
+import { statementCache } from "./statements.ts";
+import { nameStore } from "./storeRow.ts";
+
+type Of<K extends WriteOperation["kind"]> = Extract<WriteOperation, { kind: K }>;
+interface Row {
+  readonly id: string;
+  readonly doc: string;
+}
+
+const target = (collection: CollectionName): string =>
+  `"${collection}" (${["id", "doc", ...columnsOf(collection).map((field) => `"${field}"`)].join(", ")})`;
+
+const nothing: WriteResult = { matched: 0, modified: 0, upserted: 0, deleted: 0 };
+
+/**
+ * Executes operations inside an open transaction. Each changes a document by one statement, which SQLite undoes by
+ * itself when it fails: no savepoint is needed for an operation to fail alone.
+ * The function throws only when the whole transaction is lost, and for damage, which a statement may meet half-way.
+ */
+export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperation) => WriteResult) => {
+  const statement = statementCache(database);
+
+  /** Of several indexes that refuse a document the id is named, as MongoDB does. */
+  const insert = ({ collection, id, text, columns }: Omit<Of<"insert">, "kind">): void => {
+    const insertion = statement(`INSERT INTO ${target(collection)} VALUES (?, ?${", ?".repeat(columns.length)})`);
+    try {
+      insertion.run(id, text, ...columns);
+    } catch (error) {
+      if (duplicateIn(error) === undefined || statement(`SELECT 1 FROM "${collection}" WHERE id=?`).get(id) === undefined) throw error;
+      throw new DuplicateKeyError("_id");
+    }
+  };
+
+  /** Names only the columns that change: the indexes on all others stay as they are. */
+  const replace = (collection: CollectionName, id: string, before: Fields, after: Fields, text: string): void => {
+    const old = columnValues(collection, before);
+    const now = columnValues(collection, after);
+    const changed = columnsOf(collection).flatMap((field, position) =>
+      now[position] === old[position] ? [] : [{ field, value: now[position] ?? null }],
+    );
+    const assignments = changed.map(({ field }) => `, "${field}"=?`).join("");
+    statement(`UPDATE "${collection}" SET doc=?${assignments} WHERE id=?`).run(text, ...changed.map(({ value }) => value), id);
+  };
+
+  const update = ({ collection, filter, update: changes, upsert, returns }: Of<"update">): WriteResult => {
+    const where = filterToSql(collection, filter, {}, 1);
+    const found = statement(`SELECT id, doc FROM "${collection}"${where.text}`).get(...where.parameters) as unknown as Row | undefined;
+    if (found !== undefined) {
+      const before = readStored(collection, found.doc);
+      const document = applyUpdate(before, changes, false);
+      const after = toText(document);
+      const modified = after === found.doc ? 0 : 1;
+      if (modified === 1) replace(collection, found.id, before, document, after);
+      return { ...nothing, matched: 1, modified, ...(returns && { text: returns === "before" ? found.doc : after }) };
+    }
+    if (!upsert) return nothing;
+    const document = applyUpdate(fieldsOfFilter(filter), changes, true);
+    if (typeof document._id !== "string") throw new TypeError("an upsert needs an _id");
+    const after = toText(document);
+    insert({ collection, id: document._id, text: after, columns: columnValues(collection, document) });
+    return { ...nothing, upserted: 1, ...(returns === "after" && { text: after }) };
+  };
+
+  const remove = ({ collection, filter, limit }: Of<"delete">): WriteResult => {
+    const where = filterToSql(collection, filter, {}, limit);
+    const { changes } = statement(`DELETE FROM "${collection}" WHERE id IN (SELECT id FROM "${collection}"${where.text})`).run(
+      ...where.parameters,
+    );
+    return { ...nothing, deleted: Number(changes) };
+  };
+
+  const put = ({ collection, documents }: Of<"put">): WriteResult => {
+    const columns = columnsOf(collection);
+    const changes = ["doc", ...columns].map((field) => `"${field}"=excluded."${field}"`).join(", ");
+    const replacement = statement(
+      `INSERT INTO ${target(collection)} VALUES (?, ?${", ?".repeat(columns.length)}) ON CONFLICT (id) DO UPDATE SET ${changes}`,
+    );
+    const removal = statement(`DELETE FROM "${collection}" WHERE id=?`);
+    for (const [id, text] of documents) {
+      if (text === null) removal.run(id);
+      else replacement.run(id, text, ...columnValues(collection, JSON.parse(text) as Fields));
+    }
+    return nothing;
+  };
+
+  const bulk = (operations: readonly WriteOperation[]): WriteResult => {
+    for (const operation of operations) {
+      const result = execute(operation);
+      if (result.failure !== undefined) return result;
+    }
+    return nothing;
+  };
+
+  const attempt = (operation: WriteOperation): WriteResult => {
+    switch (operation.kind) {
+      case "insert":
+        insert(operation);
+        return nothing;
+      case "update":
+        return update(operation);
+      case "delete":
+        return remove(operation);
+      case "put":
+        return put(operation);
+      case "bulk":
+        return bulk(operation.operations);
+      case "define":
+        for (const collection of operation.collections) createMissing(database, collection);
+        return nothing;
+      case "name":
+        nameStore(database, operation.store);
+        return nothing;
+      case "touch":
+        database.exec("PRAGMA user_version=1");
+        return nothing;
+    }
+  };
+
+  const execute = (operation: WriteOperation): WriteResult => {
+    try {
+      return attempt(operation);
+    } catch (error) {
+      if (isUnavailability(error) || isDamage(error) || !database.isTransaction) throw error;
+      const index = error instanceof DuplicateKeyError ? error.index : duplicateIn(error);
+      if (index !== undefined) return { ...nothing, failure: { duplicateIn: index } };
+      if (error instanceof StoreDamagedError) return { ...nothing, failure: { damaged: error.message } };
+      return { ...nothing, failure: { refused: messageOf(error) } };
+    }
+  };
+  return execute;
+};

@@ -1,0 +1,66 @@
+import type { Fields } from "../../port/applyUpdate.ts";
+import type { CollectionName } from "../../port/documents.ts";
+import type { ColumnValue } from "./columns.ts";
+
+/** What the main thread asks of the writer. Each touches one document at a time, all or nothing; `put`, `bulk`: one after the other. */
+export type WriteOperation =
+  | {
+      readonly kind: "insert";
+      readonly collection: CollectionName;
+      readonly id: string;
+      readonly text: string;
+      readonly columns: readonly ColumnValue[];
+    }
+  | {
+      readonly kind: "update";
+      readonly collection: CollectionName;
+      readonly filter: Fields;
+      readonly update: Fields;
+      readonly upsert: boolean;
+      readonly returns?: "before" | "after";
+    }
+  | { readonly kind: "delete"; readonly collection: CollectionName; readonly filter: Fields; readonly limit: number }
+  /** Makes documents what these texts say, whatever they are now; null removes one. */
+  | {
+      readonly kind: "put";
+      readonly collection: CollectionName;
+      readonly documents: readonly (readonly [id: string, text: string | null])[];
+    }
+  /** In order; the first that fails ends it, and those before it stay. */
+  | { readonly kind: "bulk"; readonly operations: readonly WriteOperation[] }
+  /** Creates what is missing of these collections. */
+  | { readonly kind: "define"; readonly collections: readonly CollectionName[] }
+  /** Gives a file that has none the id of its store. */
+  | { readonly kind: "name"; readonly store: string }
+  /** Proves that the file can be written to. */
+  | { readonly kind: "touch" };
+
+/** Why one operation failed although the store is well. */
+type WriteFailure = { readonly duplicateIn: string } | { readonly refused: string } | { readonly damaged: string };
+
+export interface WriteResult {
+  readonly matched: number;
+  readonly modified: number;
+  readonly upserted: number;
+  readonly deleted: number;
+  /** The document's text as the update was told to return it; absent where there was none. */
+  readonly text?: string;
+  readonly failure?: WriteFailure;
+}
+
+/** All operations of a batch share one commit: results in their order, or none of it happened (or, with `outcomeUnknown`, maybe). */
+export type BatchReply =
+  | { readonly results: readonly WriteResult[] }
+  | { readonly unavailable: { readonly message: string; readonly outcomeUnknown: boolean; readonly tooSlow: boolean } };
+
+/** What a thread is told: to open a store, then batches, then to close it, which it confirms. It may open another one then. */
+export type WriterMessage = { readonly open: WriterSettings } | readonly WriteOperation[] | "close";
+export type WriterReply = BatchReply | "closed";
+
+export interface WriterSettings {
+  readonly file: string;
+  /** How long a batch waits for another process that is writing, in milliseconds. */
+  readonly patience: number;
+  /** The file of `Marks`, which is told of commits once it is there; none where it is left out. */
+  readonly marks?: string;
+}

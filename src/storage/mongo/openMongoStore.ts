@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MongoClient, type MongoClientOptions } from "mongodb";
+import { type Clock, systemClock } from "../../domain/clock.ts";
+import { createKeyedMutex } from "../keyedMutex.ts";
+import type { CollectionName, Documents } from "../port/documents.ts";
+import type { Store } from "../port/store.ts";
+import type { StoreLog } from "../port/storeLog.ts";
+import { claimSchemaVersion } from "../schemaVersion.ts";
+import { mongoCollection } from "./mongoCollection.ts";
+import { toStoreError } from "./mongoErrors.ts";
+import { createOperations } from "./operations.ts";
+import { prepareIndexes } from "./prepareIndexes.ts";
+import { createStoreClock } from "./storeClock.ts";
+import { watchClock } from "./watchClock.ts";
+
+export interface MongoStoreOptions {
+  /** A MongoDB connection string. The database is the one it names, else `latchkey`. */
+  readonly url: string;
+  /** This machine's, the system's unless told. The store's own goes by the server's time. */
+  readonly clock?: Clock;
+  readonly log?: StoreLog;
+}
+
+/** For pings: whether the server is there must not depend on how much it is asked. */
+const SPARE_CONNECTIONS = 2;
+
+/** No operation takes so long by the driver's own timeouts, nor does a look at a server, in milliseconds. */
+const PATIENCE = 20_000;
+const STUCK = 10_000;
+
+/** Closing a client may take this long, in milliseconds; what is left then ends with the process. */
+const CLOSE_TIME = 3_000;
+
+/** Building an index over what is already stored may take this long, in milliseconds, and all of them so long. */
+const INDEX_TIME = 600_000;
+const PREPARATION_TIME = 6 * INDEX_TIME;
+
+const options: MongoClientOptions = {
+  appName: "latchkey",
+  ignoreUndefined: true,
+  writeConcern: { w: "majority", journal: true, wtimeoutMS: 2500 },
+  readConcernLevel: "majority",
+  retryWrites: true,
+  retryReads: true,
+  // Nothing waits for long: callers are told instead that the store is away.
+  serverSelectionTimeoutMS: 2000,
+  connectTimeoutMS: 2000,
+  waitQueueTimeoutMS: 2000,
+  socketTimeoutMS: 3500,
+  // Each question to a server tells its time as well, and how long the way was; a stream of answers would not.
+  serverMonitoringMode: "poll",
+  heartbeatFrequencyMS: 1000,
+};
+
+const within = (milliseconds: number, work: Promise<unknown>): Promise<unknown> =>
+  Promise.race([work, sleep(milliseconds, undefined, { ref: false })]);
+
+const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?]+)/.exec(url)?.[1] ?? "latchkey";
+
+/**
+ * The store in a MongoDB database. The driver connects by itself, also again after the server was away.
+ * Writes are acknowledged by a majority and journaled.
+ */
+export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoStoreOptions): Store => {
+  const client = new MongoClient(url, options);
+  const clock = createStoreClock(local);
+  const clockWatch = watchClock(client, clock, local, log);
+  const database = client.db(decodeURIComponent(databaseOf(url)));
+  client.on("serverDescriptionChanged", ({ previousDescription: { type: before }, newDescription: { type: after, address, error } }) => {
+    if (before !== after && after === "Unknown") log?.warn({ server: address, err: error }, "a MongoDB server went away");
+    else if (before !== after) log?.info({ server: address, type: after }, "a MongoDB server is there");
+  });
+
+  const operations = createOperations(PATIENCE);
+  const { run } = operations;
+
+  const reachable = <T>(operation: () => Promise<T>, patience?: number): Promise<T> =>
+    run(operation, patience).catch((error: unknown) => {
+      throw toStoreError(error, "read");
+    });
+
+  const traits = { sortsInMemory: false };
+  const turns = createKeyedMutex();
+  const collection = <N extends CollectionName>(name: N) =>
+    mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits);
+
+  /** The driver waits for ever for what it never sent: nothing but a new connection of the client ends that. */
+  let isBroken = false;
+  let reconnecting: Promise<void> | undefined;
+  const reconnect = async (): Promise<void> => {
+    await within(CLOSE_TIME, client.close());
+    clockWatch.forget();
+    operations.forget();
+    // Where this fails the driver does not try again by itself; the next ping does.
+    await client.connect();
+    isBroken = false;
+  };
+  const mend = (): Promise<void> => {
+    reconnecting ??= reachable(reconnect).finally(() => {
+      reconnecting = undefined;
+    });
+    return reconnecting;
+  };
+
+  const prepareAllIndexes = async (signal: AbortSignal | undefined): Promise<void> => {
+    const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });
+    const close = (): void => void patient.close().catch(() => undefined);
+    signal?.addEventListener("abort", close);
+    try {
+      await prepareIndexes(patient.db(database.databaseName), INDEX_TIME);
+    } finally {
+      signal?.removeEventListener("abort", close);
+      await within(CLOSE_TIME, patient.close());
+    }
+  };
+
+  const { maxPoolSize } = client.options;
+  return {
+    engine: "mongo",
+    ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
+    clock,
+    collection,
+    prepare: async (signal) => {
+      signal?.throwIfAborted();
+      // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.
+      await reachable(() => client.connect());
+      // Nobody asks for the time before the first look at the server's clock; connecting made the one of the driver inexact.
+      await clockWatch.look(() => reachable(() => database.command({ hello: 1 })));
+      await claimSchemaVersion(collection("system"), signal);
+      signal?.throwIfAborted();
+      await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
+      const { ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
+      traits.sortsInMemory = ferretdb !== undefined;
+    },
+    ping: async (signal) => {
+      signal?.throwIfAborted();
+      if (isBroken) await mend();
+      try {
+        await reachable(() => database.command({ ping: 1 }));
+      } catch (error) {
+        const unansweredFor = clockWatch.unansweredFor();
+        if (!isBroken && (unansweredFor > STUCK || operations.givenUp() > 0)) {
+          isBroken = true;
+          log?.warn({ unansweredForMs: unansweredFor }, "the MongoDB driver lost sight of its servers and is connected anew");
+        }
+        throw error;
+      }
+    },
+    close: async () => {
+      await operations.end();
+      await within(CLOSE_TIME, client.close());
+    },
+  };
+};

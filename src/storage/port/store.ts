@@ -1,0 +1,27 @@
+import type { Clock } from "../../domain/clock.ts";
+import type { CountersRepository } from "../repositories/countersRepository.ts";
+import type { Collection } from "./collection.ts";
+import type { CollectionName, Documents } from "./documents.ts";
+
+/** A storage engine: `mongo` or `embedded`. */
+export interface Store {
+  /** For logs and metrics. */
+  readonly engine: "mongo" | "embedded";
+  /** The time that all nodes on this store have in common (DESIGN §9). Known once the store is prepared. */
+  readonly clock: Clock;
+  /** Operations that it takes at the same time; as many as come when left out. */
+  readonly places?: number;
+  /** It is a part of this process: it tells by itself what it cannot do, may be slow but not out of reach, and no other node shares it. */
+  readonly isInProcess?: boolean;
+  /** Resolves with the next thing that it has finished on its disk: that one may be slow, but does not hang. Of those in this process. */
+  progress?(): Promise<void>;
+  collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
+  /** Where the engine keeps the counters of rate limits in a way of its own; else they are a collection as everything is. */
+  readonly counters?: CountersRepository;
+  /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
+  prepare(signal?: AbortSignal): Promise<void>;
+  /** Resolves when the store answers; rejects with `StoreUnavailableError`. */
+  ping(signal?: AbortSignal): Promise<void>;
+  /** Waits for running operations, then releases everything. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,91 @@
+import type { AuditStub } from "../port/auditEvents.ts";
+import type { AuditedCollection } from "../port/auditedCollections.ts";
+import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
+import type { OperationOptions } from "../port/collection.ts";
+import type { AuditLogDocument } from "../port/documents.ts";
+import { DuplicateKeyError } from "../port/errors.ts";
+import type { Store } from "../port/store.ts";
+
+export interface AuditLogRepository {
+  /** The newest entry, or null when the log is empty. */
+  readonly head: (options?: OperationOptions) => Promise<AuditLogDocument | null>;
+  /** Up to `limit` entries after the one of this number, in order. */
+  readonly listAfter: (sequence: number, limit: number, options?: OperationOptions) => Promise<AuditLogDocument[]>;
+  /** Those of these numbers that there are, in order. */
+  readonly findBySequence: (sequences: readonly number[], options?: OperationOptions) => Promise<AuditLogDocument[]>;
+  /** Those of the events that the log has. */
+  readonly findKnown: (eventIds: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly findEntry: (eventId: string, options?: OperationOptions) => Promise<AuditLogDocument | null>;
+  /** What is left of the entries that were dropped: all up to its number are gone for readers, whether their rows are or not. */
+  readonly stub: (options?: OperationOptions) => Promise<AuditStub | null>;
+  /** Never goes back: an earlier one than the one that is there changes nothing. */
+  readonly setStub: (stub: AuditStub) => Promise<void>;
+  /** Removes the rows of all entries up to this number. */
+  readonly removeThrough: (sequence: number) => Promise<void>;
+  /** In order, stopping at the first that is refused: `DuplicateKeyError` of `_id` (known event) or `sequence` (someone else extended the chain). */
+  readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
+  /** Up to `limit` documents with events that have not been moved yet, those that changed least recently first. */
+  readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;
+  /** Takes the moved events out of the document, and removes the document itself if it was erased, unless that has to wait for a sweep. */
+  readonly settle: (collection: AuditedCollection, document: AuditedDocument) => Promise<void>;
+}
+
+const STUB = "auditStub";
+
+const byMark = ({ pendingMark: a = "" }: AuditedDocument, { pendingMark: b = "" }: AuditedDocument): number => (a < b ? -1 : 1);
+
+export const createAuditLogRepository = (store: Store): AuditLogRepository => {
+  const audit = store.collection("audit");
+  const system = store.collection("system");
+  return {
+    head: (options) => audit.findOne({ workspaceId: WORKSPACE_ID }, { ...options, sort: { sequence: -1 } }),
+    listAfter: (sequence, limit, options) =>
+      audit.find({ workspaceId: WORKSPACE_ID, sequence: { $gt: sequence } }, { ...options, sort: { sequence: 1 }, limit }).toArray(),
+    findBySequence: async (sequences, options) =>
+      sequences.length === 0
+        ? []
+        : audit.find({ workspaceId: WORKSPACE_ID, sequence: { $in: sequences } }, { ...options, sort: { sequence: 1 } }).toArray(),
+    findKnown: async (eventIds) => new Set((await audit.findFields([], { _id: { $in: eventIds } })).map(({ _id }) => _id)),
+    findEntry: (eventId, options) => audit.findOne({ _id: eventId }, options),
+    stub: async (options) => (await system.findOne({ _id: STUB }, options))?.stub ?? null,
+    setStub: async (stub) => {
+      const facts = { stub, droppedThrough: stub.sequence, v: SCHEMA_VERSION };
+      const raised = await system.updateOne({ _id: STUB, droppedThrough: { $lt: stub.sequence } }, { $set: facts });
+      if (raised.matchedCount === 1) return;
+      try {
+        await system.insertOne({ _id: STUB, workspaceId: WORKSPACE_ID, ...facts });
+      } catch (error) {
+        // There is one that is not earlier.
+        if (!(error instanceof DuplicateKeyError)) throw error;
+      }
+    },
+    removeThrough: async (sequence) => {
+      await audit.deleteMany({ workspaceId: WORKSPACE_ID, sequence: { $lte: sequence } });
+    },
+    append: async (entries) => {
+      await audit.insertMany(entries);
+    },
+    findPending: async (collection, limit) => {
+      const documents = store.collection(collection as "apis");
+      const pending = await documents.findFields([], { pendingMark: { $exists: true } }, { sort: { pendingMark: 1 }, limit });
+      if (pending.length === 0) return [];
+      // By their ids, an order that a store can break off and go on with: together their events may be a hundred megabytes.
+      const found = await documents.find({ _id: { $in: pending.map(({ _id }) => _id) } }).toArray();
+      return found.sort(byMark);
+    },
+    settle: async (collection, { _id, pendingMark, erased, sweepFrom, outbox }) => {
+      if (pendingMark === undefined) return;
+      const documents = store.collection(collection as "apis");
+      if (erased && sweepFrom === undefined) {
+        await documents.deleteOne({ _id, pendingMark });
+        return;
+      }
+      // The mark moves with every push: if it still stands, the outbox holds just what was read.
+      const result = await documents.updateOne({ _id, pendingMark }, { $unset: { outbox: "", outboxChanges: "", pendingMark: "" } });
+      if (result.matchedCount === 0 && outbox) {
+        const moved = { id: { $in: outbox.map((event) => event.id) } };
+        await documents.updateOne({ _id }, { $pull: { outbox: moved, outboxChanges: moved } });
+      }
+    },
+  };
+};

@@ -53,10 +53,6 @@ export type BatchReply =
   | { readonly results: readonly WriteResult[] }
   | { readonly unavailable: { readonly message: string; readonly outcomeUnknown: boolean; readonly tooSlow: boolean } };
 
-/** What a thread is told: to open a store, then batches, then to close it, which it confirms. It may open another one then. */
-export type WriterMessage = { readonly open: WriterSettings } | readonly WriteOperation[] | "close";
-export type WriterReply = BatchReply | "closed";
-
 export interface WriterSettings {
   readonly file: string;
   /** How long a batch waits for another process that is writing, in milliseconds. */

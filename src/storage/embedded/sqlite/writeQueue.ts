@@ -1,10 +1,9 @@
-import type { Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import { DuplicateKeyError, StoreUnavailableError } from "../../port/errors.ts";
 import type { StoreLog } from "../../port/storeLog.ts";
-import type { WriteOperation, WriteResult, WriterReply, WriterSettings } from "./messages.ts";
+import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
 import { damagedPart } from "./sqliteErrors.ts";
 import { whenGathered } from "./whenGathered.ts";
-import { giveBackWriter, takeWriter } from "./writerThreads.ts";
 
 /** Bounds how long a transaction runs, and how much memory its message takes. */
 const BATCH = 1000;
@@ -22,7 +21,7 @@ export interface WriteQueue {
    * `StoreDamagedError` when it met a damaged part of the file, with the signal's reason when that was aborted before the operation was sent, and with a `TypeError` for what no store accepts.
    */
   write(operation: WriteOperation, signal?: AbortSignal): Promise<WriteResult>;
-  /** Writes what waits, then closes the file. */
+  /** Writes what waits, then ends the thread. */
   close(): Promise<void>;
 }
 
@@ -56,10 +55,9 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCom
   };
 
   const start = (): Worker => {
-    const started = takeWriter();
+    const started = new Worker(new URL("./writer.ts", import.meta.url), { workerData: settings, execArgv: [] });
     let cause: unknown;
-    started.on("message", (reply: WriterReply) => {
-      if (reply === "closed") return;
+    started.on("message", (reply: BatchReply) => {
       if ("results" in reply) {
         onCommit?.();
         return finish((member, position) => settle(settings.file, member, reply.results[position]));
@@ -78,7 +76,6 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCom
       const message = `the embedded store's writer died${cause instanceof Error ? `: ${cause.message}` : ""}`;
       finish(({ reject }) => reject(new StoreUnavailableError(message, { cause, outcomeUnknown: true })));
     });
-    started.postMessage({ open: settings });
     return started;
   };
 
@@ -137,13 +134,11 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCom
       }
       const last = worker;
       if (last === undefined) return;
-      last.ref();
-      last.postMessage("close");
-      const isIdle = await new Promise<boolean>((resolve) => {
-        last.on("message", (reply: WriterReply) => reply === "closed" && resolve(true));
-        last.on("exit", () => resolve(false));
+      await new Promise<void>((resolve) => {
+        last.ref();
+        last.on("exit", () => resolve());
+        last.postMessage("close");
       });
-      if (isIdle) await giveBackWriter(last);
     },
   };
 };

@@ -1,12 +1,14 @@
 /** The thread that owns the writing connection: an fsync or a checkpoint stalls nobody but the writes that wait for it. */
 import { DatabaseSync } from "node:sqlite";
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { createCommitCount } from "./commitCount.ts";
 import { damaged, executeBatch, rollBack } from "./executeBatch.ts";
 import { writeExecutor } from "./executeWrite.ts";
-import type { BatchReply, WriteOperation, WriteResult, WriterMessage, WriterReply, WriterSettings } from "./messages.ts";
+import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
 import { isBusy, isDamage, messageOf } from "./sqliteErrors.ts";
 
+const { file, patience, marks } = workerData as WriterSettings;
+const database = new DatabaseSync(file, { timeout: patience });
 /**
  * Pages that wait to be copied from the log into the file: one that changes again until then is copied once. The commit
  * that comes to so many copies them, so there must not be more than a slow disk writes within an operation's time.
@@ -15,65 +17,40 @@ const CHECKPOINT_PAGES = 2_000;
 /** Bytes that the log keeps on disk. */
 const LOG_BYTES = 64 * 1024 ** 2;
 
-interface Writer {
-  readonly commit: (operations: readonly WriteOperation[]) => BatchReply;
-  readonly close: () => void;
-}
+database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
+database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
+const execute = writeExecutor(database);
+const count = marks === undefined ? undefined : createCommitCount(database, marks);
 
-const openWriter = ({ file, patience, marks }: WriterSettings): Writer => {
-  const database = new DatabaseSync(file, { timeout: patience });
-  database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
-  database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
-  const execute = writeExecutor(database);
-  const count = marks === undefined ? undefined : createCommitCount(database, marks);
-
-  const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
-    rollBack(database);
-    return { unavailable: { message: messageOf(error), outcomeUnknown, tooSlow: isBusy(error) } };
-  };
-
-  return {
-    commit: (operations) => {
-      let results: readonly WriteResult[];
-      try {
-        results = executeBatch(database, operations, execute, () => count?.raise());
-      } catch (error) {
-        if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
-        return unavailable(error, false);
-      }
-      try {
-        database.exec("COMMIT");
-      } catch (error) {
-        // What reached the disk before it failed may still count after a crash.
-        return unavailable(error, true);
-      }
-      count?.committed();
-      return { results };
-    },
-    close: () => {
-      database.close();
-      count?.close();
-    },
-  };
+const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
+  rollBack(database);
+  return { unavailable: { message: messageOf(error), outcomeUnknown, tooSlow: isBusy(error) } };
 };
 
-let writer: Writer | undefined;
-
-const obey = (message: WriterMessage): WriterReply | undefined => {
-  if (message === "close") {
-    writer?.close();
-    writer = undefined;
-    return "closed";
+const commit = (operations: readonly WriteOperation[]): BatchReply => {
+  let results: readonly WriteResult[];
+  try {
+    results = executeBatch(database, operations, execute, () => count?.raise());
+  } catch (error) {
+    if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
+    return unavailable(error, false);
   }
-  if ("open" in message) {
-    writer = openWriter(message.open);
-    return undefined;
+  try {
+    database.exec("COMMIT");
+  } catch (error) {
+    // What reached the disk before it failed may still count after a crash.
+    return unavailable(error, true);
   }
-  if (writer === undefined) throw new Error("no store is open");
-  return writer.commit(message);
+  count?.committed();
+  return { results };
 };
 
-parentPort?.on("message", (message: WriterMessage) => {
-  const reply = obey(message);
-  if (reply !== undefined) parentPort?.postMessage(reply);
+parentPort?.on("message", (operations: readonly WriteOperation[] | "close") => {
+  if (operations !== "close") {
+    parentPort?.postMessage(commit(operations));
+    return;
+  }
+  database.close();
+  count?.close();
+  parentPort?.close();
 });

@@ -3,6 +3,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
+import { GetUsageRequestSchema } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { CreateIdentityRequestSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { heldText } from "../../../src/domain/jsonText.ts";
 import { messageReader, messageWriter } from "../../../src/rpc/codec/binary/binaryForm.ts";
@@ -134,6 +135,13 @@ describe("[attack B3] a large body is read as a small one would be", () => {
       }),
       { numRuns: sized(10, 60) },
     );
+  });
+
+  test("a list that is too long, and of which every entry is wrong in itself", async () => {
+    const text = JSON.stringify({ kind: "ratelimits", start: 1, end: 2, granularity: "day", groupBy: Array<string>(101).fill("keyId") });
+    const [small, large] = await both(jsonReader(GetUsageRequestSchema, "v2", slices), Buffer.from(text), padJson(text));
+    expect(small.violations).toHaveLength(101);
+    expect(large).toEqual(small);
   });
 
   test("whatever Protobuf it is", async () => {

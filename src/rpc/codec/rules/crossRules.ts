@@ -51,11 +51,15 @@ const usageNames: ReadonlyMap<UsageKind, readonly string[]> = new Map([
   [UsageKind.RATELIMITS, ["namespaceId", "identifier", "passed"]],
 ]);
 
+/** As many as a list may have: one that is longer is refused already, and of a large body no more of it is kept. */
+const MOST_NAMES = 100;
+
 /** Those of `given` that events of the kind do not have; of an unknown kind nothing is said. */
 const strangeNames = (kind: UsageKind, given: readonly string[], place: (name: string, index: number) => string): CrossFinding[] => {
   const names = usageNames.get(kind);
   const message = `of this kind of events, want one of ${names?.join(", ")}`;
-  return given.flatMap((name, index) => (names === undefined || names.includes(name) ? [] : [{ at: place(name, index), message }]));
+  const isStrange = (name: string): boolean => names !== undefined && !names.includes(name);
+  return given.slice(0, MOST_NAMES).flatMap((name, index) => (isStrange(name) ? [{ at: place(name, index), message }] : []));
 };
 
 const strangeFilters = ({ kind, filter }: Pick<GetUsageRequest, "kind" | "filter">): CrossFinding[] => {

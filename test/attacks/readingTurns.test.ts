@@ -1,7 +1,9 @@
 import { channel } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { literal, openRawHttp2 } from "../../bench/attacks/rawHttp2.ts";
 import { maxConcurrentStreams, openedAtOnce, openedInAMillisecond } from "../../src/rpc/http/limits.ts";
 import { startEdges } from "../rpc/support/startEdges.ts";
 import { liveness, open } from "./support/sessions.ts";
@@ -69,6 +71,37 @@ describe("[attack B8] HTTP/2 streams that connections open at the same time", ()
     // What is late is late for each of them; what has been read already counts for all connections once.
     const most = openedAtOnce + maxConcurrentStreams + (performance.now() - since) * openedInAMillisecond;
     expect(opened).toBeLessThanOrEqual(most);
+  });
+
+  test("leave nobody unread while connections keep coming that bring streams with their first bytes", async () => {
+    await using edges = await startEdges();
+    const flight = Buffer.concat([
+      literal(":method", "GET"),
+      literal(":scheme", "http"),
+      literal(":authority", "x"),
+      literal(":path", "/v2/none"),
+    ]);
+    let isOver = false;
+    let isComing = true;
+    const come = async (streams: number): Promise<void> => {
+      const connection = await openRawHttp2({ host: "127.0.0.1", port: edges.port }, "127.0.0.2");
+      await connection.write(Buffer.concat(Array.from({ length: streams }, () => connection.request(flight))));
+      setTimeout(() => connection.socket.destroy(), 500);
+    };
+    const coming = (async () => {
+      await Promise.all([come(128), come(128)]);
+      for (let i = 0; i < 5_000 && !isOver; i++) {
+        void come(1);
+        await sleep(4);
+      }
+      isComing = false;
+    })();
+    await sleep(300);
+    for (let i = 0; i < 5; i++) expect(await liveness(await open(edges.url))).toBe(200);
+    // Not only since nobody came any more.
+    expect(isComing).toBe(true);
+    isOver = true;
+    await coming;
   });
 
   test("do not keep a connection from being read whose caller is known", async () => {

@@ -113,7 +113,7 @@ export const createHttp2Side = (
   const checking = setInterval(() => {
     for (const check of sessions.values()) check();
   }, limits.sessionCheckInterval).unref();
-  const readingTurns = createReadingTurns(limits.openedAtOnce, limits.openedInAMillisecond);
+  const readingTurns = createReadingTurns(limits.openedAtOnce, limits.openedInAMillisecond, limits.openedAhead);
   /** The socket of the session that is being made. */
   let accepted: Socket | undefined;
   let connections = 0;
@@ -170,9 +170,12 @@ export const createHttp2Side = (
     serve: (socket) => {
       // The listening server lets connections stay half open; HTTP/2 has no use for one.
       socket.allowHalfOpen = false;
-      accepted = socket;
-      server.emit("connection", socket);
-      accepted = undefined;
+      readingTurns.enter(() => {
+        if (socket.destroyed) return;
+        accepted = socket;
+        server.emit("connection", socket);
+        accepted = undefined;
+      });
     },
     goAway: () => {
       leaving = true;

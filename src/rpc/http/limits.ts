@@ -140,6 +140,9 @@ export const openedAtOnce: number = 64;
 /** Streams that such connections may open in a millisecond, all together: they take a third of the event loop at most. */
 export const openedInAMillisecond: number = 2;
 
+/** Streams that such connections may be ahead of that rate: they are read again after an eighth of a second at most. */
+export const openedAhead: number = 256;
+
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;
 

@@ -129,7 +129,7 @@ test("the commands for root keys make one and list it", async () => {
 test("the commands for keys of another system, for what has no procedure, the audit log and a backup do what is said", async () => {
   await using own = await startService();
   const migration = examplesIn(section("### Keys of another system"));
-  const [protect, allow, remove] = examplesIn(section("### At the command line only"));
+  const [protect, allow, remove] = examplesIn(section("### Guarding APIs"));
   const [audit, backup] = examplesIn(section("## Operate"));
   if (!protect || !allow || !remove || !audit || !backup) expect.unreachable("README lacks examples");
   const hasSqlite = spawnSync("sqlite3", ["-version"]).status === 0;

@@ -76,13 +76,19 @@ const unreachable = (error: unknown, { url, timeoutMs }: Connection): CommandFai
   return new CommandFailure(7, `no service answers at ${url}`, { cause });
 };
 
+const isError = (error: unknown): boolean =>
+  isObject(error) &&
+  "detail" in error &&
+  typeof error.detail === "string" &&
+  (!("errors" in error) || (Array.isArray(error.errors) && error.errors.every((each) => isObject(each) && "message" in each)));
+
 /** The answer as JSON; undefined for what no Latchkey sends. */
 const readBody = async (response: Response, connection: Connection): Promise<Body | undefined> => {
   const json: unknown = await response.json().catch((error: unknown) => {
     if (error instanceof SyntaxError) return undefined;
     throw unreachable(error, connection);
   });
-  return isObject(json) && ("data" in json || "error" in json) ? (json as Body) : undefined;
+  return isObject(json) && ("data" in json || ("error" in json && isError(json.error))) ? (json as Body) : undefined;
 };
 
 const createCaller = (connection: Connection): CallService => {
@@ -115,7 +121,8 @@ const createCaller = (connection: Connection): CallService => {
     }
     const answer = await readBody(response, connection);
     if (answer === undefined) {
-      const code = response.ok ? 1 : (byStatus[status] ?? 1);
+      // Not what the status says of Latchkey's objects: a proxy's 404 is no key that does not exist.
+      const code = status >= 500 ? 7 : 1;
       throw new CommandFailure(code, `${url} answered ${status}, but not as Latchkey does: is it the address of the service?`);
     }
     if (response.ok) {

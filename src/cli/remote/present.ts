@@ -1,5 +1,5 @@
 import type { DescribedField } from "../../rpc/description/describeField.ts";
-import { formatRows, formatTable, oneLine } from "../table.ts";
+import { formatRows, formatTable, jsonLine, oneLine } from "../table.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -22,7 +22,7 @@ const show = (value: unknown, field: DescribedField | undefined, wide: boolean):
   if (typeof value === "number") return field?.kind === "time" ? timeOf(value) : value;
   if (field !== undefined && Array.isArray(value) && !value.some((item) => typeof item === "object"))
     return cut(oneLine(value.join(", ")), wide);
-  return cut(typeof value === "object" ? JSON.stringify(value) : oneLine(String(value)), wide);
+  return cut(typeof value === "object" ? jsonLine(value) : oneLine(String(value)), wide);
 };
 
 const named = (fields: readonly DescribedField[], name: string): DescribedField | undefined => fields.find((field) => field.name === name);

@@ -138,7 +138,11 @@ describe("a service that is none, or away", () => {
     [200, "<html>welcome</html>", 1],
     [200, "[]", 1],
     [200, "null", 1],
-    [404, "Not found", 4],
+    // A proxy's: no key or API that does not exist.
+    [404, "Not found", 1],
+    [404, '{"status":404,"error":"Not Found"}', 1],
+    [400, '{"error":{"errors":{}}}', 1],
+    [400, '{"error":{"detail":"no","errors":[null]}}', 1],
     [502, "<html>bad gateway</html>", 7],
     [418, "{}", 1],
   ])("%i with %j is no Latchkey: %i", async (status, body, wanted) => {
@@ -172,6 +176,9 @@ describe("a service that is none, or away", () => {
     const { stdout, stderr } = await runWithInput(["keys", "verify-key", "--key", "-", "--url", url], "pay_secret\n");
     expect(stdout).toBe("");
     expect(stderr).toBe("latchkey:  [2J*** and *** 1m\n");
+    const held = await answering(200, JSON.stringify({ data: { keyId: "key_1", meta: { x: "a\u009b31m\u2028" } } }));
+    const [shown] = (await run(held)).printed.filter((line) => line.includes("meta"));
+    expect(shown).toContain("\\u009b31m\\u2028");
     const named = await answering(200, JSON.stringify({ data: [{ id: "api_1", name: "\u001b[31mred\r\nsecond" }], pagination: {} }));
     expect((await run(named, undefined, ["apis", "list-apis"])).printed).toEqual(["id     name", "api_1   [31mred second"]);
   });

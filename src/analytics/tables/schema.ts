@@ -258,8 +258,8 @@ export const migrations = ({ database, cluster, workspaceId, expire }: SchemaOpt
       ];
     });
 
-  // Every row once more for as long as it can be followed, in the order of its writer: `seq` counts the rows of one writer from
-  // 1 without a gap, and they are inserted one batch after the other, so nothing ever comes in behind what has been read. The
+  // Every row once more for as long as it can be followed, in the order of its writer: `seq` counts the events of one writer from
+  // 1, a gap is what was lost, and they are inserted one batch after the other, so nothing ever comes in behind what has been read. The
   // time of insertion is the engine's own, whatever clock the events have, and no partition is made of it: a repeated insert
   // is known again within one partition only.
   const createInlet = (definition: Definition): string[] => {

@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { CounterPlace } from "../domain/counterKey.ts";
 import { weightedPrevious, windowEnd } from "../domain/slidingWindow.ts";
 import type { OperationOptions } from "../storage/port/collection.ts";
-import type { CounterListRepository, ListedCounter } from "../storage/repositories/counterList.ts";
+import { ALL_LENGTHS, type CounterListRepository, type Lengths, type ListedCounter } from "../storage/repositories/counterList.ts";
 import { asOf } from "./exchange.ts";
 import type { Limiter } from "./limiter.ts";
 
@@ -22,18 +22,26 @@ export interface CurrentCounter extends CounterPlace {
   readonly used: number;
 }
 
+/** Where a page begins. */
+export interface CountersFrom {
+  /** Undefined: with the first counter of these lengths of windows. */
+  readonly place: CounterPlace | undefined;
+  readonly lengths: Lengths;
+}
+
 export interface CountersPageRequest {
   readonly namespaceId: string;
   /** What the identifiers begin with; empty: all. */
   readonly prefix: string;
-  readonly from: CounterPlace | undefined;
+  /** Undefined: with the first. */
+  readonly from: CountersFrom | undefined;
   readonly limit: number;
 }
 
 export interface CountersPage {
   readonly items: readonly CurrentCounter[];
   /** Where the next page begins; undefined when this is the last one. */
-  readonly next: CounterPlace | undefined;
+  readonly next: CountersFrom | undefined;
 }
 
 export interface CountersPageDeps {
@@ -62,23 +70,30 @@ const currentOf = (
 
 /**
  * One page of the counters of a namespace that count in the present window, by identifier and duration (management §3). It
- * looks at a thousand counters at most, and may then be short, or empty, with a next one. Rejects with `StoreUnavailableError`.
+ * looks at a thousand counters at most, and may then be short, or empty, with a next one. Of more than a thousand lengths of
+ * windows, the pages show all counters of the first thousand, then those of the next; one that is there all the while comes
+ * once, or twice where lengths are added meanwhile. Rejects with `StoreUnavailableError`.
  */
 export const readCountersPage = async (
   deps: CountersPageDeps,
-  { namespaceId, prefix, from, limit }: CountersPageRequest,
+  { namespaceId, prefix, from = { place: undefined, lengths: ALL_LENGTHS }, limit }: CountersPageRequest,
   options: OperationOptions,
 ): Promise<CountersPage> => {
   const items: CurrentCounter[] = [];
   let looked = 0;
-  const walk = deps.counterList.walk({ namespaceId, run: deps.limiter.run(), prefix, from, wanted: limit + 1 }, options);
-  for await (const counter of walk) {
+  const walk = { namespaceId, run: deps.limiter.run(), prefix, from: from.place, wanted: limit + 1, lengths: from.lengths };
+  const { lengths, counters } = await deps.counterList.walk(walk, options);
+  for await (const counter of counters) {
     const { identifier, duration } = counter;
-    if (looked++ === MOST_LOOKED_AT) return { items, next: { identifier, duration } };
+    const next = { place: { identifier, duration }, lengths };
+    if (looked++ === MOST_LOOKED_AT) return { items, next };
     const shown = currentOf(deps, counter);
     if (shown === undefined) continue;
-    if (items.length === limit) return { items, next: { identifier, duration } };
+    if (items.length === limit) return { items, next };
     items.push(shown);
   }
-  return { items, next: undefined };
+  return {
+    items,
+    next: lengths.until === undefined ? undefined : { place: undefined, lengths: { after: lengths.until, until: undefined } },
+  };
 };

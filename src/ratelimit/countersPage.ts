@@ -47,22 +47,36 @@ export interface CountersPage {
 export interface CountersPageDeps {
   readonly clock: Clock;
   readonly counterList: CounterListRepository;
-  readonly limiter: Pick<Limiter, "held" | "run">;
+  readonly limiter: Pick<Limiter, "held" | "readBoth" | "run">;
 }
 
-/** Undefined: nobody has used anything in the two windows. Of what is held nothing was used yet, and it may be given back. */
-const currentOf = (
+/** What a counter is now, and what of it this node holds. */
+const readCurrent = async (
   { clock, limiter }: CountersPageDeps,
-  { key, identifier, duration, shared }: ListedCounter,
-): CurrentCounter | undefined => {
-  const { state, now } = asOf(clock, shared, duration);
-  const { seq } = state;
+  { key, duration, shared }: ListedCounter,
+  options: OperationOptions,
+): Promise<ReturnType<typeof asOf> & { readonly held: number }> => {
+  const known = asOf(clock, shared, duration);
   const own = limiter.held(key);
-  const held = own?.seq === seq || own?.seq === seq - 1 ? own.amount : 0;
-  // What is held may have been charged after the counter was read.
-  const charged = (window: number): number => (own !== undefined && held > 0 && own.seq === window ? own.current : 0);
-  const current = Math.max(state.current, charged(seq));
-  const previous = Math.max(state.previous, charged(seq - 1));
+  const { seq, current, previous } = known.state;
+  if (own === undefined || own.amount === 0 || (own.seq !== seq && own.seq !== seq - 1)) return { ...known, held: 0 };
+  if ((own.seq === seq ? current : previous) === own.current) return { ...known, held: own.amount };
+  // What is held was charged after the counter was read, or other nodes have used or given back some since it was charged.
+  const both = await limiter.readBoth(key, options);
+  const read = asOf(clock, both.shared, duration);
+  const isHeld = both.seq === read.state.seq || both.seq === read.state.seq - 1;
+  return { ...read, held: isHeld ? both.held + both.reserved : 0 };
+};
+
+/** Undefined: nobody has used anything in the two windows. Of what is held nothing was used yet, and it may be given back. */
+const currentOf = async (
+  deps: CountersPageDeps,
+  counter: ListedCounter,
+  options: OperationOptions,
+): Promise<CurrentCounter | undefined> => {
+  const { state, now, held } = await readCurrent(deps, counter, options);
+  const { identifier, duration } = counter;
+  const { current, previous } = state;
   if (current + previous - held <= 0) return undefined;
   const used = current + weightedPrevious(previous, now, duration);
   return { identifier, duration, current, previous, reset: windowEnd(now, duration), held, used };
@@ -87,7 +101,7 @@ export const readCountersPage = async (
     const { identifier, duration } = counter;
     const next = { place: { identifier, duration }, lengths };
     if (looked++ === MOST_LOOKED_AT) return { items, next };
-    const shown = currentOf(deps, counter);
+    const shown = await currentOf(deps, counter, options);
     if (shown === undefined) continue;
     if (items.length === limit) return { items, next };
     items.push(shown);

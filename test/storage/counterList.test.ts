@@ -28,7 +28,11 @@ const found = async (store: Store, walk: CounterWalk): Promise<ListedCounter[]> 
 
 test("[management §3] budget that is charged while a page is read hides no counter", async () => {
   const clock = createTestClock(1_000 * HOUR);
-  const listed = async (shared: { seq: number; current: number }, own: { seq: number; amount: number; current: number }) => {
+  const listed = async (
+    shared: { seq: number; current: number },
+    own: { seq: number; amount: number; current: number },
+    later = { ...shared, current: own.current },
+  ) => {
     const counterList = {
       walk: async () => ({
         lengths: ALL_LENGTHS,
@@ -37,7 +41,8 @@ test("[management §3] budget that is charged while a page is read hides no coun
         })(),
       }),
     };
-    const limiter = { run: () => "", held: () => own };
+    const readBoth = async () => ({ shared: { ...later, previous: 0 }, seq: own.seq, held: own.amount, reserved: 0 });
+    const limiter = { run: () => "", held: () => own, readBoth };
     const deps = { clock, limiter, counterList };
     const { items } = await readCountersPage(deps, { namespaceId: "rlns_1", prefix: "", from: undefined, limit: 1 }, {});
     return items.map(({ current, previous, held, used }) => ({ current, previous, held, used }));
@@ -52,6 +57,9 @@ test("[management §3] budget that is charged while a page is read hides no coun
   expect(await listed({ seq: 1_000, current: 9 }, { seq: 1_000, amount: 0, current: 50 })).toEqual([{ ...counts, current: 9, used: 9 }]);
   expect(await listed({ seq: 1_000, current: 9 }, { seq: 998, amount: 5, current: 50 })).toEqual([{ ...counts, current: 9, used: 9 }]);
   expect(await listed({ seq: 1_000, current: 8 }, { seq: 1_000, amount: 8, current: 8 })).toEqual([]);
+  // Another node has given back what it held.
+  const given = { seq: 1_000, current: 12 };
+  expect(await listed(given, { seq: 1_000, amount: 8, current: 50 }, given)).toEqual([{ ...counts, current: 12, held: 8, used: 12 }]);
 });
 
 describe.each(engines)("on $name", (engine) => {

@@ -28,7 +28,7 @@ export interface RecorderOptions<E> {
   readonly clock: Clock;
   /** What is held at most, that under way included; further events are dropped. */
   readonly capacity: { readonly events: number; readonly bytes: number };
-  /** The row of an event as JSON. @param seq counts the rows from 1: none that is kept is left out. */
+  /** The row of an event as JSON. @param seq counts the events from 1: those that are left out were dropped. */
   readonly serialise: (event: E, seq: number) => string;
   readonly insert: Insert;
   /** Hears of events that will never be visible: there was no room, or the engine refused them. */
@@ -138,11 +138,13 @@ export const createRecorder = <E>(options: RecorderOptions<E>): Recorder<E> => {
 
   return {
     record: (event) => {
+      // Also of what is dropped: the gap that it leaves tells those who follow.
+      seq++;
       if (rows >= capacity.events || bytes >= capacity.bytes) {
         onDrop(1);
         return;
       }
-      const text = serialise(event, ++seq);
+      const text = serialise(event, seq);
       const batch = batchFor(text.length * BYTES_PER_UNIT + 1);
       let end = batch.bytes + batch.block.write(text, batch.bytes);
       batch.block[end++] = NEWLINE;

@@ -80,7 +80,7 @@ export const analyticsVariables: AnalyticsVariables = {
     name: "CLICKHOUSE_URL",
     byDefault: undefined,
     description:
-      "ClickHouse server for analytics, over HTTP: `http[s]://[user:password@]host[:port][/database]`, database `latchkey` unless named.",
+      "ClickHouse server for analytics, over HTTP: `http[s]://[user:password@]host[:port][/database]`, database `latchkey` unless named. Of a cluster: one replica, or a balancer that keeps to one, or `analytics.tail` may miss events.",
     parse: serverUrl,
   },
   clickhouseCluster: {

@@ -7,7 +7,7 @@ import { type Counter, usedAt } from "./counter.ts";
 import { createCounterTable } from "./counterTable.ts";
 import { createExchange } from "./exchange.ts";
 import { type Claim, createJudge, type DecisionSource, type Grant, type LimitedCall, type StoreDownPolicy } from "./judge.ts";
-import { createPeek, type Peek } from "./peek.ts";
+import { type CountsAndHeld, createPeek, createReadBoth, type Peek } from "./peek.ts";
 import { takeTurns } from "./takeTurns.ts";
 
 /** Budget that nobody spends for so long goes back to the shared counter. */
@@ -78,6 +78,8 @@ export interface Limiter {
   readonly peek: (checks: readonly Check[], behalf?: Behalf) => Promise<readonly Peek[]>;
   /** What this node holds unspent of a counter, and of which window; looking leaves no trace. */
   readonly held: (key: string) => Held | undefined;
+  /** The same, together with the store's counts as of one moment. Rejects with `StoreUnavailableError`. */
+  readonly readBoth: (key: string, behalf: Behalf | undefined) => Promise<CountsAndHeld>;
   /** What the keys of counters begin with: nothing, but under a clock that tests turn. */
   readonly run: () => string;
   /** Sweeps twice a second from now on. */
@@ -248,6 +250,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
     },
     peek: createPeek({ clock, counters: repository, find: table.find }),
+    readBoth: createReadBoth({ counters: repository, find: table.find }),
     held: (key) => {
       const counter = table.find(key);
       return counter && { seq: counter.seq, amount: counter.held + counter.reserved, current: counter.current };

@@ -42,17 +42,17 @@ export interface PeekOptions {
 const ATTEMPTS = 5;
 
 /** What this node holds of a counter, and what it last learned, by which an exchange with the store is seen. */
-interface Held extends Pick<Counter, "seq" | "current" | "previous" | "learnedAt" | "held"> {
+interface Held extends Pick<Counter, "seq" | "current" | "previous" | "learnedAt" | "held" | "reserved"> {
   /** An exchange is on its way: nobody knows whether the store has it already. */
   readonly isMoving: boolean;
 }
 
-const NOTHING: Held = { seq: UNSEEN, current: 0, previous: 0, learnedAt: 0, held: 0, isMoving: false };
+const NOTHING: Held = { seq: UNSEEN, current: 0, previous: 0, learnedAt: 0, held: 0, reserved: 0, isMoving: false };
 
 const heldOf = (counter: Counter | undefined): Held => {
   if (counter === undefined) return NOTHING;
-  const { seq, current, previous, learnedAt, held, line } = counter;
-  return { seq, current, previous, learnedAt, held, isMoving: line !== undefined };
+  const { seq, current, previous, learnedAt, held, reserved, line } = counter;
+  return { seq, current, previous, learnedAt, held, reserved, isMoving: line !== undefined };
 };
 
 /** Nothing went to the store or came from it between the two: what was spent meanwhile was charged before. */
@@ -61,30 +61,43 @@ const isOneMoment = (before: Held, after: Held): boolean =>
   !after.isMoving &&
   (["seq", "current", "previous", "learnedAt"] as const).every((field) => before[field] === after[field]);
 
+/** The counts that the store has, and what of them this node holds: not spent, and not yet spent by calls that wait. */
+export interface CountsAndHeld {
+  readonly shared: SharedCounter | null;
+  /** Window of what is held. */
+  readonly seq: number;
+  readonly held: number;
+  readonly reserved: number;
+}
+
+/** Reads both as of one moment. Without a moment that is the same for both, less is taken for held. */
+export const createReadBoth =
+  ({ counters, find }: Pick<PeekOptions, "counters" | "find">) =>
+  async (key: string, behalf: Behalf | undefined): Promise<CountsAndHeld> => {
+    for (let attempt = 1; ; attempt++) {
+      const before = heldOf(find(key));
+      const shared = await counters.read(key, behalf);
+      const after = heldOf(find(key));
+      const { seq, held, reserved } = after;
+      if (isOneMoment(before, after)) return { shared, seq, held, reserved };
+      if (attempt < ATTEMPTS) continue;
+      const isSame = before.seq === seq;
+      return { shared, seq, held: isSame ? Math.min(before.held, held) : 0, reserved: isSame ? Math.min(before.reserved, reserved) : 0 };
+    }
+  };
+
 export const createPeek = ({
   clock,
   counters,
   find,
 }: PeekOptions): ((checks: readonly Check[], behalf?: Behalf) => Promise<readonly Peek[]>) => {
-  /** The store's counts, and what of them this node holds. Without a moment that is the same for both, less is taken for held. */
-  const readBoth = async (
-    key: string,
-    behalf: Behalf | undefined,
-  ): Promise<readonly [SharedCounter | null, Pick<Held, "seq" | "held">]> => {
-    for (let attempt = 1; ; attempt++) {
-      const before = heldOf(find(key));
-      const shared = await counters.read(key, behalf);
-      const after = heldOf(find(key));
-      if (isOneMoment(before, after)) return [shared, after];
-      if (attempt === ATTEMPTS) return [shared, { seq: after.seq, held: before.seq === after.seq ? Math.min(before.held, after.held) : 0 }];
-    }
-  };
+  const readBoth = createReadBoth({ counters, find });
 
   return (checks, behalf) =>
     Promise.all(
       checks.map(async ({ key, limit, duration, cost }) => {
-        const [shared, own] = await readBoth(key, behalf);
-        const { state, now } = asOf(clock, shared, duration);
+        const own = await readBoth(key, behalf);
+        const { state, now } = asOf(clock, own.shared, duration);
         const { seq } = state;
         const counter = find(key);
         // What is left of a window that is over goes back before anybody is judged by the next one.

@@ -75,6 +75,7 @@ const noLimits: Limiter = {
   }),
   peek: async () => [],
   held: () => undefined,
+  readBoth: async () => ({ shared: null, seq: -1, held: 0, reserved: 0 }),
   run: () => "",
   start: () => undefined,
   stop: async () => undefined,

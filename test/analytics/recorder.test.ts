@@ -88,6 +88,20 @@ describe("[analytics §6] a recorder", () => {
     expect(written).toBe(100);
   });
 
+  test("[management §6] what was dropped leaves a gap in the numbers of the rows", async () => {
+    const written: string[] = [];
+    const { recorder } = record(async (rows) => void written.push(...String(rows).trimEnd().split("\n")), {
+      capacity: { events: 2, bytes: 1_000_000 },
+      serialise: (event, seq) => JSON.stringify([event, seq]),
+    });
+    recorder.start();
+    for (const event of [10, 20, 30, 40]) recorder.record(event);
+    await expect.poll(() => recorder.size()).toBe(0);
+    recorder.record(50);
+    await recorder.stop();
+    expect(written).toEqual(["[10,1]", "[20,2]", "[50,5]"]);
+  });
+
   test("holds no more bytes than it may, and takes a row that is larger than a batch", async () => {
     const lengths: number[] = [];
     const { recorder, dropped } = record(async (rows) => void lengths.push(rows.length), {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
 import { migrate } from "../../src/analytics/tables/migrateTables.ts";
-import { migrations, type SchemaOptions } from "../../src/analytics/tables/schema.ts";
+import { keptSince, migrations, ratelimits, type SchemaOptions } from "../../src/analytics/tables/schema.ts";
 import { type Place, server } from "./places.ts";
 
 const options: SchemaOptions = { database: "latchkey", cluster: undefined, workspaceId: "ws_1", expire: true };
@@ -32,6 +32,29 @@ describe("the tables", () => {
     expect(await names()).toEqual(made);
     const query = "SELECT DISTINCT version FROM latchkey_internal.migrations ORDER BY version FORMAT TabSeparated";
     expect((await clickhouse.query(query, { maxBytes: 1_000 })).trim().split("\n")).toEqual(["1", "2"]);
+  });
+
+  test.each([
+    ["2026-02-27T12:00:00Z", "2026-01-27T12:00:00Z"],
+    ["2026-02-28T12:00:00Z", "2026-01-31T12:00:00Z"],
+    ["2028-02-28T12:00:00Z", "2028-01-28T12:00:00Z"],
+    ["2028-02-29T12:00:00Z", "2028-01-31T12:00:00Z"],
+    ["2026-04-29T12:00:00Z", "2026-03-29T12:00:00Z"],
+    ["2026-04-30T12:00:00Z", "2026-03-31T12:00:00Z"],
+    ["2026-03-28T12:00:00Z", "2026-02-28T12:00:00Z"],
+    ["2026-03-29T12:00:00Z", "2026-03-01T00:00:00Z"],
+    ["2026-03-31T12:00:00Z", "2026-03-01T00:00:00Z"],
+    ["2028-03-31T12:00:00Z", "2028-03-01T00:00:00Z"],
+    ["2026-01-31T12:00:00Z", "2025-12-31T12:00:00Z"],
+  ])("[analytics §5] at %s the events of a month are kept since %s, as the engine counts", async (now, since) => {
+    const [time, step] = [Date.parse(now), 15 * 60_000];
+    const expires = "toDateTime(fromUnixTimestamp64Milli(time, 'UTC')) + INTERVAL 1 MONTH";
+    const query =
+      `SELECT max(time) FROM (SELECT toInt64(${time}) - number * ${step} AS time FROM numbers(7000)) ` +
+      `WHERE ${expires} < fromUnixTimestamp64Milli(${time}, 'UTC') FORMAT TabSeparated`;
+    const lastGone = Number(await clickhouse.query(query, { maxBytes: 1_000 }));
+    const kept = keptSince(ratelimits, "raw", time);
+    expect([kept, kept]).toEqual([Date.parse(since), lastGone + step]);
   });
 
   test("of a newer version are left alone", async () => {

@@ -43,6 +43,32 @@ describe("[management §6] tail", () => {
     expect(all.events.map(({ time }) => time)).toEqual([1, 2]);
   });
 
+  test("[management §8] without a cursor it shows what comes after the call, however long it takes to begin", async () => {
+    let last = 1;
+    let proof: Promise<boolean> = Promise.resolve(true);
+    const rows = (sql: string) => {
+      const above = Number(/seq > (\d+)/.exec(sql)?.[1] ?? 0);
+      return Array.from({ length: last - above }, (_, i) => ({ writer: "w", seq: above + i + 1 }));
+    };
+    const { call } = setUp({
+      isIsolated: () => proof,
+      execute: async (sql): Promise<JsonObject[]> => {
+        if (sql.includes("system.tables")) return [{ id: "6f0c" }];
+        if (sql.includes("AS branch")) return rows(sql).map((row) => ({ ...row, key_space_id: "api_a", time: row.seq, branch: 0 }));
+        const [first] = rows(sql);
+        return first === undefined ? [] : [{ writer: "w", first: first.seq, last, count: last - first.seq + 1 }];
+      },
+    });
+    expect((await call()).events).toEqual([]);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    proof = promise;
+    const following = call({ scope: ["api_a"] });
+    last = 3;
+    await sleep(1);
+    resolve(true);
+    expect((await following).events.map(({ time }) => time)).toEqual([2, 3]);
+  });
+
   test("a cursor tells nothing of the events of others", async () => {
     const { cursor } = await setUp().call();
     expect(Buffer.from(cursor, "base64url").toString("latin1")).not.toMatch(/"w"|\d{6}/);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AnswerTooLargeError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
+import { AnswerTooLargeError, EngineError, EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
 import type { JsonObject } from "../../src/analytics/json.ts";
 import type { Place } from "../../src/analytics/tail/heads.ts";
 import { createPoller, type Found, type Reader } from "../../src/analytics/tail/poller.ts";
@@ -31,6 +31,7 @@ const setUp = ({ bytes = Number.POSITIVE_INFINITY } = {}) => {
   const table: Row[] = [];
   const statements: Question[] = [];
   let fail: Error | undefined;
+  let failing: readonly [string, Error] | undefined;
   let held: Promise<void> | undefined;
   const extent = (rows: readonly Row[]) => {
     const seqs = rows.map(({ seq }) => seq);
@@ -74,6 +75,8 @@ const setUp = ({ bytes = Number.POSITIVE_INFINITY } = {}) => {
       await held;
       signal.throwIfAborted();
       if (fail) throw fail;
+      if (failing && "rows" in question && question.rows.some(({ conditions }) => conditions.includes(failing?.[0] ?? "")))
+        throw failing[1];
       const found = find(question);
       if (found.length > bytes) throw new AnswerTooLargeError(bytes);
       return found;
@@ -84,6 +87,7 @@ const setUp = ({ bytes = Number.POSITIVE_INFINITY } = {}) => {
     statements,
     poller,
     fail: (error: Error | undefined) => (fail = error),
+    failFor: (condition: string, error: Error) => (failing = [condition, error]),
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
@@ -154,7 +158,7 @@ describe("[management §6] whoever follows", () => {
     expect([seqs(next), next.position.place.get("a")]).toEqual([[], 3]);
     statements.length = 0;
     await follow({ from: next.position, conditions: ["b"] });
-    expect(statements).toEqual([{ heads: [] }]);
+    expect(statements).toEqual([{ heads: [["a", 3]] }]);
   });
 
   test("all writers go on at the same pace, so none waits behind one that never stops", async () => {
@@ -172,19 +176,47 @@ describe("[management §6] whoever follows", () => {
     insert("a", 1);
     const { position } = await follow();
     insert("a", 2, 5, 6);
-    const next = await follow({ from: position });
+    // Rows that are missing are waited for.
+    const next = await follow({ from: position, waitMs: 20_000 });
     expect([seqs(next), next.dropped]).toEqual([["a2", "a5", "a6"], 2]);
     expect((await follow({ from: next.position })).dropped).toBe(0);
   });
 
-  test("keeps his place and his age while he is behind", async () => {
+  test("grows no older while he gets on, however far behind", async () => {
     const { insert, follow } = setUp();
-    const { position } = await follow();
-    await sleep(5);
-    insert("a", 1, 2, 3);
-    const behind = await follow({ from: position, limit: 2 });
-    expect(behind.position.readAt).toBe(position.readAt);
-    expect((await follow({ from: behind.position })).position.readAt).toBeGreaterThan(position.readAt);
+    let { position } = await follow();
+    for (let i = 1; i <= 3; i++) {
+      await sleep(5);
+      insert("a", 2 * i - 1, 2 * i);
+      const behind = await follow({ from: position, limit: 1 });
+      expect(seqs(behind)).toEqual([`a${i}`]);
+      expect(behind.position.readAt).toBeGreaterThan(position.readAt);
+      ({ position } = behind);
+    }
+  });
+
+  test("calls again and again, waiting or not, and all rows' heads are read once", async () => {
+    const { insert, follow, poller, statements } = setUp();
+    insert("a", 1);
+    let { position } = await follow();
+    for (let seq = 2; seq < 8; seq++) {
+      insert("a", seq);
+      const found = await follow({ from: position, waitMs: seq % 2 === 0 ? 0 : 20_000 });
+      expect(seqs(found)).toEqual([`a${seq}`]);
+      ({ position } = found);
+    }
+    expect(statements.filter((statement) => "heads" in statement && statement.heads.length === 0)).toHaveLength(1);
+    expect(poller.arrive()?.place.get("a")).toBe(7);
+  });
+
+  test("is at the place that was known when he came, where somebody has looked lately", async () => {
+    const { insert, follow, poller } = setUp();
+    insert("a", 1);
+    expect(poller.arrive()).toBe(undefined);
+    await follow();
+    const from = poller.arrive();
+    insert("a", 2);
+    expect(seqs(await follow({ from }))).toEqual(["a2"]);
   });
 });
 
@@ -216,6 +248,19 @@ describe("[management §6] many who follow", () => {
     await expect(follow({ from: position })).resolves.toMatchObject({ rows: [] });
     insert("a", 1);
     await expect(follow({ from: position })).rejects.toThrow(AnswerTooLargeError);
+  });
+
+  test.each([159, 241, 158])("a reader for whom the engine fails by its limits (%i) fails alone", async (code) => {
+    const { insert, follow, failFor } = setUp();
+    const { position } = await follow();
+    failFor("heavy", new EngineError(code, "too much"));
+    insert("a", 1);
+    const conditions = (i: number): string[] => (i === 7 ? ["heavy"] : []);
+    const found = Array.from({ length: 30 }, (_, i) => follow({ from: position, waitMs: 20_000, conditions: conditions(i) }));
+    const settled = await Promise.allSettled(found);
+    expect(settled.map((each) => (each.status === "fulfilled" ? seqs(each.value) : each.reason.code))).toEqual(
+      found.map((_, i) => (i === 7 ? code : ["a1"])),
+    );
   });
 
   test("all get the error of a look that fails, and the next ones ask anew", async () => {

@@ -50,7 +50,8 @@ describe.each(engines)("what a search asks the store, on $name", (engine) => {
 
   test("[management §2] of a query that is the secret of a key it gets the hash alone", async () => {
     const { keyId, key } = await createKey({ prefix: "told" });
-    for (const query of [key, ` ${key}\n`]) {
+    const around = [` ${key}\n`, `Bearer ${key}`, `"${key}"`, `{"key": '${key}'}`, `KEY=${key}`, `“${key}”,`];
+    for (const query of [key, ...around]) {
       expect(await search(query)).toEqual(query === key ? [keyId] : []);
       expect(isTold(key)).toBe(false);
       expect(ranges()).toEqual([]);
@@ -69,9 +70,11 @@ describe.each(engines)("what a search asks the store, on $name", (engine) => {
       [rootKey, api.rootKey],
       [await api.createRootKey({}), rootKey],
     ] as const) {
-      expect(await search(secret, {}, caller)).toEqual([]);
-      expect(isTold(secret)).toBe(false);
-      expect(ranges()).toEqual([]);
+      for (const query of [secret, `Bearer ${secret}`, `'${secret}'`]) {
+        expect(await search(query, {}, caller)).toEqual([]);
+        expect(isTold(secret)).toBe(false);
+        expect(ranges()).toEqual([]);
+      }
     }
   });
 

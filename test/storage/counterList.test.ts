@@ -1,10 +1,15 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { counterKey, counterKeysOf } from "../../src/domain/counterKey.ts";
-import { readCountersPage } from "../../src/ratelimit/countersPage.ts";
+import { type CountersFrom, readCountersPage } from "../../src/ratelimit/countersPage.ts";
 import { createLimiter } from "../../src/ratelimit/limiter.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { type CounterWalk, createCounterListRepository, type ListedCounter } from "../../src/storage/repositories/counterList.ts";
+import {
+  ALL_LENGTHS,
+  type CounterWalk,
+  createCounterListRepository,
+  type ListedCounter,
+} from "../../src/storage/repositories/counterList.ts";
 import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
@@ -13,23 +18,31 @@ import { createTestClock } from "../support/testClock.ts";
 const LATER = new Date(8_000_000_000_000);
 const HOUR = 3_600_000;
 
-const all = { run: "", prefix: "", from: undefined, wanted: 101 } as const;
+const all = { run: "", prefix: "", from: undefined, wanted: 101, lengths: ALL_LENGTHS } as const;
 
 const found = async (store: Store, walk: CounterWalk): Promise<ListedCounter[]> => {
   const counters: ListedCounter[] = [];
-  for await (const counter of createCounterListRepository(store).walk(walk)) counters.push(counter);
+  for await (const counter of (await createCounterListRepository(store).walk(walk)).counters) counters.push(counter);
   return counters;
 };
 
 test("[management §3] budget that is charged while a page is read hides no counter", async () => {
   const clock = createTestClock(1_000 * HOUR);
-  const listed = async (shared: { seq: number; current: number }, own: { seq: number; amount: number; current: number }) => {
+  const listed = async (
+    shared: { seq: number; current: number },
+    own: { seq: number; amount: number; current: number },
+    later = { ...shared, current: own.current },
+  ) => {
     const counterList = {
-      walk: async function* () {
-        yield { key: "k", identifier: "user", duration: HOUR, shared: { ...shared, previous: 0 } };
-      },
+      walk: async () => ({
+        lengths: ALL_LENGTHS,
+        counters: (async function* () {
+          yield { key: "k", identifier: "user", duration: HOUR, shared: { ...shared, previous: 0 } };
+        })(),
+      }),
     };
-    const limiter = { run: () => "", held: () => own };
+    const readBoth = async () => ({ shared: { ...later, previous: 0 }, seq: own.seq, held: own.amount, reserved: 0 });
+    const limiter = { run: () => "", held: () => own, readBoth };
     const deps = { clock, limiter, counterList };
     const { items } = await readCountersPage(deps, { namespaceId: "rlns_1", prefix: "", from: undefined, limit: 1 }, {});
     return items.map(({ current, previous, held, used }) => ({ current, previous, held, used }));
@@ -44,6 +57,9 @@ test("[management §3] budget that is charged while a page is read hides no coun
   expect(await listed({ seq: 1_000, current: 9 }, { seq: 1_000, amount: 0, current: 50 })).toEqual([{ ...counts, current: 9, used: 9 }]);
   expect(await listed({ seq: 1_000, current: 9 }, { seq: 998, amount: 5, current: 50 })).toEqual([{ ...counts, current: 9, used: 9 }]);
   expect(await listed({ seq: 1_000, current: 8 }, { seq: 1_000, amount: 8, current: 8 })).toEqual([]);
+  // Another node has given back what it held.
+  const given = { seq: 1_000, current: 12 };
+  expect(await listed(given, { seq: 1_000, amount: 8, current: 50 }, given)).toEqual([{ ...counts, current: 12, held: 8, used: 12 }]);
 });
 
 describe.each(engines)("on $name", (engine) => {
@@ -71,7 +87,8 @@ describe.each(engines)("on $name", (engine) => {
     const pageOf = async (prefix: string, from?: { identifier: string; duration: number }) => {
       [read, reads] = [0, 0];
       const page: ListedCounter[] = [];
-      for await (const counter of createCounterListRepository(store).walk({ ...all, namespaceId: "rlns_1", prefix, from })) {
+      const { counters } = await createCounterListRepository(store).walk({ ...all, namespaceId: "rlns_1", prefix, from });
+      for await (const counter of counters) {
         if (page.push(counter) === 101) break;
       }
       return page.map(({ identifier, duration }) => `${identifier} ${duration}`);
@@ -102,6 +119,37 @@ describe.each(engines)("on $name", (engine) => {
     );
   });
 
+  test("[management §3] a page goes through a thousand lengths of windows; where there are more, the pages show all counters, each once", async () => {
+    let [reads, under, most] = [0, 0, 0];
+    const inner = await engine.open();
+    const store = interceptStore(inner, async (operation, { collection, name }) => {
+      if (collection !== "counters" || name !== "find") return operation();
+      reads++;
+      most = Math.max(most, ++under);
+      return operation().finally(() => under--);
+    });
+    const durations = Array.from({ length: 3_000 }, (_, i) => HOUR + i * 7);
+    const seqOf = (duration: number): number => Math.floor((1_000 * HOUR) / duration);
+    const documents = durations.flatMap((duration) => rows("rlns_1", duration, duration % 10 === 0 ? 3 : 1, seqOf(duration)));
+    for (let at = 0; at < documents.length; at += 500) await inner.collection("counters").insertMany(documents.slice(at, at + 500));
+    const clock = createTestClock(1_000 * HOUR);
+    const limiter = createLimiter({ clock, counters: createCountersRepository(store), storeDown: "deny" });
+    const deps = { clock, limiter, counterList: createCounterListRepository(store) };
+    const seen: string[] = [];
+    let pages = 0;
+    for (let from: CountersFrom | undefined, isFirst = true; isFirst || from !== undefined; isFirst = false) {
+      reads = 0;
+      const { items, next } = await readCountersPage(deps, { namespaceId: "rlns_1", prefix: "", from, limit: 500 }, {});
+      seen.push(...items.map(({ identifier, duration }) => `${duration} ${identifier}`));
+      expect(reads).toBeLessThanOrEqual(1_300);
+      from = next;
+      pages++;
+    }
+    expect(most).toBeLessThanOrEqual(8);
+    expect(pages).toBeLessThanOrEqual(Math.ceil(documents.length / 500) + 3);
+    expect(seen.toSorted()).toEqual(documents.map(({ _id }) => _id.split(":").slice(2).join(" ")).sort());
+  });
+
   test("[management §3] a page looks at a thousand counters; where most count no more it is short, and says that there are more", async () => {
     const store = await engine.open();
     const clock = createTestClock(1_000 * HOUR);
@@ -113,12 +161,15 @@ describe.each(engines)("on $name", (engine) => {
     ]);
     const limiter = createLimiter({ clock, counters: createCountersRepository(store), storeDown: "deny" });
     const deps = { clock, limiter, counterList: createCounterListRepository(store) };
-    const page = async (from: { identifier: string; duration: number } | undefined, limit = 1) => {
+    const page = async (from: CountersFrom | undefined, limit = 1) => {
       const { items, next } = await readCountersPage(deps, { namespaceId: "rlns_1", prefix: "", from, limit }, {});
       return { items: items.map(({ identifier, current, previous }) => [identifier, current, previous]), next };
     };
     const first = await page(undefined);
-    expect(first).toEqual({ items: [["user_00500x", 0, 1]], next: { identifier: "user_00999", duration: HOUR } });
+    expect(first).toEqual({
+      items: [["user_00500x", 0, 1]],
+      next: { place: { identifier: "user_00999", duration: HOUR }, lengths: ALL_LENGTHS },
+    });
     expect(await page(first.next)).toEqual({ items: [["user_01400x", 1, 0]], next: undefined });
     expect((await page(undefined, 100)).next).toEqual(first.next);
   });
@@ -128,7 +179,7 @@ describe.each(engines)("on $name", (engine) => {
     const counters = createCountersRepository(store);
     const key = (i: number): string => counterKey("rlns_1", 1_000, `user_${i}`);
     for (let i = 0; i < 9; i++) await counters.open(key(i), 5, 9, 1, LATER);
-    const walk = createCounterListRepository(store).walk({ ...all, namespaceId: "rlns_1", wanted: 2 });
+    const { counters: walk } = await createCounterListRepository(store).walk({ ...all, namespaceId: "rlns_1", wanted: 2 });
     const counts: number[] = [];
     for (let i = 0; i < 9; i++) {
       await counters.charge(key(i), 5, 9, i);

@@ -153,9 +153,15 @@ export const keptSince = ({ name }: Dataset, table: "raw" | Step, now: number): 
   const ttl = definitions("").find((each) => each.name === name)?.ttl[table] ?? "0 DAY";
   const [count, unit] = [Number.parseInt(ttl, 10), ttl.split(" ")[1]];
   if (unit === "DAY") return now - count * DAY_MS;
+  const months = count * (unit === "YEAR" ? 12 : 1);
   const date = new Date(now);
-  // A day that the month does not have is one of the next: later, so what is there since then is kept for sure.
-  return date.setUTCMonth(date.getUTCMonth() - count * (unit === "YEAR" ? 12 : 1));
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  const lastDay = (of: number): number => new Date(Date.UTC(year, of + 1, 0)).getUTCDate();
+  const lastBefore = lastDay(month - months);
+  // Of a month that ends before that day nothing is left.
+  if (day > lastBefore) return Date.UTC(year, month - months + 1);
+  // What is of a day that this month does not have goes on its last one.
+  return Date.UTC(year, month - months, day === lastDay(month) ? lastBefore : day) + (now - Date.UTC(year, month, day));
 };
 
 /** Whether `time` of a table is Unix ms, as in the raw tables, or a date. */
@@ -252,8 +258,8 @@ export const migrations = ({ database, cluster, workspaceId, expire }: SchemaOpt
       ];
     });
 
-  // Every row once more for as long as it can be followed, in the order of its writer: `seq` counts the rows of one writer from
-  // 1 without a gap, and they are inserted one batch after the other, so nothing ever comes in behind what has been read. The
+  // Every row once more for as long as it can be followed, in the order of its writer: `seq` counts the events of one writer from
+  // 1, a gap is what was lost, and they are inserted one batch after the other, so nothing ever comes in behind what has been read. The
   // time of insertion is the engine's own, whatever clock the events have, and no partition is made of it: a repeated insert
   // is known again within one partition only.
   const createInlet = (definition: Definition): string[] => {

@@ -15,13 +15,16 @@ import { createTailSql } from "./tailSql.ts";
 
 /** Who may wait at the same time on one node (management §6). */
 const WAITING = { each: 10, all: 100 };
-/** How old a cursor may be: what it has not read is there for twice as long. */
+/** How long a cursor may stand still: what it has not read is there for twice as long. */
 const CURSOR_MS = 10 * 60_000;
 
 export interface TailCall {
   readonly kind: UsageQuestion["kind"];
   readonly filter: UsageQuestion["filter"];
-  /** Of the answer before; "": from now on. */
+  /**
+   * Of the answer before; "": all that reaches analytics after the call, and up to 5 s before it. Where nobody has followed in
+   * the last 5 s it begins with the first look, some ms after the call, or once the engine has started and its proof is done.
+   */
   readonly cursor: string;
   readonly waitMs: number;
   readonly limit: number;
@@ -115,6 +118,7 @@ export const createTail = ({ clock, database, ready, isIsolated, execute, queryS
   const read = async (call: TailCall, waitMs: number): Promise<Tailed> => {
     const { cursor, limit, scope, signal, onWait } = call;
     const { kind, poller, key: findKey } = sources[call.kind];
+    const arrived = cursor === "" ? poller.arrive() : undefined;
     if (waitMs > 0) {
       // Only once its promise is returned does the call count among those in work.
       await Promise.resolve();
@@ -124,7 +128,7 @@ export const createTail = ({ clock, database, ready, isIsolated, execute, queryS
     if (scope !== undefined) await requireIsolation(isIsolated);
     const key = await findKey(signal);
     const owner = JSON.stringify([call.kind, Object.entries(call.filter).sort(([a], [b]) => (a < b ? -1 : 1))]);
-    const from = cursor === "" ? undefined : openPosition(key, owner, cursor);
+    const from = cursor === "" ? arrived : openPosition(key, owner, cursor);
     if (cursor !== "" && (from === undefined || clock.now() - from.readAt > CURSOR_MS)) throw badCursor();
     const conditions = conditionsOf(kind, call.filter, scope);
     const { rows, position, dropped } = await poller.follow({ from, conditions, limit, waitMs: isEnding ? 0 : waitMs, signal });

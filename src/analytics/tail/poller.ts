@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { chunks } from "../../util/chunks.ts";
-import { AnswerTooLargeError } from "../engineErrors.ts";
+import { AnswerTooLargeError, EngineError, isTrouble } from "../engineErrors.ts";
 import type { Execution } from "../execution.ts";
 import type { JsonObject } from "../json.ts";
 import { createHeads, type Heads, type Place, type Range, type WriterRows } from "./heads.ts";
@@ -12,6 +12,8 @@ const LOOK_EVERY_MS = 500;
 const BETWEEN_LOOKS_MS = 100;
 /** How often writers that have gone are forgotten. */
 const FORGET_EVERY_MS = 60_000;
+/** What is known of the writers is kept so long after a look: whoever asks again and again need not have it read anew. */
+const KEEP_MS = 5_000;
 /** Rows of one writer that one look of one reader goes through: who is far behind catches up in several. */
 const MOST_ROWS = 100_000;
 /** Bytes of the rows that are read at once: those of many readers, or as many of one reader as fit. */
@@ -42,6 +44,11 @@ export interface Reader {
 
 /** Follows what is inserted into one table, for all who wait at the same time. */
 export interface Poller {
+  /**
+   * The position of one who comes now, whenever he asks: nothing that is inserted from now on is before it, and of what was
+   * inserted before no more than 5 s is behind it. Undefined when nobody has looked since: then his first look is his position.
+   */
+  readonly arrive: () => Position | undefined;
   /** The first rows behind the position, as soon as there are any; none when the time is up. */
   readonly follow: (reader: Reader) => Promise<Found>;
   /** All who wait get their answer at once. */
@@ -64,14 +71,20 @@ interface Waiter extends Reader {
   readonly reject: (error: unknown) => void;
 }
 
-/** What is known of the writers since somebody has waited. */
+/** What is known of the writers. */
 interface View {
   readonly heads: Heads;
-  /** Monotonic ms; undefined before the first look. */
+  /** When all of them were read, monotonic ms; undefined before the first look. */
   begunAt: number | undefined;
+  /** When the last look began: monotonic ms, and Unix ms. */
+  knownAt: number;
+  lookedFrom: number;
 }
 
-const newView = (): View => ({ heads: createHeads(), begunAt: undefined });
+const newView = (): View => ({ heads: createHeads(), begunAt: undefined, knownAt: Number.NEGATIVE_INFINITY, lookedFrom: 0 });
+
+/** The statement is to blame, or what it reads: one with less in it may be answered. */
+const isTooMuch = (error: unknown): boolean => error instanceof AnswerTooLargeError || (error instanceof EngineError && !isTrouble(error));
 
 /** One look at what there is. */
 interface Look {
@@ -117,8 +130,9 @@ export const createPoller = ({ clock, now, sql, execute }: PollerOptions): Polle
   const read = async <T>(statement: string): Promise<T[]> =>
     (await execute(statement, looking?.signal ?? AbortSignal.abort(), MOST_BYTES)) as T[];
 
-  const findHeads = async (seen: View): Promise<void> => {
+  const findHeads = async (seen: View, { lookedFrom }: Look): Promise<void> => {
     const { heads, begunAt } = seen;
+    const knownAt = clock.monotonic();
     const explain = async (writers: readonly string[]): Promise<void> => {
       if (writers.length > 0) heads.explain(await read<WriterRows>(sql.stretches(writers)));
     };
@@ -127,6 +141,7 @@ export const createPoller = ({ clock, now, sql, execute }: PollerOptions): Polle
       seen.begunAt = clock.monotonic();
     }
     if (begunAt !== undefined) await explain(heads.advance(await read<WriterRows>(sql.heads(heads.place())), clock.monotonic()));
+    Object.assign(seen, { knownAt, lookedFrom });
   };
 
   const answer = (waiter: Waiter, position: Position, rows: readonly JsonObject[]): void =>
@@ -142,7 +157,8 @@ export const createPoller = ({ clock, now, sql, execute }: PollerOptions): Polle
     const moved = new Map([...present, ...absent]);
     waiter.dropped += heads.lostBetween(place, moved);
     const isAtEnd = [...known].every(([writer, seq]) => (moved.get(writer) ?? 0) >= seq);
-    waiter.position = { readAt: isAtEnd ? lookedFrom : readAt, place: moved };
+    const getsOn = [...moved].some(([writer, seq]) => seq > (place.get(writer) ?? 0));
+    waiter.position = { readAt: isAtEnd || getsOn ? lookedFrom : readAt, place: moved };
     return waiter.position;
   };
 
@@ -159,12 +175,13 @@ export const createPoller = ({ clock, now, sql, execute }: PollerOptions): Polle
         if (rows.length > 0) answer(waiter, position, rows);
       }
     } catch (error) {
-      if (!(error instanceof AnswerTooLargeError)) throw error;
+      if (!isTooMuch(error)) throw error;
       const [first] = wanted;
-      if (first === undefined || (wanted.length === 1 && first.limit === 1)) throw error;
       const half = Math.ceil(wanted.length / 2);
-      if (wanted.length === 1) await readRows([{ ...first, limit: Math.ceil(first.limit / 2) }], look);
-      else for (const part of [wanted.slice(0, half), wanted.slice(half)]) await readRows(part, look);
+      if (wanted.length > 1) for (const part of [wanted.slice(0, half), wanted.slice(half)]) await readRows(part, look);
+      else if (first !== undefined && first.limit > 1 && error instanceof AnswerTooLargeError) {
+        await readRows([{ ...first, limit: Math.ceil(first.limit / 2) }], look);
+      } else first?.waiter.reject(error);
     }
   };
 
@@ -174,7 +191,11 @@ export const createPoller = ({ clock, now, sql, execute }: PollerOptions): Polle
     const present = [...waiters];
     const look: Look = { heads, lookedFrom: now() };
     try {
-      await findHeads(seen);
+      await findHeads(seen, look).catch((error: unknown) => {
+        // Nobody knows whether it has all gaps.
+        if (view === seen) view = newView();
+        throw error;
+      });
       const tasks = present.flatMap((waiter): Task[] => {
         const start = waiter.position ?? { readAt: look.lookedFrom, place: heads.place() };
         waiter.position = start;
@@ -212,11 +233,13 @@ export const createPoller = ({ clock, now, sql, execute }: PollerOptions): Polle
     if (looking) isWanted = true;
     else schedule(Math.max(0, lookedAt + BETWEEN_LOOKS_MS - clock.monotonic()));
   };
-  /** What is known ages while nobody asks. */
   const rest = (): void => {
     clearTimeout(next);
     looking?.abort();
-    view = newView();
+  };
+  /** What is known ages while nobody asks. */
+  const forgetOld = (): void => {
+    if (waiters.size === 0 && looking === undefined && clock.monotonic() - view.knownAt > KEEP_MS) view = newView();
   };
 
   /** What comes without a look: whoever has a position may be told that there is nothing yet. */
@@ -226,9 +249,14 @@ export const createPoller = ({ clock, now, sql, execute }: PollerOptions): Polle
   };
 
   return {
+    arrive: () => {
+      forgetOld();
+      return view.begunAt === undefined ? undefined : { readAt: view.lookedFrom, place: view.heads.place() };
+    },
     follow: async (reader) => {
       const { from, waitMs, signal } = reader;
       signal.throwIfAborted();
+      forgetOld();
       const { promise, resolve, reject } = Promise.withResolvers<Found>();
       const leave = (): void => {
         if (!waiters.delete(waiter)) return;

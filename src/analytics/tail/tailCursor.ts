@@ -9,7 +9,7 @@ const MOST_WRITERS = 400;
 
 /** Where a reader goes on. */
 export interface Position {
-  /** Unix ms: all that had reached analytics by then was read. */
+  /** When it last got on, or had read all that there was, Unix ms. */
   readonly readAt: number;
   readonly place: Place;
 }

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CounterSchema, ListCountersRequestSchema, ListCountersResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import type { CounterPlace } from "../../domain/counterKey.ts";
-import { type CountersPageDeps, type CurrentCounter, readCountersPage } from "../../ratelimit/countersPage.ts";
+import { type CountersFrom, type CountersPageDeps, type CurrentCounter, readCountersPage } from "../../ratelimit/countersPage.ts";
 import type { NamespaceCache } from "../../ratelimit/namespaceCache.ts";
 import type { NamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
 import type { LiveOverride } from "../../storage/repositories/overridesRepository.ts";
@@ -18,12 +17,22 @@ export interface ListCountersDeps extends CountersPageDeps {
 /** A namespace may have thousands of patterns: so many identifiers are compared with them at once. */
 const MATCHED_AT_ONCE = 10;
 
-const textOf = ({ identifier, duration }: CounterPlace): string => `${duration}:${identifier}`;
+/** `1000:user`, in front of it the lengths of windows where they are not all. */
+const textOf = ({ place, lengths: { after, until } }: CountersFrom): string => {
+  const lengths = after === undefined && until === undefined ? "" : `${after ?? ""}-${until ?? ""}/`;
+  return lengths + (place === undefined ? "" : `${place.duration}:${place.identifier}`);
+};
 
-const placeOf = (cursor: string): CounterPlace | undefined => {
+const fromOf = (cursor: string): CountersFrom | undefined => {
   if (cursor === "") return undefined;
-  const end = cursor.indexOf(":");
-  return { identifier: cursor.slice(end + 1), duration: Number(cursor.slice(0, end)) };
+  const [lengths = "", after, until] = /^(\d*)-(\d*)\//.exec(cursor) ?? [];
+  const numberOf = (text: string | undefined): number | undefined => (text ? Number(text) : undefined);
+  const rest = cursor.slice(lengths.length);
+  const end = rest.indexOf(":");
+  return {
+    place: rest === "" ? undefined : { identifier: rest.slice(end + 1), duration: Number(rest.slice(0, end)) },
+    lengths: { after: numberOf(after), until: numberOf(until) },
+  };
 };
 
 const showCounter = (
@@ -45,7 +54,7 @@ const showCounter = (
 /**
  * Lists the counters of a namespace whose identifiers begin with a text, by identifier and duration (management §3, §8):
  * what is used in the present window and the one before, budget of all nodes included, and the limit where an override sets
- * it. 404, then 403.
+ * it. Of more than a thousand lengths of windows the order is that of a thousand at a time. 404, then 403.
  */
 export const listCounters =
   (deps: ListCountersDeps): Procedure<typeof ListCountersRequestSchema, typeof ListCountersResponseSchema> =>
@@ -53,7 +62,7 @@ export const listCounters =
     const { _id: namespaceId } = await findNamespace(deps, namespace, "ratelimit.read_namespace", call);
     const list = `ratelimit.listCounters ${namespaceId}`;
     const asked = readOwnPageRequest(list, { limit, cursor, search: identifier });
-    const from = placeOf(asked.cursor);
+    const from = fromOf(asked.cursor);
     const { items, next } = await readCountersPage(deps, { namespaceId, prefix: identifier, from, limit: asked.limit }, call);
     const overrides = (await deps.namespaceCache.get(namespaceId, call)).value?.overrides;
     const data: MessageInitShape<typeof CounterSchema>[] = [];

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "../../domain/counterKey.ts";
 import { chunks } from "../../util/chunks.ts";
+import { createLeastFirst } from "../../util/leastFirst.ts";
 import type { Filter, OperationOptions } from "../port/collection.ts";
 import type { CounterDocument } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
@@ -13,6 +14,14 @@ export interface ListedCounter extends CounterPlace {
   readonly shared: SharedCounter;
 }
 
+/** Lengths of windows, in the order of the keys: those behind `after`, up to `until` (inclusive). Undefined: without that bound. */
+export interface Lengths {
+  readonly after: number | undefined;
+  readonly until: number | undefined;
+}
+
+export const ALL_LENGTHS: Lengths = { after: undefined, until: undefined };
+
 export interface CounterWalk {
   readonly namespaceId: string;
   /** See `counterKeysOf`. */
@@ -23,15 +32,23 @@ export interface CounterWalk {
   readonly from: CounterPlace | undefined;
   /** How many are wanted, as far as one can say beforehand. */
   readonly wanted: number;
+  /** Counters of other lengths of window are left out. */
+  readonly lengths: Lengths;
+}
+
+export interface WalkedCounters {
+  /** Those that were asked for, but for what lies behind the first thousand of them. */
+  readonly lengths: Lengths;
+  readonly counters: AsyncGenerator<ListedCounter, void, undefined>;
 }
 
 export interface CounterListRepository {
   /**
    * The counters of a namespace in the order of `comparePlaces`, each once. What exists throughout comes, and with the
-   * counts that it has when it does; reads one range of the keys for each length of window that the namespace has, as far as
-   * somebody goes on.
+   * counts that it has when it does; reads one range of the keys for each length of window that the namespace has, of a
+   * thousand lengths at most, as far as somebody goes on.
    */
-  readonly walk: (walk: CounterWalk, options?: OperationOptions) => AsyncGenerator<ListedCounter, void, undefined>;
+  readonly walk: (walk: CounterWalk, options?: OperationOptions) => Promise<WalkedCounters>;
 }
 
 /** Counters that one turn of the event loop puts in order. */
@@ -40,6 +57,11 @@ const IN_ONE_TURN = 100;
 const PART = 8;
 /** Of the lengths of windows so many are asked at once. */
 const ASKED_AT_ONCE = 8;
+/** Lengths of windows that one walk goes through: whoever counts may choose others for every call. */
+const MOST_LENGTHS = 1_000;
+/** So many are found one by one; then several are looked for at once, while there are hardly more counters than lengths. */
+const FEW_LENGTHS = 8;
+const MOST_READ = 64;
 /** What is read at first of all lengths together, as long as it is some of each. */
 const READ_AT_FIRST = 1_000;
 const LEAST_READ = 10;
@@ -68,8 +90,12 @@ const lowerBound = (keys: string, run: readonly string[], place: CounterPlace): 
   return low;
 };
 
+/** The keys of no other length of a window lie between those of one. */
+const isWithin = ({ after, until }: Lengths, duration: number): boolean =>
+  (after === undefined || `${duration}:` > `${after}:`) && (until === undefined || `${duration}:` <= `${until}:`);
+
 /** Parts of a run, as somebody goes on. */
-const sourceOfRun = (keys: string, run: readonly string[], from: CounterPlace, prefix: string): Source => {
+const sourceOfRun = (keys: string, run: readonly string[], from: CounterPlace, { prefix }: CounterWalk, lengths: Lengths): Source => {
   let at = lowerBound(keys, run, from);
   const source: Source = { found: [], next: 0, more: undefined };
   source.more = async () => {
@@ -77,7 +103,7 @@ const sourceOfRun = (keys: string, run: readonly string[], from: CounterPlace, p
     at += part.length;
     const found = part.filter(({ identifier }) => identifier.startsWith(prefix));
     if (found.length < PART) source.more = undefined;
-    return found;
+    return found.filter(({ duration }) => isWithin(lengths, duration));
   };
   return source;
 };
@@ -98,18 +124,26 @@ export const createCounterListRepository = (store: Store): CounterListRepository
   const readRange = (range: Filter<CounterDocument>["_id"] & object, limit: number, { signal, caller }: OperationOptions) =>
     stored.find({ _id: range }, { signal, caller, sort: { _id: 1 }, limit }).toArray();
 
-  /** The lengths of windows that the namespace has counters of: one look at the keys for each. */
-  const durationsOf = async (keys: string, options: OperationOptions): Promise<number[]> => {
+  /**
+   * The lengths of windows that the namespace has counters of, one more than a walk goes through at most: one look at the keys
+   * for each where there are few, or each has many counters, and else for many of them.
+   */
+  const durationsOf = async (keys: string, { after, until }: Lengths, options: OperationOptions): Promise<number[]> => {
     const durations: number[] = [];
     const range = beginningWith(keys);
-    for (let from = range.$gte; ; ) {
-      const [first] = await readRange({ ...range, $gte: from }, 1, options);
-      if (first === undefined) return durations;
-      const { duration } = placeOfKey(keys, first._id);
-      durations.push(duration);
-      // What comes behind all that begins with `1000:`.
-      from = `${keys}${duration};`;
+    // What comes behind all that begins with `1000:`.
+    const behind = (duration: number): string => `${keys}${duration};`;
+    const bounds = { ...range, ...(until === undefined ? {} : { $lt: behind(until) }) };
+    let read = 1;
+    for (let from = after === undefined ? range.$gte : behind(after); durations.length <= MOST_LENGTHS; ) {
+      const rows = await readRange({ ...bounds, $gte: from }, read, options);
+      const found = new Set(rows.map(({ _id }) => placeOfKey(keys, _id).duration));
+      durations.push(...found);
+      if (found.size === 0) break;
+      from = behind(durations.at(-1) ?? 0);
+      if (durations.length >= FEW_LENGTHS) read = 2 * found.size >= rows.length ? Math.min(2 * read, MOST_READ) : 1;
     }
+    return durations.slice(0, MOST_LENGTHS + 1);
   };
 
   const sourceOfDuration = (
@@ -135,46 +169,62 @@ export const createCounterListRepository = (store: Store): CounterListRepository
     return source;
   };
 
-  const open = async (walk: CounterWalk, options: OperationOptions, recent: RecentCounters | undefined): Promise<Source[]> => {
-    const keys = counterKeysOf(walk.namespaceId, walk.run);
+  const open = async (
+    walk: CounterWalk,
+    keys: string,
+    { durations, lengths }: { readonly durations: readonly number[]; readonly lengths: Lengths },
+    options: OperationOptions,
+    recent: RecentCounters | undefined,
+  ): Promise<Source[]> => {
     const prefix = walk.prefix.toWellFormed();
     const from = walk.from ?? { identifier: prefix, duration: 0 };
-    const durations = await durationsOf(keys, options);
     const limit = Math.min(walk.wanted, Math.max(LEAST_READ, Math.ceil(READ_AT_FIRST / durations.length)));
     const sources = [
-      ...(recent?.runs ?? []).map((run) => sourceOfRun(keys, run, from, prefix)),
+      ...(recent?.runs ?? []).map((run) => sourceOfRun(keys, run, from, { ...walk, prefix }, lengths)),
       ...durations.map((duration) => sourceOfDuration(keys, duration, { prefix, from: walk.from }, limit, options)),
     ];
     for (const some of chunks(sources, ASKED_AT_ONCE)) await Promise.all(some.map(fill));
     return sources;
   };
 
+  const merge = async function* (
+    sources: readonly Source[],
+    recent: RecentCounters | undefined,
+    options: OperationOptions,
+  ): AsyncGenerator<ListedCounter, void, undefined> {
+    const heads = createLeastFirst<{ readonly head: Found; readonly source: Source }>((a, b) => comparePlaces(a.head, b.head) < 0);
+    const take = (source: Source): void => {
+      const head = source.found[source.next++];
+      if (head !== undefined) heads.push({ head, source });
+    };
+    for (const source of sources) take(source);
+    let last: Found | undefined;
+    for (let looked = 1; ; looked++) {
+      const least = heads.pop();
+      if (least === undefined) return;
+      const { head: first, source } = least;
+      await fill(source);
+      take(source);
+      if (looked % IN_ONE_TURN === 0) await nextTurn();
+      // In memory and in the collection, or in two runs.
+      if (last !== undefined && comparePlaces(first, last) === 0) continue;
+      last = first;
+      const { key, identifier, duration } = first;
+      const shared = recent?.get(key) ?? first.shared ?? (await counters.read(key, options));
+      if (shared !== null) yield { key, identifier, duration, shared };
+    }
+  };
+
   return {
-    walk: async function* (walk, options = {}) {
+    walk: async (walk, options = {}) => {
+      const keys = counterKeysOf(walk.namespaceId, walk.run);
       // Before the collection: what goes there leaves memory afterwards.
-      const recent = await counters.recent?.(counterKeysOf(walk.namespaceId, walk.run));
-      const sources = await open(walk, options, recent);
-      let last: Found | undefined;
-      for (let looked = 1; ; looked++) {
-        let least: Source | undefined;
-        let first: Found | undefined;
-        for (const source of sources) {
-          const head = source.found[source.next];
-          if (head === undefined || (first !== undefined && comparePlaces(head, first) >= 0)) continue;
-          least = source;
-          first = head;
-        }
-        if (least === undefined || first === undefined) return;
-        least.next++;
-        await fill(least);
-        if (looked % IN_ONE_TURN === 0) await nextTurn();
-        // In memory and in the collection, or in two runs.
-        if (last !== undefined && comparePlaces(first, last) === 0) continue;
-        last = first;
-        const { key, identifier, duration } = first;
-        const shared = recent?.get(key) ?? first.shared ?? (await counters.read(key, options));
-        if (shared !== null) yield { key, identifier, duration, shared };
-      }
+      const recent = await counters.recent?.(keys);
+      const found = await durationsOf(keys, walk.lengths, options);
+      const durations = found.slice(0, MOST_LENGTHS);
+      const lengths = found.length > MOST_LENGTHS ? { ...walk.lengths, until: durations.at(-1) } : walk.lengths;
+      const sources = await open(walk, keys, { durations, lengths }, options, recent);
+      return { lengths, counters: merge(sources, recent, options) };
     },
   };
 };

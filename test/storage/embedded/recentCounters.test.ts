@@ -9,7 +9,7 @@ import { createJournaledCounters } from "../../../src/storage/embedded/counters/
 import { createRecentKeys } from "../../../src/storage/embedded/counters/recentCounters.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
-import { createCounterListRepository } from "../../../src/storage/repositories/counterList.ts";
+import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterList.ts";
 import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 import { createTestClock } from "../../support/testClock.ts";
 
@@ -132,7 +132,8 @@ describe("a list of counters of which some are in memory and some in the table",
         const least = new Map(counts);
         const keys: string[] = [];
         const rest = [...meanwhile];
-        for await (const { key, shared } of list.walk({ namespaceId, run: "", prefix: "", from: undefined, wanted: 3 })) {
+        const walk = { run: "", prefix: "", from: undefined, wanted: 3, lengths: ALL_LENGTHS };
+        for await (const { key, shared } of (await list.walk({ ...walk, namespaceId })).counters) {
           keys.push(key);
           expect(shared.current).toBeGreaterThanOrEqual(least.get(key) ?? 0);
           expect(shared.current).toBeLessThanOrEqual(counts.get(key) ?? 0);

@@ -47,6 +47,9 @@ const compareText = (a: string, b: string): number => {
 };
 const compareEntries = (a: SearchEntry, b: SearchEntry): number => compareText(a.text, b.text) || compareText(a.id, b.id);
 
+/** What stands between a secret and other words. */
+const AROUND = /[\s"'`\u2018-\u201f«»=:,;()<>[\]{}]+/;
+
 /** Finds nothing, and asks nobody. */
 const noWay: SearchWay = { read: () => Promise.resolve([]), finds: () => false, byText: false };
 
@@ -55,11 +58,15 @@ const noWay: SearchWay = { read: () => Promise.resolve([]), finds: () => false, 
  * caller may not see, deleted, or waiting for its migration. It is asked by hashes alone.
  */
 const isSecret = async (keys: KeysRepository, query: string, options: OperationOptions): Promise<boolean> => {
-  // People paste with what stands around it.
-  const text = query.trim();
-  if (looksLikeRootKey(text)) return true;
-  const foreign = foreignHashOf(text);
-  const hashes = new Set([hashKey(query), hashKey(text), ...(foreign === undefined ? [] : [foreign])]);
+  // People paste with what stands around it: white space, quotes, `Bearer`, the name of a variable.
+  const texts = new Set([query, query.trim(), ...query.split(AROUND)]);
+  const hashes = new Set<string>();
+  for (const text of texts) {
+    if (looksLikeRootKey(text)) return true;
+    const foreign = foreignHashOf(text);
+    hashes.add(hashKey(text));
+    if (foreign !== undefined) hashes.add(foreign);
+  }
   return (await keys.findTakenHashes([...hashes], options)).size > 0;
 };
 

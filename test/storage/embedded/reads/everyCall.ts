@@ -6,7 +6,7 @@ import { type AuditIndexRepository, createAuditIndexRepository } from "../../../
 import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/storage/repositories/auditLogRepository.ts";
 import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/repositories/backfillsRepository.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/repositories/changesRepository.ts";
-import { type CounterListRepository, createCounterListRepository } from "../../../../src/storage/repositories/counterList.ts";
+import { ALL_LENGTHS, type CounterListRepository, createCounterListRepository } from "../../../../src/storage/repositories/counterList.ts";
 import {
   aroundCounters,
   type CountersRepository,
@@ -167,10 +167,10 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
   },
   counterList: {
     walk: async (list) => {
-      const walk = { namespaceId: "rlns_big", run: "", prefix: "", from: undefined, wanted: 101 } as const;
+      const walk = { namespaceId: "rlns_big", run: "", prefix: "", from: undefined, wanted: 101, lengths: ALL_LENGTHS } as const;
       for (const prefix of ["", "identifier", "nobody"]) {
         let looked = 0;
-        for await (const _ of list.walk({ ...walk, prefix })) if (++looked === 1_000) break;
+        for await (const _ of (await list.walk({ ...walk, prefix })).counters) if (++looked === 1_000) break;
       }
     },
   },

@@ -317,6 +317,20 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
       await expectFault(12);
     });
 
+    test("the event that says so is no event any more", async () => {
+      const { statement } = await stub();
+      const entry = (await parts().auditLog.findEntry(statement)) as AuditLogDocument;
+      for (const event of [
+        { ...entry.event, resources: "none" },
+        { ...entry.event, resources: [null] },
+        { ...entry.event, actor: null },
+        { id: statement },
+      ]) {
+        await store.collection("audit").updateOne({ _id: statement }, { $set: { event: event as never } });
+        await expectFault(10);
+      }
+    });
+
     test("an entry behind it was altered", async () => {
       const entry = (await parts().auditLog.findBySequence([13]))[0] as AuditLogDocument;
       await store.collection("audit").updateOne({ _id: entry._id }, { $set: { event: { ...entry.event, display: "Nothing" } } });

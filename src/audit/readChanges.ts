@@ -1,11 +1,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { AuditEvent } from "../storage/port/auditEvents.ts";
+import type { AuditLogDocument } from "../storage/port/documents.ts";
 
 const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What an event tells of its change, as objects; undefined when it tells nothing, or was altered so that nobody can read it. */
-export const readChanges = ({ changes }: AuditEvent): JsonObject[] | undefined => {
-  if (!Array.isArray(changes)) return undefined;
+/**
+ * What an entry's event tells of its change, as objects; undefined when it tells nothing, or was altered so that nobody can read it, or
+ * the entry has the first form: its hash covers no changes, so somebody has put them there.
+ */
+export const readChanges = ({ event: { changes }, format = 1 }: Pick<AuditLogDocument, "event" | "format">): JsonObject[] | undefined => {
+  if (format < 2 || !Array.isArray(changes)) return undefined;
   try {
     const values: unknown[] = changes.map((text) => JSON.parse(text));
     return values.every(isObject) ? values : undefined;

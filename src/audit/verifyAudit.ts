@@ -155,17 +155,44 @@ async function* readChain(auditLog: AuditLogRepository, start: Place, options: O
   }
 }
 
+/**
+ * What is said of the chain's beginning, by the stub as it is. Retention may go on between two reads, and then takes along what the stub
+ * that was read rests on: where something is wrong and the stub is another by now, it is judged anew.
+ */
+const judgeBeginning = async <R extends { readonly broken?: ChainBreak | undefined }>(
+  auditLog: AuditLogRepository,
+  judge: (stub: AuditStub | null) => Promise<R>,
+  options: OperationOptions = {},
+): Promise<R & { readonly stub: AuditStub | null }> => {
+  for (let stub = await auditLog.stub(options); ; ) {
+    const judged = await judge(stub);
+    if (judged.broken === undefined) return { ...judged, stub };
+    const now = await auditLog.stub(options);
+    if (now?.sequence === stub?.sequence) return { ...judged, stub };
+    stub = now;
+  }
+};
+
+/** What is wrong with a stub; nothing with none. */
+const breakOf = async (
+  auditLog: AuditLogRepository,
+  stub: AuditStub | null,
+  options: OperationOptions = {},
+): Promise<{ readonly broken: ChainBreak | undefined }> => {
+  const doubt = stub === null ? undefined : await unconfirmed(auditLog, stub, options);
+  return { broken: stub === null || doubt === undefined ? undefined : { sequence: stub.sequence, ...doubt } };
+};
+
 /** Walks the chain from its beginning, or from what was dropped, and names every entry that is not as it was written. */
 export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntry }: VerifyOptions = {}): Promise<AuditVerdict> => {
   const faults: AuditFault[] = [];
   let entries = 0;
-  const stub = await auditLog.stub();
+  const { stub, broken } = await judgeBeginning(auditLog, (read) => breakOf(auditLog, read));
   let place: Place = stub ?? BEFORE_ALL;
   let anchored = anchor === place.hash;
-  const doubt = stub === null ? undefined : await unconfirmed(auditLog, stub);
-  if (stub !== null && doubt !== undefined) {
+  if (stub !== null && broken !== undefined) {
     const problem = "is the last that was dropped, but no event of the log says so: entries are missing";
-    faults.push({ sequence: stub.sequence, eventId: stub.statement, problem, broken: { sequence: stub.sequence, ...doubt } });
+    faults.push({ sequence: stub.sequence, eventId: stub.statement, problem, broken });
   }
   for await (const { entry, before } of readChain(auditLog, place)) {
     faults.push(...faultsOf(entry, before));
@@ -201,11 +228,8 @@ const placeBefore = async (
   from: number,
   stub: AuditStub | null,
   options: OperationOptions,
-): Promise<{ readonly before: Place; readonly isGone?: true; readonly broken?: ChainBreak }> => {
-  if (stub !== null && from === stub.sequence + 1) {
-    const doubt = await unconfirmed(auditLog, stub, options);
-    return { before: stub, ...(doubt === undefined ? {} : { broken: { sequence: stub.sequence, ...doubt } }) };
-  }
+): Promise<{ readonly before: Place; readonly isGone?: true; readonly broken?: ChainBreak | undefined }> => {
+  if (stub !== null && from === stub.sequence + 1) return { before: stub, ...(await breakOf(auditLog, stub, options)) };
   if (from === 1) return { before: BEFORE_ALL };
   const sequence = from - 1;
   const [before] = await auditLog.findBySequence([sequence], options);
@@ -223,9 +247,10 @@ export const checkChain = async (
   { signal, caller }: OperationOptions = {},
 ): Promise<ChainCheck> => {
   const options = { signal, caller };
-  const stub = await auditLog.stub(options);
-  const first = Math.max(from ?? 1, (stub?.sequence ?? 0) + 1);
-  const place = await placeBefore(auditLog, first, stub, options);
+  const firstBehind = (stub: AuditStub | null): number => Math.max(from ?? 1, (stub?.sequence ?? 0) + 1);
+  const judge = (stub: AuditStub | null) => placeBefore(auditLog, firstBehind(stub), stub, options);
+  const { stub, ...place } = await judgeBeginning(auditLog, judge, options);
+  const first = firstBehind(stub);
   // Entries before the first number are found from there only.
   const start = place.before === BEFORE_ALL && from !== undefined ? { ...BEFORE_ALL } : place.before;
   let broken = place.isGone === true ? undefined : place.broken;

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
+import { systemSource } from "../../src/audit/auditEvent.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
+import { allPermissions } from "../../src/domain/authorization.ts";
 import { systemClock } from "../../src/domain/clock.ts";
+import { updateRootKey } from "../../src/rootKeys/rootKeyChanges.ts";
 import type { KeyDocument } from "../../src/storage/port/documents.ts";
 import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
+import { createRootKeysRepository } from "../../src/storage/repositories/rootKeysRepository.ts";
 import { everywhere } from "../support/everywhere.ts";
 
 type Change = Readonly<Record<string, unknown>>;
@@ -192,6 +196,32 @@ everywhere((run) => {
         { field: "expires", after: 4_000_000_000_000 },
       ],
     ]);
+  });
+
+  test("[management §4] a root key that holds every permission tells them all, and not that there were none", async () => {
+    const field = "permissions";
+    const { keyId } = (await run.data("rootKeys.createKey", { permissions: ["api.*.read_api"] })) as { keyId: string };
+    const rootKeys = createRootKeysRepository(run.api.store);
+    const set = (permissions: readonly string[] | null) => updateRootKey(rootKeys, keyId, { permissions }, systemSource(systemClock));
+    const all = JSON.stringify(allPermissions).slice(0, 1_024);
+    expect(await changesOf(keyId, () => set(null))).toEqual([[{ field, before: ["api.*.read_api"], after: all, truncated: true }]]);
+    expect(await changesOf(keyId, () => set(null))).toEqual([[]]);
+    expect(await changesOf(keyId, () => set([]))).toEqual([[{ field, before: all, after: [], truncated: true }]]);
+  });
+
+  test("[management §4] a reroll tells when the old key ends from now on, if that changes", async () => {
+    const expires = 4_000_000_000_000;
+    const { keyId } = await run.createKey({ expires });
+    const { keyId: rootKeyId } = (await run.data("rootKeys.createKey", { permissions: ["api.*.read_api"] })) as { keyId: string };
+    const reroll = (service: string, id: string, expiration: number | null) =>
+      update(`${service}.rerollKey`, { keyId: id, expiration }, id);
+    expect(await reroll("keys", keyId, 3_000_000_000_000)).toEqual([]);
+    expect(await reroll("keys", keyId, 60_000)).toEqual([[{ field: "expires", before: expires, after: expect.any(Number) }]]);
+    expect(await reroll("rootKeys", rootKeyId, null)).toEqual([]);
+    expect(await reroll("rootKeys", rootKeyId, 60_000)).toEqual([[{ field: "expires", after: expect.any(Number) }]]);
+    const [[told] = []] = await reroll("rootKeys", rootKeyId, 0);
+    expect(told).toMatchObject({ field: "expires" });
+    expect(told?.after).toBeLessThan(told?.before as number);
   });
 
   test("[management §4] values over 1 KiB are cut, also of a meta of 60 KiB and of many permissions", async () => {

@@ -88,6 +88,16 @@ everywhere((run) => {
       );
     });
 
+    test("[management §4] changes that its hash does not cover are not shown of an entry", async () => {
+      await tampered(
+        edit(4, ({ format: _, ...entry }) => ({ ...entry, event: { ...entry.event, changes: ['{"field":"name","after":"forged"}'] } })),
+        async () => {
+          expect(await verify()).toMatchObject({ intact: false, broken: { sequence: 4 } });
+          expect(JSON.stringify(await run.data("audit.getLogs", { limit: 500 }))).not.toContain("forged");
+        },
+      );
+    });
+
     test("[management §4] an entry that does not follow is named with the hash of the one before it", async () => {
       const [, , third] = await entries();
       await tampered(

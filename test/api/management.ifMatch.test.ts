@@ -1,11 +1,12 @@
 import { request } from "node:http";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import { getOption } from "@bufbuild/protobuf";
+import { create, getOption, toBinary } from "@bufbuild/protobuf";
 import { Code, createClient } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
+import { ApisService, UpdateApiRequestSchema } from "../../gen/latchkey/v2/apis_pb.ts";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
+import { frame } from "../../src/rpc/wire/frame.ts";
 import { services } from "../../src/service/createService.ts";
 import { dataOf, expectError } from "../support/api.ts";
 import { bodyOf, nothing } from "../support/bodies.ts";
@@ -277,6 +278,44 @@ everywhere(
       const refused = await post("apis.updateApi", renamed, { "if-match": headers.etag });
       expect(refused.status).toBe(412);
       expect(JSON.parse(refused.text)).toMatchObject({ error: { status: 412, type: expect.stringMatching(/data\/precondition_failed$/) } });
+      session.close();
+    });
+
+    test("[RFC 9110 §5.3] several If-Match fields are one list over HTTP/2, too, in JSON and gRPC", async () => {
+      const apiId = await run.createApi();
+      const session = connect(run.api.url, { strictSingleValueFields: false } as object);
+      /** Status in HTTP, or of gRPC where there is one. */
+      const post = (path: string, type: string, body: Uint8Array | string, tags: readonly string[]) =>
+        new Promise<number>((resolve, reject) => {
+          const fields = [
+            ...[":method", "POST", ":path", path, ":scheme", "http", ":authority", "latchkey", "content-type", type, "te", "trailers"],
+            ...["authorization", `Bearer ${run.api.rootKey}`, ...tags.flatMap((tag) => ["if-match", tag])],
+          ];
+          const stream = session.request(fields);
+          let status = 0;
+          const hear = (received: IncomingHttpHeaders) => {
+            status = Number(received["grpc-status"] ?? received[":status"]);
+          };
+          stream
+            .on("response", hear)
+            .on("trailers", hear)
+            .on("error", reject)
+            .on("end", () => resolve(status));
+          stream.resume().end(body);
+        });
+      const renamed = { apiId, name: "renamed" };
+      const json = (...tags: string[]) => post("/v2/apis.updateApi", "application/json", JSON.stringify(renamed), tags);
+      const bytes = frame(0, toBinary(UpdateApiRequestSchema, create(UpdateApiRequestSchema, renamed)));
+      const grpc = (...tags: string[]) => post(`/${ApisService.typeName}/UpdateApi`, "application/grpc", bytes, tags);
+      for (const [ask, ok, refused, invalid] of [
+        [json, 200, 412, 400],
+        [grpc, 0, Code.FailedPrecondition, Code.InvalidArgument],
+      ] as const) {
+        const { etag } = await exchange(run, "apis.getApi", { apiId });
+        expect(await ask('"other"', '"more"')).toBe(refused);
+        expect(await ask('"other"', "*")).toBe(invalid);
+        expect(await ask('"other"', etag ?? "")).toBe(ok);
+      }
       session.close();
     });
 

@@ -237,6 +237,31 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect((await rows())[0]).toBe(601);
   });
 
+  test("a check between whose reads more is dropped finds nothing wrong", async () => {
+    for (const from of [undefined, 15, "all"]) {
+      await add(10, 40 * DAY);
+      await add(10, DAY);
+      await drop();
+      clock.advance(40 * DAY);
+      let isDropped = false;
+      const between = interceptStore(store, async (operation, { collection }) => {
+        if (collection === "audit" && !isDropped) {
+          isDropped = true;
+          await drop();
+        }
+        return operation();
+      });
+      const { auditLog } = parts(between);
+      const first = (await stub()).sequence;
+      if (from === "all") expect((await verifyAudit(auditLog)).faults).toEqual([]);
+      else {
+        const check = await checkChain(auditLog, { from: from === undefined ? from : first + 5, limit: 100 });
+        expect(check).toMatchObject({ broken: undefined, to: (await auditLog.head())?.sequence });
+      }
+      expect(isDropped).toBe(true);
+    }
+  });
+
   test("what was altered is no longer dropped, nor what is behind it: it would be gone without a trace", async () => {
     await add(10, 40 * DAY);
     const fifth = (await parts().auditLog.findBySequence([5]))[0] as AuditLogDocument;
@@ -315,6 +340,20 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
       await store.collection("audit").deleteMany({ sequence: { $lte: 12 } });
       await setStub({ sequence: 12, hash: twelfth.hash });
       await expectFault(12);
+    });
+
+    test("the event that says so is no event any more", async () => {
+      const { statement } = await stub();
+      const entry = (await parts().auditLog.findEntry(statement)) as AuditLogDocument;
+      for (const event of [
+        { ...entry.event, resources: "none" },
+        { ...entry.event, resources: [null] },
+        { ...entry.event, actor: null },
+        { id: statement },
+      ]) {
+        await store.collection("audit").updateOne({ _id: statement }, { $set: { event: event as never } });
+        await expectFault(10);
+      }
     });
 
     test("an entry behind it was altered", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AUDIT_FORMAT } from "../../src/audit/chainHash.ts";
 import { readChanges } from "../../src/audit/readChanges.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
@@ -76,7 +77,7 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
       "api.create by rootkey",
       ...Array(3).fill("api.update by system"),
     ]);
-    expect(events.map((event) => readChanges(event))).toEqual([
+    expect(events.map((event) => readChanges({ event, format: AUDIT_FORMAT }))).toEqual([
       undefined,
       [{ field: "ipAllowlist", after: ["192.0.2.1/32"] }],
       [{ field: "ipAllowlist", before: ["192.0.2.1/32"] }],

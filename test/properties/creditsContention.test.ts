@@ -4,8 +4,11 @@ import { type Api, dataOf, startApi } from "../support/api.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
+import { eventsIn } from "../support/written.ts";
 
 const DAY = 86_400_000;
+/** Of a set that is to tell what the balance was: then it is content with telling what it is. */
+const MOST_WRITES = 4;
 const refill = { interval: "daily", amount: 100 };
 
 describe.each(engines)("on $name", (engine) => {
@@ -70,14 +73,68 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test("[keys §9] set replaces the balance that is there, whatever was spent before it", async () => {
+  test("[keys §9] set replaces the balance that is there after a few writes at most, whatever is spent before each", async () => {
     const { keyId, key } = await createKey({ remaining: 1000, refill });
-    expect(await contend(key, () => data("keys.updateCredits", { keyId, operation: "set", value: 7 }))).toBe(1);
+    expect(await contend(key, () => data("keys.updateCredits", { keyId, operation: "set", value: 7 }))).toBe(MOST_WRITES);
     expect(await balance(keyId)).toBe(7);
-    expect(await contend(key, () => data("keys.updateKey", { keyId, credits: { remaining: 9 } }))).toBe(1);
+    expect(await contend(key, () => data("keys.updateKey", { keyId, credits: { remaining: 9 } }))).toBe(MOST_WRITES);
     expect(await balance(keyId)).toBe(9);
     expect(await contend(key, () => data("keys.updateKey", { keyId, credits: { refill: null } }))).toBe(1);
     expect(await balance(keyId)).toBe(8);
+  });
+
+  /** What the last event of a key tells. */
+  const lastTold = async (keyId: string): Promise<unknown> => {
+    const events = (await eventsIn(api.store)).filter(({ resources }) => resources.some(({ id }) => id === keyId));
+    return events.at(-1)?.changes?.map((text) => JSON.parse(text));
+  };
+
+  test("[management §4] a set tells the balance that it replaces, not one that was spent since, or none", async () => {
+    const { keyId, key } = await createKey({ remaining: 1000 });
+    const set = (value: number | null) => data("keys.updateCredits", { keyId, operation: "set", value });
+    const field = "credits.remaining";
+    for (const [value, before] of [
+      [7, 999],
+      [7, 6],
+    ]) {
+      clock.advance(1);
+      let spent = false;
+      const once = async () => {
+        if (spent) return;
+        spent = true;
+        dataOf((await other.edges[0]?.call("keys.verifyKey", { key }, other.rootKey)) ?? expect.unreachable());
+      };
+      await amid(once, () => set(value ?? null));
+      expect(await lastTold(keyId)).toEqual([{ field, before, after: value }]);
+    }
+    for (const [value, told] of [
+      [5, { field, after: 5 }],
+      [5, { field, after: 5 }],
+      [null, { field }],
+    ] as const) {
+      clock.advance(1);
+      await contend(key, () => set(value));
+      expect(await lastTold(keyId)).toEqual([told]);
+    }
+  });
+
+  test("[management §4] an increment that brings a refill in tells what it adds, and the refill what that adds", async () => {
+    const field = "credits.remaining";
+    for (const [operation, value, told] of [
+      ["increment", 7, { field, by: 7 }],
+      ["decrement", 7, { field, by: -7 }],
+      ["decrement", 700, { field, before: 110, after: 0 }],
+    ] as const) {
+      const { keyId } = await createKey({ remaining: 10, refill });
+      clock.advance(DAY);
+      await data("keys.updateCredits", { keyId, operation, value });
+      const updates = (await eventsIn(api.store)).filter(
+        ({ event, resources }) => event === "key.update" && resources.some(({ id }) => id === keyId),
+      );
+      const changes = updates.flatMap((event) => event.changes ?? []).map((text) => JSON.parse(text));
+      expect(changes).toHaveLength(2);
+      expect(changes).toEqual(expect.arrayContaining([{ field, before: 10, after: 110 }, told]));
+    }
   });
 
   test("[keys §9] a decrement whose value is spent in between stops at 0", async () => {

@@ -2,6 +2,7 @@ import { readChanges } from "../../audit/readChanges.ts";
 import { readAudit, verifyAudit } from "../../audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../storage/repositories/auditLogRepository.ts";
 import { readArguments } from "../arguments.ts";
+import { droppedLine, missingAnchor } from "../auditTexts.ts";
 import { type Command, type ExitCode, UsageError } from "../command.ts";
 import { withStore } from "../configuredStore.ts";
 import { createProgressBar } from "../progressBar.ts";
@@ -32,18 +33,11 @@ const verify: Command = {
         bar.end,
       );
       for (const { sequence, eventId, problem } of faults) await context.complain(`entry ${sequence} (${eventId}) ${problem}`);
-      const orDropped = dropped === undefined ? "" : ", or the entry that had it was dropped";
-      if (anchored === false) {
-        await context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten${orDropped}`);
-      }
+      if (anchor !== undefined && anchored === false) await context.complain(missingAnchor(anchor, dropped !== undefined));
       const count = faults.length + (anchored === false ? 1 : 0);
       await context.print(`${entries} entries, ${pending} pending, head ${head}`);
       if (dropped !== undefined) {
-        const { sequence, hash, droppedAt } = dropped;
-        const when = new Date(droppedAt).toISOString();
-        await context.print(
-          `Entries up to number ${sequence} (hash ${hash}) were dropped, the last of them at ${when}: checked from there.`,
-        );
+        await context.print(droppedLine({ ...dropped, time: new Date(dropped.droppedAt).toISOString() }));
       }
       await context.print(count === 0 ? "The log is whole." : `The log is NOT whole: ${count} faults.`);
       return count === 0 ? 0 : 1;
@@ -73,9 +67,10 @@ const exportEvents: Command = {
       const bar = createProgressBar(context.printsToTerminal ? {} : context, (await auditLog.head())?.sequence ?? 0);
       try {
         const dropped = await auditLog.stub();
-        for await (const { sequence, hash, event, format } of readAudit(auditLog, dropped?.sequence)) {
+        for await (const entry of readAudit(auditLog, dropped?.sequence)) {
+          const { sequence, hash, event, format } = entry;
           // Undefined members are left out.
-          const shown = { sequence, ...event, changes: readChanges(event), format, hash };
+          const shown = { sequence, ...event, changes: readChanges(entry), format, hash };
           if (event.time >= since) await context.print(JSON.stringify(shown));
           bar.reach(sequence);
         }

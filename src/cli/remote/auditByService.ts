@@ -1,3 +1,4 @@
+import { droppedLine, missingAnchor } from "../auditTexts.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
 import { createProgressBar, type ProgressBar } from "../progressBar.ts";
 import { jsonLine } from "../table.ts";
@@ -9,6 +10,8 @@ interface Checked {
   readonly checked: number;
   readonly toSequence: number;
   readonly head: { readonly sequence: number; readonly hash: string };
+  /** What is left of entries that were dropped. */
+  readonly dropped?: { readonly sequence: number; readonly hash: string; readonly time: string };
   readonly broken?: { readonly sequence: number; readonly expected: string; readonly found: string };
 }
 
@@ -31,10 +34,13 @@ export const verifyByService = async (service: CallService, anchor: string | und
   let entries = 0;
   let faults = 0;
   let last: Checked | undefined;
+  let dropped: Checked["dropped"];
   try {
     do {
       const from = last && { fromSequence: last.toSequence + 1 };
       last = (await service("audit.verifyChain", { limit: PER_CALL, ...from })).data as Checked;
+      // Retention may go on between two calls: what counts is where the first began.
+      if (bar === undefined) dropped = last.dropped;
       bar ??= createProgressBar(context, last.head.sequence);
       bar.reach(last.toSequence);
       entries += last.checked;
@@ -46,11 +52,12 @@ export const verifyByService = async (service: CallService, anchor: string | und
   } finally {
     bar?.end();
   }
-  if (anchor !== undefined && !(await hasEntry(service, anchor))) {
+  if (anchor !== undefined && anchor !== dropped?.hash && !(await hasEntry(service, anchor))) {
     faults++;
-    await context.complain(`no entry has the hash ${anchor}: the log was cut off before it, or rewritten`);
+    await context.complain(missingAnchor(anchor, dropped !== undefined));
   }
   await context.print(`${entries} entries, head ${last.head.hash}`);
+  if (dropped !== undefined) await context.print(droppedLine(dropped));
   await context.print(faults === 0 ? "The log is whole." : `The log is NOT whole: ${faults} faults.`);
   return faults === 0 ? 0 : 1;
 };

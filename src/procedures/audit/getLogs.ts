@@ -6,7 +6,6 @@ import { readChanges } from "../../audit/readChanges.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type Violation } from "../../domain/errors.ts";
 import { readRfc3339, showRfc3339 } from "../../domain/rfc3339.ts";
-import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../../storage/port/documents.ts";
 import { readLogCursor, showLogCursor } from "../shared/audit/logCursor.ts";
 import { showSequence } from "../shared/audit/showSequence.ts";
@@ -44,29 +43,32 @@ const readRequest = ({ start: from, end: to, event, cursor, ...ids }: GetLogsReq
   return { filter, after: after ?? 0, violations };
 };
 
-const showChanges = (event: AuditEvent): { changes?: { values: JsonObject[] } } => {
-  const values = readChanges(event);
+const showChanges = (entry: AuditLogDocument): { changes?: { values: JsonObject[] } } => {
+  const values = readChanges(entry);
   return values === undefined ? {} : { changes: { values } };
 };
 
-const showEntry = ({ event, sequence, hash, previousHash, insertedAt }: AuditLogDocument): MessageInitShape<typeof AuditLogSchema> => ({
-  auditLogId: event.id,
-  version: "v1",
-  time: showRfc3339(event.time),
-  insertedAt: showRfc3339(insertedAt ?? event.time),
-  event: event.event,
-  description: event.display,
-  outcome: "success",
-  source: "platform",
-  actor: event.actor,
-  resources: (event.resources ?? []).map(({ type, id, name }) => ({ type, id, ...(name === undefined ? {} : { name }) })),
-  context: {
-    ...(event.remoteIp === undefined ? {} : { ipAddress: event.remoteIp }),
-    ...(event.userAgent === undefined ? {} : { userAgent: event.userAgent }),
-  },
-  correlationId: event.correlationId,
-  meta: { sequence: showSequence(sequence), hash, previousHash, ...showChanges(event) },
-});
+const showEntry = (entry: AuditLogDocument): MessageInitShape<typeof AuditLogSchema> => {
+  const { event, sequence, hash, previousHash, insertedAt } = entry;
+  return {
+    auditLogId: event.id,
+    version: "v1",
+    time: showRfc3339(event.time),
+    insertedAt: showRfc3339(insertedAt ?? event.time),
+    event: event.event,
+    description: event.display,
+    outcome: "success",
+    source: "platform",
+    actor: event.actor,
+    resources: (event.resources ?? []).map(({ type, id, name }) => ({ type, id, ...(name === undefined ? {} : { name }) })),
+    context: {
+      ...(event.remoteIp === undefined ? {} : { ipAddress: event.remoteIp }),
+      ...(event.userAgent === undefined ? {} : { userAgent: event.userAgent }),
+    },
+    correlationId: event.correlationId,
+    meta: { sequence: showSequence(sequence), hash, previousHash, ...showChanges(entry) },
+  };
+};
 
 /**
  * Lists events of the audit log, ascending by their place in its chain. The cursor is there on the last page, too, and leads to what

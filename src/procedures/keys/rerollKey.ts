@@ -4,6 +4,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { createId } from "../../domain/ids.ts";
 import type { KeyDocument } from "../../storage/port/documents.ts";
 import { newDocument } from "../../storage/repositories/shared/audited.ts";
+import { changesOfKey } from "../../storage/repositories/shared/describeChanges.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
@@ -46,6 +47,7 @@ export const rerollKey =
     // With what is due: the copy starts with it, instead of being refilled for a time before it was made.
     const { remaining, refill, refilledAt } = withDueRefills(original, now);
 
+    const delay = expiration?.kind.case === "value" ? Number(expiration.kind.value) : undefined;
     const form = { byteLength: original.byteLength ?? 16, prefix: prefixOf(original) };
     await call.begin();
     const next = newKey(form, call);
@@ -57,6 +59,8 @@ export const rerollKey =
       form,
       keyRing,
       (newId, secret) => {
+        const until = oldExpiry(delay, original.expires, now);
+        const changes = changesOfKey(original, { ...original, ...(until === undefined ? {} : { expires: until }) });
         const event = auditEvent(
           source,
           "key.reroll",
@@ -66,7 +70,7 @@ export const rerollKey =
           resource("api", apiId),
         );
         return {
-          ...newDocument(newId, now, [event]),
+          ...newDocument(newId, now, [{ ...event, ...(changes.length === 0 ? {} : { changes }) }]),
           ...secret,
           apiId,
           ...storeName(name),
@@ -86,7 +90,6 @@ export const rerollKey =
       },
       call,
     );
-    const delay = expiration?.kind.case === "value" ? Number(expiration.kind.value) : undefined;
     // The new key stands before the old one runs out: a crash between leaves two keys that work, never none. An old key
     // that is deleted by now was rerolled before that: the new one exists and must not be lost.
     await deps.keys.modify(

@@ -70,8 +70,9 @@ export const updateCredits =
         return { update: { $set: { updatedAt }, $unset: { remaining: "", refill: "", refilledAt: "" } }, events };
       const marks = current.refilledAt === undefined ? {} : { refilledAt: current.refilledAt };
       if (operation === CreditOperation.SET) return { update: { $set: { updatedAt, remaining, ...marks } }, events };
-      if (due) return { update: { $set: { updatedAt, remaining, ...marks } }, events, guard: balanceOf(key), from: current };
-      return { ...addition(operation, value ?? 0, remaining, updatedAt), events };
+      const added = addition(operation, value ?? 0, remaining, updatedAt);
+      if (due === undefined) return { ...added, events };
+      return { update: { $set: { updatedAt, remaining, ...marks } }, events, guard: balanceOf(key), from: current, told: added.update };
     };
     const before = made ? found : await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));
     if (before === null) throw keyNotFound(keyId);

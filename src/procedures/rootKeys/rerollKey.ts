@@ -7,6 +7,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
 import type { RootKeyDocument } from "../../storage/port/documents.ts";
 import { newDocument } from "../../storage/repositories/shared/audited.ts";
+import { changesOfRootKey } from "../../storage/repositories/shared/describeChanges.ts";
 import type { Change } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import { isOwnWrite, type Procedure } from "../shared/call.ts";
@@ -51,6 +52,8 @@ export const rerollKey =
     const copy = { id: newId, exists: async () => (await deps.rootKeys.find(newId, call)) !== null };
     if (!(await claimRevision(deps.rootKeys.modify, old, copy, call))) throw rootKeyNotFound(keyId);
     const { name, enabled, permissions, expires, expiresInclusive } = old;
+    const runsOut = delay === undefined ? undefined : runOut(Math.min(now + delay, LATEST_EXPIRY), delay === 0, now);
+    const changes = changesOfRootKey(old, { ...old, ...runsOut?.(old)?.update.$set });
     const event = auditEvent(
       auditSource(call),
       "rootKey.reroll",
@@ -60,7 +63,7 @@ export const rerollKey =
     );
     // The new one stands before the old one runs out: a crash between leaves two that work, never none.
     const rootKey: RootKeyDocument = {
-      ...newDocument(newId, now, [event]),
+      ...newDocument(newId, now, [{ ...event, ...(changes.length === 0 ? {} : { changes }) }]),
       hash,
       start,
       end,
@@ -76,6 +79,6 @@ export const rerollKey =
       if (!isOwnWrite(error, call)) throw error;
     }
     // Not under the call's deadline: the new one exists, and the old one has to run out, unless it is deleted by now.
-    if (delay !== undefined) await deps.rootKeys.modify(keyId, runOut(Math.min(now + delay, LATEST_EXPIRY), delay === 0, now), {});
+    if (runsOut !== undefined) await deps.rootKeys.modify(keyId, runsOut, {});
     return { data: { keyId: newId, key: key.reveal() } };
   };

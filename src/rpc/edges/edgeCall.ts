@@ -6,7 +6,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { CallerPath, Share } from "../../domain/fairness/fairShares.ts";
 import { createId } from "../../domain/ids.ts";
 import type { Guarded } from "../http/connectionGuard.ts";
-import { single } from "../http/headerFields.ts";
+import { fieldsOf, single } from "../http/headerFields.ts";
 import { callTimeout } from "../http/limits.ts";
 import { type BodyOwner, noRoom } from "../http/readBody.ts";
 import { type CallSignal, createCallSignal, type OtherEnd } from "../pipeline/callSignal.ts";
@@ -54,6 +54,9 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   /** As node parsed them. */
   abstract get requestHeaders(): IncomingHttpHeaders;
 
+  /** Names and values, in turns, as they came. */
+  protected abstract get rawHeaders(): readonly string[];
+
   /** Of the socket, as node writes it. */
   protected abstract get remoteAddress(): string | undefined;
 
@@ -71,7 +74,8 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   }
 
   get ifMatch(): string | undefined {
-    return single(this.requestHeaders["if-match"]);
+    // Of several fields node keeps the first over HTTP/2, and all over HTTP/1.1.
+    return this.requestHeaders["if-match"] === undefined ? undefined : fieldsOf(this.rawHeaders, "if-match").join(", ");
   }
 
   get remoteIp(): string | undefined {

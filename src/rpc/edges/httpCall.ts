@@ -21,6 +21,10 @@ export class HttpCall extends EdgeCall {
     return this.req.headers;
   }
 
+  protected get rawHeaders(): readonly string[] {
+    return this.req.rawHeaders;
+  }
+
   protected get remoteAddress(): string | undefined {
     return this.req.socket.remoteAddress;
   }

@@ -127,7 +127,7 @@ export const createHttp2Side = (
   if (makeRequest === undefined || others.length > 0) throw new Error('this version of Node has not one listener of "stream"');
   server.removeAllListeners("stream");
   const begin: StreamListener = (stream, headers, flags, rawHeaders) => {
-    if (stream.destroyed || !streams(stream, headers)) makeRequest.call(server, stream, headers, flags, rawHeaders);
+    if (stream.destroyed || !streams({ stream, headers, rawHeaders })) makeRequest.call(server, stream, headers, flags, rawHeaders);
   };
   const take = (session: GuardedSession, path: CallerPath, ...[stream, headers, flags, rawHeaders]: Parameters<StreamListener>): void => {
     // Whoever takes it listens to its errors, but until then, while it waits or when it is refused, nobody would.

@@ -18,15 +18,26 @@ const addressOf = (session: ServerHttp2Session | undefined): string | undefined 
   return address;
 };
 
+/** A stream with what it was opened with. */
+export interface OpenedStream {
+  readonly stream: ServerHttp2Stream;
+  /** As node parsed them; of several fields of one name it may have kept one. */
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values, in turns. */
+  readonly rawHeaders: readonly string[];
+}
+
 /** A call that came as a stream of HTTP/2. */
 export class GrpcCall extends EdgeCall {
   readonly stream: ServerHttp2Stream;
   readonly requestHeaders: IncomingHttpHeaders;
+  protected readonly rawHeaders: readonly string[];
 
-  constructor(method: DescMethodUnary, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, clock: Clock, timeout?: number) {
+  constructor(method: DescMethodUnary, { stream, headers, rawHeaders }: OpenedStream, clock: Clock, timeout?: number) {
     super(method, clock, timeout);
     this.stream = stream;
     this.requestHeaders = headers;
+    this.rawHeaders = rawHeaders;
   }
 
   /** True when nobody can get the answer any more. */

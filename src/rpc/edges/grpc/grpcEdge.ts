@@ -1,4 +1,4 @@
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { constants, type OutgoingHttpHeaders } from "node:http2";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import type { Caller } from "../../../domain/authorization.ts";
 import { ServiceError, type Violation } from "../../../domain/errors.ts";
@@ -14,10 +14,10 @@ import { messageEncoding, messageIn, type ReadMessage } from "../../wire/readMes
 import type { MessageForm, RpcRoute } from "../../wire/rpcRoutes.ts";
 import type { ConnectOptions } from "../connect/connectEdge.ts";
 import { asServiceError } from "../edgeObserver.ts";
-import { GrpcCall } from "./grpcCall.ts";
+import { GrpcCall, type OpenedStream } from "./grpcCall.ts";
 
 /** Takes a stream of HTTP/2 if it is a unary gRPC call of ours, and says whether it did. */
-export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
+export type StreamHandler = (opened: OpenedStream) => boolean;
 
 const { protocol } = grpcWire;
 
@@ -141,12 +141,13 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
     }
   };
 
-  const serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, route: RpcRoute): void => {
+  const serve = (opened: OpenedStream, route: RpcRoute): void => {
+    const { stream, headers } = opened;
     // A stream that breaks off is noticed by its end; without a listener the error would end the process.
     stream.on("error", () => undefined);
     const timeout = timeoutOf(grpcWire, headers);
     const badTimeout = typeof timeout === "object" ? timeout : undefined;
-    const call = new GrpcCall(route.method, stream, headers, clock, typeof timeout === "number" ? timeout : undefined);
+    const call = new GrpcCall(route.method, opened, clock, typeof timeout === "number" ? timeout : undefined);
     try {
       const caller = pipeline.authenticate(call);
       if (caller instanceof Promise) {
@@ -157,14 +158,15 @@ export const createGrpcEdge = (options: Omit<ConnectOptions, "services" | "healt
     }
   };
 
-  return (stream, headers) => {
+  return (opened) => {
+    const { stream, headers } = opened;
     const type = headers["content-type"];
     if (type !== "application/grpc+proto" && type !== "application/grpc") return false;
     if (headers[":method"] !== "POST" || headers.expect !== undefined) return false;
     const route = routes.get(headers[":path"] ?? "");
     if (route === undefined) return false;
     try {
-      serve(stream, headers, route);
+      serve(opened, route);
     } catch (fault) {
       observer.fault("none", fault);
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);

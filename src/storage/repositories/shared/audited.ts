@@ -2,22 +2,6 @@ import type { AuditEvent, OutboxChanges } from "../../port/auditEvents.ts";
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../port/baseDocument.ts";
 import type { Update } from "../../port/collection.ts";
 
-/** The fields that every new audited document has, with the events of its making in its outbox. */
-export const newDocument = (
-  id: string,
-  now: number,
-  events: readonly AuditEvent[],
-): Pick<AuditedDocument, "_id" | "v" | "workspaceId" | "createdAt" | "outbox" | "pendingMark"> => {
-  const last = events.at(-1);
-  return {
-    _id: id,
-    v: SCHEMA_VERSION,
-    workspaceId: WORKSPACE_ID,
-    createdAt: now,
-    ...(last === undefined ? {} : { outbox: events, pendingMark: last.id }),
-  };
-};
-
 /** What events tell of their changes, by itself; see `AuditEvent.changes`. */
 const splitChanges = (
   events: readonly AuditEvent[],
@@ -25,6 +9,24 @@ const splitChanges = (
   plain: events.map(({ changes: _, ...event }) => event),
   told: events.flatMap(({ id, changes }) => (changes === undefined ? [] : { id, changes })),
 });
+
+/** The fields that every new audited document has, with the events of its making in its outbox. */
+export const newDocument = (
+  id: string,
+  now: number,
+  events: readonly AuditEvent[],
+): Pick<AuditedDocument, "_id" | "v" | "workspaceId" | "createdAt" | "outbox" | "outboxChanges" | "pendingMark"> => {
+  const last = events.at(-1);
+  const { plain, told } = splitChanges(events);
+  return {
+    _id: id,
+    v: SCHEMA_VERSION,
+    workspaceId: WORKSPACE_ID,
+    createdAt: now,
+    ...(last === undefined ? {} : { outbox: plain, pendingMark: last.id }),
+    ...(told.length === 0 ? {} : { outboxChanges: told }),
+  };
+};
 
 /**
  * The same update with `events` appended to the document's outbox: change and events are one write (DESIGN §3).

@@ -3,7 +3,7 @@ import { applyUpdate } from "../../port/applyUpdate.ts";
 import type { AuditEvent } from "../../port/auditEvents.ts";
 import type { AuditedCollection } from "../../port/auditedCollections.ts";
 import type { OperationOptions } from "../../port/collection.ts";
-import type { KeyDocument, StoredRatelimit } from "../../port/documents.ts";
+import type { KeyDocument, RootKeyDocument, StoredRatelimit } from "../../port/documents.ts";
 import type { Store } from "../../port/store.ts";
 import { notDeleted } from "./audited.ts";
 import { addedText, redactedText, replacedText } from "./changeText.ts";
@@ -21,12 +21,15 @@ interface Difference {
   readonly before: unknown;
   readonly after: unknown;
   readonly by?: number;
+  /** Nobody knows what it was: it may differ, or not. */
+  readonly isUnsure?: boolean;
 }
 
-const differences = (table: Table, before: Fields, after: Fields, added: Fields = {}): Difference[] =>
+const differences = (table: Table, before: Fields, after: Fields, added: Fields = {}, unsure: readonly string[] = []): Difference[] =>
   Object.entries(table).flatMap(([field, telling]) => {
     if (telling === undefined) return [];
     const by = added[field];
+    if (unsure.includes(field)) return { telling, before: undefined, after: after[field], isUnsure: true };
     if (typeof by === "number") return { telling, before: undefined, after: undefined, by };
     return before[field] === after[field] ? [] : { telling, before: before[field], after: after[field] };
   });
@@ -34,11 +37,11 @@ const differences = (table: Table, before: Fields, after: Fields, added: Fields 
 type NamesText = (ids: unknown, of: keyof Named) => string | undefined;
 
 const tell = (found: readonly Difference[], namesText: NamesText): string[] =>
-  found.flatMap(({ telling, before, after, by }) => {
+  found.flatMap(({ telling, before, after, by, isUnsure }) => {
     if (by !== undefined) return by === 0 ? [] : addedText(telling.as, by);
     if ("redacted" in telling) return redactedText(telling.as);
     const [old, next] = [before, after].map((value) => ("namesOf" in telling ? namesText(value, telling.namesOf) : telling.textOf(value)));
-    return old === next ? [] : replacedText(telling.as, old, next);
+    return old === next && !isUnsure ? [] : replacedText(telling.as, old, next);
   });
 
 const noNames: NamesText = () => undefined;
@@ -46,6 +49,8 @@ const noNames: NamesText = () => undefined;
 /** The `changes` of an event that tells of a part of its write only. Of fields that hold ids nothing is told. */
 export const changesOfKey = (before: KeyDocument, after: KeyDocument): readonly string[] =>
   tell(differences(toldFields.keys, { ...before }, { ...after }), noNames);
+export const changesOfRootKey = (before: RootKeyDocument, after: RootKeyDocument): readonly string[] =>
+  tell(differences(toldFields.rootKeys, { ...before }, { ...after }), noNames);
 export const changesOfRatelimit = (before: StoredRatelimit, after: StoredRatelimit): readonly string[] =>
   tell(differences(toldOfRatelimits, { ...before }, { ...after }), noNames);
 
@@ -86,7 +91,21 @@ const shownBy =
 export interface Write {
   readonly before: object;
   readonly update: object;
+  /** Fields that may be another before the write than they were when they were read: what they become is told, and not what they were. */
+  readonly unsure?: readonly string[];
 }
+
+/** The fields that an update replaces and that may change between a reading and a write that asks for the revision that was read. */
+export const spentFields = (
+  collection: AuditedCollection,
+  { $set, $unset }: { readonly $set?: object; readonly $unset?: object },
+): string[] => {
+  const table: Table = toldFields[collection];
+  return Object.keys({ ...$set, ...$unset }).filter((field) => {
+    const telling = table[field];
+    return telling !== undefined && "isSpent" in telling;
+  });
+};
 
 /**
  * What events tell that a write changes (management §4): JSON texts, one for each field, in the order of the table. Reads the names of
@@ -95,12 +114,12 @@ export interface Write {
 export const describeChanges = async (
   store: Store,
   collection: AuditedCollection,
-  { before, update }: Write,
+  { before, update, unsure }: Write,
   options: OperationOptions = {},
 ): Promise<readonly string[]> => {
   const { $inc = {} } = update as { readonly $inc?: Fields };
   const after = applyUpdate(before as Record<string, unknown>, update as Fields, false);
-  const found = differences(toldFields[collection], before as Fields, after, $inc);
+  const found = differences(toldFields[collection], before as Fields, after, $inc, unsure);
   const namesOf = new Map<keyof Named, ReadonlyMap<string, string>>();
   for (const each of found) {
     if (!("namesOf" in each.telling)) continue;

@@ -9,10 +9,13 @@ import type { Documents } from "../../port/documents.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
 import type { Store } from "../../port/store.ts";
 import { notDeleted, withEvents } from "./audited.ts";
-import { describeChanges, withChanges } from "./describeChanges.ts";
+import { describeChanges, spentFields, withChanges } from "./describeChanges.ts";
 
 /** Each failed attempt means that another node changed the document, or that its events had to be moved first. */
 const ATTEMPTS = 100;
+
+/** Of these, so many also find what is spent as it was read: whoever spends all the time would else keep everybody from setting it. */
+const EXACT_ATTEMPTS = 3;
 
 /** Events that may wait in a document before it is changed. One change adds up to 2000 of them, a megabyte. */
 const MOST_PENDING = 500;
@@ -31,6 +34,8 @@ export interface Change<D> {
   readonly quiet?: true;
   /** The document as it is but for what events of this change tell of themselves (`changes`); left out: as it is. */
   readonly from?: D;
+  /** What the event tells of the update, where that is not what is written: that something was added, say. */
+  readonly told?: Update<D>;
 }
 
 export interface ModifyOptions extends OperationOptions {
@@ -91,6 +96,8 @@ export const createRecordEvents = <D extends AuditedDocument>(
   };
 };
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** Collections whose documents are changed so. */
 type Modified = Exclude<AuditedCollection, "namespaces" | "migrations">;
 
@@ -104,16 +111,32 @@ export const createModify = <N extends Modified>(store: Store, name: N, moveEven
   const collection = store.collection(name);
   const mutex = createKeyedMutex();
   const relieve = createRelief(moveEvents);
-  const tellChanges = async (document: D, { update, events, from = document }: Change<D>, options: OperationOptions) => {
+  /**
+   * The events of a change, one of which tells what it changes, and what has to hold at the write so that it is true.
+   * @param isExact what may have been spent meanwhile has to be as it was read; if not, what it was is not told.
+   */
+  const tellChanges = async (
+    document: D,
+    { update, events, guard, from = document, told = update }: Change<D>,
+    isExact: boolean,
+    options: OperationOptions,
+  ): Promise<{ readonly events: readonly AuditEvent[]; readonly asRead: Fields }> => {
     const isDeletion = update.$set !== undefined && "deletedAt" in update.$set;
-    if (isDeletion || events.every(({ changes }) => changes !== undefined)) return events;
-    return withChanges(events, await describeChanges(store, name, { before: from, update }, options));
+    if (isDeletion || events.every(({ changes }) => changes !== undefined)) return { events, asRead: {} };
+    const spent = spentFields(name, update).filter((field) => guard === undefined || !(field in guard));
+    const write = { before: from, update: told, unsure: isExact ? [] : spent };
+    const read: Fields = { ...document };
+    return {
+      events: withChanges(events, await describeChanges(store, name, write, options)),
+      asRead: isExact ? Object.fromEntries(spent.map((field) => [field, read[field] ?? { $exists: false }])) : {},
+    };
   };
   // The compiler cannot see that the fields of Revised are fields of every D.
   const filterOf = (fields: Filter<Revised>): Filter<D> => fields as unknown as Filter<D>;
 
   return (id, decide, options) =>
     mutex.run(id, async () => {
+      let missed = 0;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const document = await collection.findOne(filterOf({ _id: id, ...notDeleted }), options);
         if (document === null) return null;
@@ -130,14 +153,19 @@ export const createModify = <N extends Modified>(store: Store, name: N, moveEven
         }
         const { signal, caller } = options ?? {};
         const { update, guard, quiet } = change;
-        const events = await tellChanges(document, change, { signal, caller });
+        const { events, asRead } = await tellChanges(document, change, missed < EXACT_ATTEMPTS, { signal, caller });
         // Where an earlier version moved the events, it left what they tell.
         const place = document.outbox === undefined || document.outbox.length === 0 ? "replace" : "append";
         const $inc = { ...update.$inc, revision: 1, ...(quiet ? { quietRevisions: 1 } : {}) };
         const counted = withEvents<D>({ ...update, $inc } as unknown as Update<D>, events, place);
-        const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
+        const unchanged = {
+          ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }),
+          ...asRead,
+          ...guard,
+        };
         const before = await collection.findOneAndUpdate(unchanged, counted, { signal, caller, returnDocument: "before" });
         if (before !== null) return before;
+        missed++;
       }
       throw changedTooOften();
     });

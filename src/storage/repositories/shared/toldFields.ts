@@ -1,3 +1,4 @@
+import { allPermissions } from "../../../domain/authorization.ts";
 import type { AuditedCollection } from "../../port/auditedCollections.ts";
 import type { AuditedDocument } from "../../port/baseDocument.ts";
 import type { Documents, IdentityDocument, PermissionDocument, RoleDocument, StoredRatelimit, StoredRefill } from "../../port/documents.ts";
@@ -11,7 +12,8 @@ export interface Named {
 
 /** How events tell that a stored field changed; undefined = they do not, it is no part of what a caller sees or sets. */
 export type Telling =
-  | { readonly as: string; readonly textOf: (value: unknown) => string | undefined }
+  /** `isSpent`: changes by more than the changes that a revision counts, so that a write may find another value than was read. */
+  | { readonly as: string; readonly textOf: (value: unknown) => string | undefined; readonly isSpent?: true }
   /** Ids, told by the names of what they stand for. */
   | { readonly as: string; readonly namesOf: keyof Named }
   /** A secret, or something made of one: only that it changed. */
@@ -28,6 +30,8 @@ const redacted = (as: string): Telling => ({ as, redacted: true });
 const metaText = (text: unknown): string | undefined => (text === "{}" ? undefined : (text as string | undefined));
 /** Stored only when it is so. */
 const flagText = (flag: unknown): string => String(flag === true);
+/** A root key without a list holds every permission. */
+const rootPermissionsText = (permissions: unknown): string => JSON.stringify(permissions ?? allPermissions);
 // Stores may keep the members in an order of their own.
 const refillText = (refill: unknown): string | undefined => {
   if (refill === undefined) return undefined;
@@ -82,7 +86,7 @@ export const toldFields: { readonly [C in AuditedCollection]: TellingOf<Document
     expires: value("expires"),
     expiresInclusive: undefined,
     enabled: value("enabled"),
-    remaining: value("credits.remaining"),
+    remaining: { as: "credits.remaining", textOf: plainText, isSpent: true },
     refill: value("credits.refill", refillText),
     refilledAt: undefined,
     permissionIds: names("permissions", "permissions"),
@@ -119,7 +123,7 @@ export const toldFields: { readonly [C in AuditedCollection]: TellingOf<Document
     start: redacted("start"),
     end: redacted("end"),
     name: value("name"),
-    permissions: value("permissions"),
+    permissions: value("permissions", rootPermissionsText),
     enabled: value("enabled"),
     expires: value("expires"),
     expiresInclusive: undefined,

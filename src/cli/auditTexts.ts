@@ -1,0 +1,18 @@
+/** What `audit verify` says, by the store and by the service alike. */
+
+/** Of a head that no entry has. @param isDropped whether entries were dropped. */
+export const missingAnchor = (anchor: string, isDropped: boolean): string => {
+  const orDropped = isDropped ? ", or the entry that had it was dropped" : "";
+  return `no entry has the hash ${anchor}: the log was cut off before it, or rewritten${orDropped}`;
+};
+
+/** Of entries that were dropped, by number and hash of the last of them. @param time RFC 3339. */
+export const droppedLine = ({
+  sequence,
+  hash,
+  time,
+}: {
+  readonly sequence: number;
+  readonly hash: string;
+  readonly time: string;
+}): string => `Entries up to number ${sequence} (hash ${hash}) were dropped, the last of them at ${time}: checked from there.`;

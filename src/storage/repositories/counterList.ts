@@ -2,10 +2,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "../../domain/counterKey.ts";
 import { chunks } from "../../util/chunks.ts";
 import type { Filter, OperationOptions } from "../port/collection.ts";
+import type { RecentCounters, SharedCounter } from "../port/counters.ts";
 import type { CounterDocument } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import { beginningWith } from "../port/textRange.ts";
-import { createCountersRepository, type RecentCounters, type SharedCounter } from "./countersRepository.ts";
+import { createCountersRepository } from "./countersRepository.ts";
 
 /** A counter of a namespace, as the store has it. */
 export interface ListedCounter extends CounterPlace {

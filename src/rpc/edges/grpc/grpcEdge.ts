@@ -4,6 +4,7 @@ import type { Caller } from "../../../domain/authorization.ts";
 import { ServiceError, type Violation } from "../../../domain/errors.ts";
 import type { Decoded } from "../../codec/compileCodec.ts";
 import { answerStreamEarly, isLong, swallowStream } from "../../http/drain.ts";
+import type { StreamHandler } from "../../http/handlers.ts";
 import { addFields } from "../../http/headerFields.ts";
 import { collectBody } from "../../http/readBody.ts";
 import type { Response } from "../../pipeline/incomingCall.ts";
@@ -15,9 +16,6 @@ import type { MessageForm, RpcRoute } from "../../wire/rpcRoutes.ts";
 import type { ConnectOptions } from "../connect/connectEdge.ts";
 import { asServiceError } from "../edgeObserver.ts";
 import { GrpcCall } from "./grpcCall.ts";
-
-/** Takes a stream of HTTP/2 if it is a unary gRPC call of ours, and says whether it did. */
-export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean;
 
 const { protocol } = grpcWire;
 

@@ -16,7 +16,8 @@ import { compileOverrides } from "../src/domain/overridePattern.ts";
 import { namespaceCheck } from "../src/procedures/shared/ratelimit/namespaceCheck.ts";
 import { createLimiter } from "../src/ratelimit/limiter.ts";
 import { openEmbeddedStore } from "../src/storage/embedded/openEmbeddedStore.ts";
-import { type CountersRepository, createCountersRepository } from "../src/storage/repositories/countersRepository.ts";
+import type { Counters } from "../src/storage/port/counters.ts";
+import { createCountersRepository } from "../src/storage/repositories/countersRepository.ts";
 
 const MOST_BYTES = 300;
 const MOST_DELAY_MS = 50;
@@ -33,7 +34,7 @@ const { values } = parseArgs({
 });
 const total = Math.min(10_000_000, Math.max(1_000, Math.trunc(Number(values.counters)) || 1_000_000));
 
-const forgetful: CountersRepository = {
+const forgetful: Counters = {
   isShared: true,
   read: async () => null,
   charge: async (_, seq, atMost, amount) => ({ seq, current: Math.min(atMost, 0) + amount, previous: 0 }),

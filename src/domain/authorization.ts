@@ -1,5 +1,5 @@
-import type { HandOut } from "./containment.ts";
 import { ServiceError } from "./errors.ts";
+import type { HandOut } from "./handOut.ts";
 
 /** What a root key can be permitted to do (protocol §8, management §1): actions by type. */
 const catalogue = {

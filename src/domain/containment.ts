@@ -1,15 +1,8 @@
 import { allows, type Caller, type Permission, parsePermission } from "./authorization.ts";
 import { ServiceError } from "./errors.ts";
+import type { HandOut } from "./handOut.ts";
 
 /** No one can hand out more than they hold (rootkeys §1). */
-
-/** What a call gives to a root key beside permissions of its own list. */
-export interface HandOut {
-  /** Every permission, also those of later versions. */
-  readonly everything?: true;
-  /** When the root key expires, Unix ms; null = never. */
-  readonly expires?: number | null;
-}
 
 /**
  * 403 unless the caller holds every permission, by the same triple or its `*` form; the detail names those missing.

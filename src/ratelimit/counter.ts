@@ -1,11 +1,11 @@
+import type { Behalf } from "../domain/behalf.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { SharedCounter } from "../storage/repositories/countersRepository.ts";
-import type { Waiter } from "./judge.ts";
+import type { SharedCounter } from "../storage/port/counters.ts";
 
 /** No knowledge of the shared counts, and so no denial, is used from memory for longer than this (DESIGN §4). */
 const BELIEVED_FOR_MS = 1_000;
 
-/** What this node knows and holds of one counter. Plain data; the functions below are its rules. */
+/** What this node knows and holds of one counter, and who waits for it. Plain data; the functions below are its rules. */
 export interface Counter {
   readonly key: string;
   readonly duration: number;
@@ -36,6 +36,50 @@ export interface Counter {
   usedAt: number;
   /** Claims that wait, in order of arrival; undefined when none does. */
   line: Waiter[] | undefined;
+}
+
+/** Budget or knowledge held in memory, the store, or the policy for a store that is away. */
+export type DecisionSource = "memory" | "store" | "store_down";
+
+/** One limit's word on a call. */
+export interface Grant {
+  readonly granted: boolean;
+  /** Taken from the budget until the other limits have decided; 0 = nothing, or spent already. */
+  readonly reserved: number;
+  /** Window that the budget is of. */
+  readonly seq: number;
+  /** Time at which it was judged. */
+  readonly now: number;
+  readonly remaining: number;
+  readonly source: DecisionSource;
+}
+
+/** One limit that a call asks. */
+export interface Claim {
+  readonly counter: Counter;
+  readonly limit: number;
+  readonly cost: number;
+  /** What the call's claims before this one ask of the same counter: it is judged after them. */
+  readonly earlier: number;
+  readonly call: LimitedCall;
+  grant: Grant | undefined;
+}
+
+/** A call that takes from all of its limits or from none. */
+export interface LimitedCall {
+  readonly claims: Claim[];
+  readonly behalf: Behalf | undefined;
+  /** No caller's limits: the service's own. */
+  readonly isOwn: boolean;
+  /** A limit has refused: nothing will be taken, the others only tell what they have. */
+  lost: boolean;
+}
+
+/** A claim in the line of its counter. */
+export interface Waiter {
+  readonly claim: Claim;
+  readonly resolve: (grant: Grant) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** The window of a counter of which this node knows nothing. */

@@ -1,8 +1,8 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
+import type { Counters, SharedCounter } from "../storage/port/counters.ts";
 import { StoreUnavailableError } from "../storage/port/errors.ts";
-import type { CountersRepository, SharedCounter } from "../storage/repositories/countersRepository.ts";
 import { type Counter, isKnown, learn, mostAhead, UNSEEN } from "./counter.ts";
 
 /** Every failed attempt means that another node changed the counter; so many in a row mean that something is broken. */
@@ -55,7 +55,7 @@ export interface Exchange {
   readonly settled: () => Promise<void>;
 }
 
-export const createExchange = (counters: CountersRepository, clock: Clock): Exchange => {
+export const createExchange = (counters: Counters, clock: Clock): Exchange => {
   const late = new Set<Promise<void>>();
   const giveBackLate: Exchange["giveBackLate"] = (counter, seq, amount) => {
     const askAgain = (): void => {

@@ -1,59 +1,28 @@
-import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { windowAt } from "../domain/slidingWindow.ts";
 import { StoreUnavailableError } from "../storage/port/errors.ts";
-import { admitWithoutStore, type Counter, canTake, isDenied, isKnown, mostAhead, remainingAt, timeWithin, usedAt } from "./counter.ts";
+import {
+  admitWithoutStore,
+  type Claim,
+  type Counter,
+  canTake,
+  type DecisionSource,
+  type Grant,
+  isDenied,
+  isKnown,
+  mostAhead,
+  remainingAt,
+  timeWithin,
+  usedAt,
+  type Waiter,
+} from "./counter.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Limits up to this are charged one cost at a time, so that several nodes waste none of them. */
 const UNCHUNKED_LIMIT = 20;
 
-/** Budget or knowledge held in memory, the store, or the policy for a store that is away. */
-export type DecisionSource = "memory" | "store" | "store_down";
-
 /** What to do beyond the held budget while the store is away: at most one further limit per node and window, or nothing. */
 export type StoreDownPolicy = "allow" | "deny";
-
-/** One limit's word on a call. */
-export interface Grant {
-  readonly granted: boolean;
-  /** Taken from the budget until the other limits have decided; 0 = nothing, or spent already. */
-  readonly reserved: number;
-  /** Window that the budget is of. */
-  readonly seq: number;
-  /** Time at which it was judged. */
-  readonly now: number;
-  readonly remaining: number;
-  readonly source: DecisionSource;
-}
-
-/** One limit that a call asks. */
-export interface Claim {
-  readonly counter: Counter;
-  readonly limit: number;
-  readonly cost: number;
-  /** What the call's claims before this one ask of the same counter: it is judged after them. */
-  readonly earlier: number;
-  readonly call: LimitedCall;
-  grant: Grant | undefined;
-}
-
-/** A call that takes from all of its limits or from none. */
-export interface LimitedCall {
-  readonly claims: Claim[];
-  readonly behalf: Behalf | undefined;
-  /** No caller's limits: the service's own. */
-  readonly isOwn: boolean;
-  /** A limit has refused: nothing will be taken, the others only tell what they have. */
-  lost: boolean;
-}
-
-/** A claim in the line of its counter. */
-export interface Waiter {
-  readonly claim: Claim;
-  readonly resolve: (grant: Grant) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 export interface Judge {
   /** Decides from memory, or not at all; also not if others wait, they came first. */

@@ -1,12 +1,14 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
-import type { CountersRepository } from "../storage/repositories/countersRepository.ts";
+import type { Counters } from "../storage/port/counters.ts";
 import { chunks } from "../util/chunks.ts";
+import type { Check } from "./check.ts";
+import type { Claim, DecisionSource, Grant, LimitedCall } from "./counter.ts";
 import { type Counter, usedAt } from "./counter.ts";
 import { createCounterTable } from "./counterTable.ts";
 import { createExchange } from "./exchange.ts";
-import { type Claim, createJudge, type DecisionSource, type Grant, type LimitedCall, type StoreDownPolicy } from "./judge.ts";
+import { createJudge, type StoreDownPolicy } from "./judge.ts";
 import { type CountsAndHeld, createPeek, createReadBoth, type Peek } from "./peek.ts";
 import { takeTurns } from "./takeTurns.ts";
 
@@ -30,14 +32,6 @@ const LONGEST_KEY_HELD = 256;
 /** From so many on, those give back that were idle. */
 const MANY_HOLDERS_ALONE = (MOST_HOLDERS_ALONE / 8) * 7;
 const REFUNDS_AT_ONCE_ALONE = 10_000;
-
-/** One limit to check: `limit` tokens per `duration` ms on the counter `key`, of which this call wants `cost`. */
-export interface Check {
-  readonly key: string;
-  readonly limit: number;
-  readonly duration: number;
-  readonly cost: number;
-}
 
 export interface CheckResult {
   /** This limit by itself had room. */
@@ -94,7 +88,7 @@ export interface Limiter {
 
 export interface LimiterOptions {
   readonly clock: Clock;
-  readonly counters: CountersRepository;
+  readonly counters: Counters;
   readonly storeDown: StoreDownPolicy;
   /** Hears of every decision on one limit, of who made it, and whether the limit is the service's own. */
   readonly onDecision?: (passed: boolean, source: DecisionSource, isOwn: boolean) => void;

@@ -1,10 +1,10 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { CountersRepository, SharedCounter } from "../storage/repositories/countersRepository.ts";
+import type { Counters, SharedCounter } from "../storage/port/counters.ts";
+import type { Check } from "./check.ts";
 import { type Counter, canTake, UNSEEN } from "./counter.ts";
 import { asOf } from "./exchange.ts";
-import type { Check } from "./limiter.ts";
 
 /** A counter as it is, and what it would say to one check. */
 export interface Peek {
@@ -33,7 +33,7 @@ export const emptyPeek = ({ limit, cost, duration }: Check, now: number): Peek =
 
 export interface PeekOptions {
   readonly clock: Clock;
-  readonly counters: Pick<CountersRepository, "read">;
+  readonly counters: Pick<Counters, "read">;
   /** The counter, if this node may hold something of it. */
   readonly find: (key: string) => Counter | undefined;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { SettableClock } from "../domain/clock.ts";
-import type { Check, Limiter } from "./limiter.ts";
+import type { Check } from "./check.ts";
+import type { Limiter } from "./limiter.ts";
 
 /**
  * The same limiter under a clock that tests turn: each time it is set back, every limit begins anew. What was counted

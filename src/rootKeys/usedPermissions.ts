@@ -1,5 +1,5 @@
 import { type Action, type Caller, formatPermission, type Grants } from "../domain/authorization.ts";
-import type { HandOut } from "../domain/containment.ts";
+import type { HandOut } from "../domain/handOut.ts";
 import { chunks } from "../util/chunks.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,9 @@
 import type { Clock } from "../domain/clock.ts";
+import { aroundCounters } from "../storage/decorators/aroundCounters.ts";
 import type { Collection } from "../storage/port/collection.ts";
 import type { CollectionName, Documents } from "../storage/port/documents.ts";
 import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "../storage/port/errors.ts";
 import type { Store } from "../storage/port/store.ts";
-import { aroundCounters } from "../storage/repositories/countersRepository.ts";
 import type { Metrics, StoreOutcome } from "./metrics.ts";
 
 const outcomeOf = (error: unknown): StoreOutcome => {

@@ -1,7 +1,6 @@
 import { ServiceError } from "../domain/errors.ts";
-import type { Answered } from "../domain/fixedPart.ts";
-import type { Check } from "../ratelimit/limiter.ts";
-import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
+import { limitCounterKey } from "./effectiveLimit.ts";
+import { byName, type LimitCheck } from "./limitCheck.ts";
 import type { VerificationEntry } from "./verificationEntry.ts";
 
 /** A limit that the request names (verify §2). */
@@ -10,14 +9,6 @@ export interface RequestedLimit {
   readonly cost: number;
   readonly limit: number | undefined;
   readonly duration: number | undefined;
-}
-
-/** One limit to check in a verification, with the stored facts that its result shows. */
-export interface LimitCheck extends Check, Answered {
-  /** Empty for a limit that exists only in this call. */
-  readonly id: string;
-  readonly name: string;
-  readonly autoApply: boolean;
 }
 
 const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): ServiceError => {
@@ -61,16 +52,6 @@ export const unknownLimits = ({ limits }: VerificationEntry, requested: readonly
   const isKnown = (name: string): boolean => limits.some((limit) => limit.name === name);
   return [...lastOfName(requested)].flatMap(([name, item]) => (isComplete(item) || isKnown(name) ? [] : [name]));
 };
-
-const byName = (a: LimitCheck, b: LimitCheck): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
-
-/** The limits that apply to every verification of a key, with cost 1, by name. */
-export const autoAppliedChecks = (limits: readonly EffectiveLimit[]): readonly LimitCheck[] =>
-  // A filtered array has room for more; thousands of them are cached.
-  limits
-    .filter((limit) => limit.autoApply)
-    .sort(byName)
-    .slice();
 
 /**
  * The limits of one call, by name (verify §5): the auto-applied ones, and those that the request names, of which a

@@ -12,8 +12,8 @@ import type {
   StoredRatelimit,
   StoredRefill,
 } from "../storage/port/documents.ts";
-import { type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
-import { autoAppliedChecks, type LimitCheck } from "./ratelimitChecks.ts";
+import { autoAppliedChecks, type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
+import type { LimitCheck } from "./limitCheck.ts";
 
 /** Everything that verifying one key needs, flattened from the objects it is made of. */
 export interface VerificationEntry extends Answered {

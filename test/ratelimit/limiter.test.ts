@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { weightedPrevious, windowAt } from "../../src/domain/slidingWindow.ts";
+import type { Check } from "../../src/ratelimit/check.ts";
 import type { StoreDownPolicy } from "../../src/ratelimit/judge.ts";
-import { type Check, createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
+import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
+import type { Counters } from "../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { type CountersRepository, createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
+import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 import { simulatedCounters } from "./simulation.ts";
@@ -15,7 +17,7 @@ const FUTURE = 1_925_000_000_000;
 
 describe.each(engines)("on $name", (engine) => {
   let store: Store;
-  let counters: CountersRepository;
+  let counters: Counters;
   let keys = 0;
   beforeAll(async () => {
     store = await engine.open();
@@ -211,7 +213,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await one(limiter, clock, wide, 30, 0)).toMatchObject({ remaining: 18 });
   });
 
-  const away: CountersRepository = {
+  const away: Counters = {
     isShared: true,
     read: () => Promise.reject(new StoreUnavailableError("away")),
     charge: () => Promise.reject(new StoreUnavailableError("away")),
@@ -226,7 +228,7 @@ describe.each(engines)("on $name", (engine) => {
     await one(node(clock), clock, key, 10);
     clock.advance(5 * D);
     const written: string[] = [];
-    const watched: CountersRepository = {
+    const watched: Counters = {
       ...counters,
       open: (...args) => {
         written.push("open");

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
-import { type Check, createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
-import type { CountersRepository } from "../../src/storage/repositories/countersRepository.ts";
+import type { Check } from "../../src/ratelimit/check.ts";
+import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
+import type { Counters } from "../../src/storage/port/counters.ts";
 import { sized } from "../support/sized.ts";
 import { type Admission, countExcess } from "./admissions.ts";
 import { type Fate, simulatedCounters } from "./simulation.ts";
@@ -19,8 +20,7 @@ afterEach(() => {
 });
 
 const elapse = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const limiterOn = (counters: CountersRepository, clock: Clock = systemClock): Limiter =>
-  createLimiter({ clock, counters, storeDown: "deny" });
+const limiterOn = (counters: Counters, clock: Clock = systemClock): Limiter => createLimiter({ clock, counters, storeDown: "deny" });
 
 /** Numbers in turn, from what fast-check chose. */
 const cycle = <T>(values: readonly T[], otherwise: T): (() => T) => {
@@ -149,7 +149,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
     vi.setSystemTime(START);
     let fate: Fate = "works";
     const counters = simulatedCounters({ ...store, latency: () => 0, fate: () => fate });
-    const losingRolls: CountersRepository = {
+    const losingRolls: Counters = {
       ...counters,
       roll: async (...args) => {
         fate = "answer lost";

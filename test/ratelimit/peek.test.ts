@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Check, createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
+import type { Check } from "../../src/ratelimit/check.ts";
+import { createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { sized } from "../support/sized.ts";

@@ -1,10 +1,10 @@
+import type { Counters, SharedCounter } from "../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import type { CountersRepository, SharedCounter } from "../../src/storage/repositories/countersRepository.ts";
 
 /** What happens to one operation: it works, never reaches the store, or happens and its answer is lost. */
 export type Fate = "works" | "not sent" | "answer lost";
 
-export interface SimulatedCounters extends CountersRepository {
+export interface SimulatedCounters extends Counters {
   /** What the store holds, without asking it. */
   readonly peek: (key: string) => SharedCounter | undefined;
   /** Operations so far. */

@@ -1,6 +1,6 @@
+import { aroundCounters } from "../../src/storage/decorators/aroundCounters.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { aroundCounters } from "../../src/storage/repositories/countersRepository.ts";
 
 export interface FaultyStore extends Store {
   /** `fails`: operations reject as unavailable, `hangs`: they do not answer before the store is well again. */

@@ -1,6 +1,6 @@
+import { aroundCounters } from "../../src/storage/decorators/aroundCounters.ts";
 import type { CollectionName } from "../../src/storage/port/documents.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { aroundCounters } from "../../src/storage/repositories/countersRepository.ts";
 
 /** Runs around every operation on a collection: may do something first or afterwards, fail, or not run it at all. */
 export type Intercept = <T>(

@@ -3,8 +3,8 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { Socket } from "node:net";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
+import type { RequestHandler } from "./handlers.ts";
 import * as limits from "./limits.ts";
-import type { RequestHandler } from "./listener.ts";
 import type { Connection } from "./malformedListener.ts";
 import type { Pace } from "./pace.ts";
 import { type Certificate, secureContextOptions } from "./tls.ts";

@@ -9,14 +9,13 @@ import {
 import type { Socket } from "node:net";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
-import type { StreamHandler } from "../edges/grpc/grpcEdge.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
 import { dismiss, expel } from "./endSession.ts";
+import type { RequestHandler, StreamHandler } from "./handlers.ts";
 import { single } from "./headerFields.ts";
 import { isGone } from "./http2Stream.ts";
 import * as limits from "./limits.ts";
-import type { RequestHandler } from "./listener.ts";
 import type { Pace } from "./pace.ts";
 import { createReadingTurns } from "./readingTurns.ts";
 import { createSilenceCheck } from "./silenceCheck.ts";

@@ -6,9 +6,9 @@ import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { createId } from "../../domain/ids.ts";
 import { createErrorBody } from "../edges/errorBody.ts";
-import type { StreamHandler } from "../edges/grpc/grpcEdge.ts";
 import { boundConnections } from "./boundConnections.ts";
 import type { ConnectionGuards } from "./connectionGuard.ts";
+import type { RequestHandler, StreamHandler } from "./handlers.ts";
 import { single } from "./headerFields.ts";
 import { createHttp1Side } from "./http1Side.ts";
 import { createHttp2Side } from "./http2Side.ts";
@@ -17,9 +17,6 @@ import { type Connection, createMalformedListener } from "./malformedListener.ts
 import { createPace } from "./pace.ts";
 import { peek } from "./peek.ts";
 import { type Certificate, secureContextOptions } from "./tls.ts";
-
-/** Takes a request of either protocol: HTTP/2 requests come in node's compatibility API, which has the same shape. */
-export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
 export interface ListenerOptions {
   readonly host: string;

@@ -1,5 +1,5 @@
 import type { ConnectEdge } from "../edges/connect/connectEdge.ts";
-import type { RequestHandler } from "../http/listener.ts";
+import type { RequestHandler } from "../http/handlers.ts";
 
 /** Everything below it is `/v2`, however the request is written. */
 const gatewayPrefix = "/v2/";

@@ -5,7 +5,7 @@ import type { Collection, Identified, OperationOptions } from "../port/collectio
 import type { CollectionName, Documents } from "../port/documents.ts";
 import { StoreUnavailableError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
-import { aroundCounters } from "../repositories/countersRepository.ts";
+import { aroundCounters } from "./aroundCounters.ts";
 import { createPlaces } from "./places.ts";
 
 export type StoreState = "up" | "away";

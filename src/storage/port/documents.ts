@@ -1,7 +1,7 @@
 /** The documents as they are stored. An absent value is an absent field, never null. Times are Unix milliseconds. */
 
 import type { Permission } from "../../domain/authorization.ts";
-import type { HandOut } from "../../domain/containment.ts";
+import type { HandOut } from "../../domain/handOut.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import type { AuditedCollection } from "./auditedCollections.ts";
 import type { AuditedDocument, BaseDocument } from "./baseDocument.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { CountersRepository } from "../repositories/countersRepository.ts";
 import type { Collection } from "./collection.ts";
+import type { Counters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 
 /** A storage engine: `mongo` or `embedded`. */
@@ -17,7 +17,7 @@ export interface Store {
   progress?(): Promise<void>;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
   /** Where the engine keeps the counters of rate limits in a way of its own; else they are a collection as everything is. */
-  readonly counters?: CountersRepository;
+  readonly counters?: Counters;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;
   /** Resolves when the store answers; rejects with `StoreUnavailableError`. */

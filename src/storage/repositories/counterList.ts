@@ -3,10 +3,11 @@ import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "../
 import { chunks } from "../../util/chunks.ts";
 import { createLeastFirst } from "../../util/leastFirst.ts";
 import type { Filter, OperationOptions } from "../port/collection.ts";
+import type { RecentCounters, SharedCounter } from "../port/counters.ts";
 import type { CounterDocument } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import { beginningWith } from "../port/textRange.ts";
-import { createCountersRepository, type RecentCounters, type SharedCounter } from "./countersRepository.ts";
+import { createCountersRepository } from "./countersRepository.ts";
 
 /** A counter of a namespace, as the store has it. */
 export interface ListedCounter extends CounterPlace {

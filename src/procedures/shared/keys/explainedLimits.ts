@@ -1,7 +1,8 @@
 import type { ExplainRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import type { Limiter } from "../../../ratelimit/limiter.ts";
 import { emptyPeek, type Peek } from "../../../ratelimit/peek.ts";
-import { type LimitCheck, limitChecks, unknownLimits } from "../../../verification/ratelimitChecks.ts";
+import type { LimitCheck } from "../../../verification/limitCheck.ts";
+import { limitChecks, unknownLimits } from "../../../verification/ratelimitChecks.ts";
 import type { VerificationEntry } from "../../../verification/verificationEntry.ts";
 import type { Call } from "../call.ts";
 import { requestedLimits } from "./verificationRequest.ts";

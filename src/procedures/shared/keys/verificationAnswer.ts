@@ -4,7 +4,7 @@ import { VerificationCode, type VerifiedRatelimitSchema, type VerifyKeyDataSchem
 import { messageAbout } from "../../../domain/fixedPart.ts";
 import type { CheckResult } from "../../../ratelimit/limiter.ts";
 import type { Refusal } from "../../../verification/decision.ts";
-import type { LimitCheck } from "../../../verification/ratelimitChecks.ts";
+import type { LimitCheck } from "../../../verification/limitCheck.ts";
 import type { VerificationEntry } from "../../../verification/verificationEntry.ts";
 import { showRatelimits } from "./keyObject.ts";
 

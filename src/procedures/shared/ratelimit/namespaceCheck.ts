@@ -1,5 +1,5 @@
 import { counterKey } from "../../../domain/counterKey.ts";
-import type { Check } from "../../../ratelimit/limiter.ts";
+import type { Check } from "../../../ratelimit/check.ts";
 import type { CachedNamespace } from "../../../ratelimit/namespaceCache.ts";
 
 /** What a request asks of one identifier. */

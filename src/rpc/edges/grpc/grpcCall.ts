@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../../../domain/clock.ts";
 import type { Guarded } from "../../http/connectionGuard.ts";
+import type { OpenedStream } from "../../http/handlers.ts";
 import type { OtherEnd } from "../../pipeline/callSignal.ts";
 import { EdgeCall } from "../edgeCall.ts";
 
@@ -17,15 +18,6 @@ const addressOf = (session: ServerHttp2Session | undefined): string | undefined 
   }
   return address;
 };
-
-/** A stream with what it was opened with. */
-export interface OpenedStream {
-  readonly stream: ServerHttp2Stream;
-  /** As node parsed them; of several fields of one name it may have kept one. */
-  readonly headers: IncomingHttpHeaders;
-  /** Names and values, in turns. */
-  readonly rawHeaders: readonly string[];
-}
 
 /** A call that came as a stream of HTTP/2. */
 export class GrpcCall extends EdgeCall {

@@ -4,6 +4,7 @@ import type { Caller } from "../../../domain/authorization.ts";
 import { ServiceError, type Violation } from "../../../domain/errors.ts";
 import type { Decoded } from "../../codec/compileCodec.ts";
 import { answerStreamEarly, isLong, swallowStream } from "../../http/drain.ts";
+import type { OpenedStream, StreamHandler } from "../../http/handlers.ts";
 import { addFields } from "../../http/headerFields.ts";
 import { collectBody } from "../../http/readBody.ts";
 import type { Response } from "../../pipeline/incomingCall.ts";
@@ -14,10 +15,7 @@ import { messageEncoding, messageIn, type ReadMessage } from "../../wire/readMes
 import type { MessageForm, RpcRoute } from "../../wire/rpcRoutes.ts";
 import type { ConnectOptions } from "../connect/connectEdge.ts";
 import { asServiceError } from "../edgeObserver.ts";
-import { GrpcCall, type OpenedStream } from "./grpcCall.ts";
-
-/** Takes a stream of HTTP/2 if it is a unary gRPC call of ours, and says whether it did. */
-export type StreamHandler = (opened: OpenedStream) => boolean;
+import { GrpcCall } from "./grpcCall.ts";
 
 const { protocol } = grpcWire;
 

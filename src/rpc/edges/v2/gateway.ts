@@ -6,7 +6,7 @@ import { ServiceError } from "../../../domain/errors.ts";
 import { createId } from "../../../domain/ids.ts";
 import type { Decoded } from "../../codec/compileCodec.ts";
 import { atEndOfTurn } from "../../http/endOfTurn.ts";
-import type { RequestHandler } from "../../http/listener.ts";
+import type { RequestHandler } from "../../http/handlers.ts";
 import { readBody } from "../../http/readBody.ts";
 import type { Pipeline, Response } from "../../pipeline/incomingCall.ts";
 import type { Slices } from "../../pipeline/slices.ts";

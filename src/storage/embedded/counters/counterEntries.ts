@@ -1,6 +1,6 @@
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../port/baseDocument.ts";
+import type { SharedCounter } from "../../port/counters.ts";
 import type { StoreLog } from "../../port/storeLog.ts";
-import type { SharedCounter } from "../../repositories/countersRepository.ts";
 import { toText } from "../sqlite/documentText.ts";
 import type { AppendLog } from "./appendLog.ts";
 import { JOURNAL_VERSION, type LogRecord } from "./logRecords.ts";

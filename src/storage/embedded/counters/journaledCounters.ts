@@ -1,5 +1,5 @@
+import type { SharedCounter } from "../../port/counters.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
-import type { SharedCounter } from "../../repositories/countersRepository.ts";
 import { filesIn } from "../storeFiles.ts";
 import { type AppendLog, openAppendLog } from "./appendLog.ts";
 import { type CounterState, entryOf, replayEntries, shown, textOf, weightOf } from "./counterEntries.ts";

@@ -1,12 +1,12 @@
 import type { Clock } from "../../../domain/clock.ts";
+import type { Counters } from "../../port/counters.ts";
 import type { CounterDocument } from "../../port/documents.ts";
 import type { StoreLog } from "../../port/storeLog.ts";
-import type { CountersRepository } from "../../repositories/countersRepository.ts";
 import type { WriteQueue } from "../sqlite/writeQueue.ts";
 import type { AppendLog } from "./appendLog.ts";
 
 /** The counters of rate limits on the embedded store. */
-export interface JournaledCounters extends CountersRepository {
+export interface JournaledCounters extends Counters {
   /**
    * Opens the journal and moves what an earlier process left in it into the table. Before everything else.
    * @param store the id of the store, which the journal's files name.

@@ -1,5 +1,7 @@
+import { aroundCounters } from "../../../../src/storage/decorators/aroundCounters.ts";
 import { auditedCollections } from "../../../../src/storage/port/auditedCollections.ts";
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/port/baseDocument.ts";
+import type { Counters } from "../../../../src/storage/port/counters.ts";
 import type { Store } from "../../../../src/storage/port/store.ts";
 import { type ApisRepository, createApisRepository } from "../../../../src/storage/repositories/apisRepository.ts";
 import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/storage/repositories/auditIndexRepository.ts";
@@ -7,11 +9,7 @@ import { type AuditLogRepository, createAuditLogRepository } from "../../../../s
 import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/repositories/backfillsRepository.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/repositories/changesRepository.ts";
 import { ALL_LENGTHS, type CounterListRepository, createCounterListRepository } from "../../../../src/storage/repositories/counterList.ts";
-import {
-  aroundCounters,
-  type CountersRepository,
-  createCountersRepository,
-} from "../../../../src/storage/repositories/countersRepository.ts";
+import { createCountersRepository } from "../../../../src/storage/repositories/countersRepository.ts";
 import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/storage/repositories/keySearchRepository.ts";
 import { createKeysRepository, type KeysRepository } from "../../../../src/storage/repositories/keysRepository.ts";
@@ -41,7 +39,7 @@ type CallsOf<R> = {
 const on = <R>(name: string, create: (store: Store) => R): ((store: Store) => R) =>
   Object.defineProperty((store: Store) => create(store), "name", { value: name });
 /** Without what the embedded store's own counters have besides. */
-const createCounters = (store: Store): CountersRepository =>
+const createCounters = (store: Store): Counters =>
   aroundCounters(createCountersRepository(store), (_kind, _name, operation) => operation());
 
 interface Repositories {
@@ -50,7 +48,7 @@ interface Repositories {
   readonly auditLog: AuditLogRepository;
   readonly backfills: BackfillsRepository;
   readonly changes: ChangesRepository;
-  readonly counters: CountersRepository;
+  readonly counters: Counters;
   readonly counterList: CounterListRepository;
   readonly identities: IdentitiesRepository;
   readonly keys: KeysRepository;

@@ -1,0 +1,51 @@
+import type { Behalf } from "../../domain/behalf.ts";
+
+/** The shared state of one counter: `current` counts window `seq`, `previous` the one before it. */
+export interface SharedCounter {
+  readonly seq: number;
+  readonly current: number;
+  readonly previous: number;
+}
+
+/** The counters of rate limits (DESIGN §4), as whoever judges by them needs them from an engine. */
+export interface Counters {
+  /**
+   * Other nodes charge the same counters: what this one holds of their budget the others cannot spend, and a read is a
+   * journey to the server that they share. Else a read costs next to nothing beside a write.
+   */
+  readonly isShared: boolean;
+  /** At once where the counter is in memory. */
+  readonly read: (key: string, behalf?: Behalf) => SharedCounter | null | Promise<SharedCounter | null>;
+  /** Adds `amount` to window `seq` if its count is at most `atMost`. Null: the counter is in another window, or over. */
+  readonly charge: (key: string, seq: number, atMost: number, amount: number, behalf?: Behalf) => Promise<SharedCounter | null>;
+  /**
+   * Makes the counter in window `seq` with `amount` in it, or adds that if it is there, in that window, with nothing in the
+   * window before it and a count of at most `atMost`. Null: it is there and otherwise.
+   */
+  readonly open: (
+    key: string,
+    seq: number,
+    atMost: number,
+    amount: number,
+    expireAt: Date,
+    behalf?: Behalf,
+  ) => Promise<SharedCounter | null>;
+  /** Moves the counter from the window that was read as `from` to another one. False: it is no longer what was read. */
+  readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date, behalf?: Behalf) => Promise<boolean>;
+  /** Gives budget of window `seq` back; does nothing unless that window is the current or the previous one. */
+  readonly refund: (key: string, seq: number, amount: number, behalf?: Behalf) => Promise<void>;
+  /**
+   * Where the collection has not all of them: those that are in memory. One that goes into the collection leaves memory
+   * afterwards, so whoever asks here first and reads there then misses none.
+   * @param keys see `counterKeysOf`
+   */
+  readonly recent?: (keys: string) => Promise<RecentCounters>;
+}
+
+/** Counters of one namespace that were in memory a moment ago. */
+export interface RecentCounters {
+  /** Their keys; each run is in the order of `comparePlaces`. A key may be in two of them. */
+  readonly runs: readonly (readonly string[])[];
+  /** What the counter is now, if it is in memory still. */
+  readonly get: (key: string) => SharedCounter | undefined;
+}

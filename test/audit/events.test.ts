@@ -82,8 +82,8 @@ describe.each(engines)("[protocol §11] on $name", (engine) => {
     const events = await eventsOfCall(procedure, bodyOf(procedure, objects));
     expect(events.map(({ event }) => event)).toEqual(expected[procedure] ?? []);
     expect([procedure, Object.hasOwn(expected, procedure)]).toEqual([procedure, getOption(method, changes)]);
-    // What updates says what it changed, what makes or removes something says none of that (management §4).
-    const isUpdate = /\.(update|set|add|remove)[A-Z]/.test(procedure);
+    // What updates, or ends the old key, says what it changed; what makes or removes something says none of that (management §4).
+    const isUpdate = /\.(update|set|add|remove|reroll)[A-Z]/.test(procedure);
     expect(events.some((event) => event.changes !== undefined)).toBe(isUpdate && events.length > 0);
     for (const { changes: told, ...event } of events) {
       if (told !== undefined) for (const each of told) expect(JSON.parse(each)).toHaveProperty("field");

@@ -1,6 +1,6 @@
 import { revisionDiffers, tagOf } from "../../domain/revisions.ts";
 import type { Update } from "../../storage/port/collection.ts";
-import type { Modify, Revised } from "../../storage/repositories/shared/modify.ts";
+import type { Modify, ModifyOptions, Revised } from "../../storage/repositories/shared/modify.ts";
 import type { Call } from "./call.ts";
 
 /** An object of which copies are made. */
@@ -31,8 +31,14 @@ export const claimRevision = async <D extends Copied>(modify: Modify<D>, found: 
   // The compiler cannot see that the fields of Copied are fields of every D.
   const update = { $set: { copyId: copy.id } } as unknown as Update<D>;
   const claim = (current: D) => {
+    // Another run of this call claimed it since: its revision is the call's own.
+    if (current.copyId === copy.id) return undefined;
+    precondition.ensure(current);
     if (tagOf(current) !== tagOf(found)) throw revisionDiffers(current);
     return { update, events: [] };
   };
-  return (await modify(found._id, claim, call)) !== null;
+  // Not the call's precondition, which would be judged before.
+  const { signal, caller } = call;
+  const options: ModifyOptions = { signal, caller, ensureUnwritten: async (outbox) => call.ensureUnwritten?.(outbox) };
+  return (await modify(found._id, claim, options)) !== null;
 };

@@ -263,20 +263,20 @@ everywhere(
           clock.advance(DAY);
           await run.data(procedure, { keyId, ...change });
           const events = (await eventsIn(run.api.store)).filter(({ resources }) => resources[0]?.id === keyId);
-          return events.flatMap(({ actor, changes = [] }) => changes.map((text) => ({ by: actor.type, ...JSON.parse(text) })));
+          return events.flatMap(({ actor, changes = [] }) => changes.map((text) => ({ actor: actor.type, ...JSON.parse(text) })));
         };
         const field = "credits.remaining";
-        const refilled = { by: "system", field, before: 1, after: 11 };
+        const refilled = { actor: "system", field, before: 1, after: 11 };
         const both = await told("keys.updateCredits", { operation: "increment", value: 4 });
         expect(both).toHaveLength(2);
-        expect(both).toEqual(expect.arrayContaining([refilled, { by: "rootkey", field, before: 11, after: 15 }]));
+        expect(both).toEqual(expect.arrayContaining([refilled, { actor: "rootkey", field, by: 4 }]));
         const refill = { interval: "daily", amount: 2 };
         const rescheduled = await told("keys.updateKey", { credits: { refill } });
         expect(rescheduled).toHaveLength(2);
-        const changed = { by: "rootkey", field: "credits.refill", before: expect.objectContaining({ amount: 10 }), after: refill };
+        const changed = { actor: "rootkey", field: "credits.refill", before: expect.objectContaining({ amount: 10 }), after: refill };
         expect(rescheduled).toEqual(expect.arrayContaining([refilled, changed]));
         // A set discards what is due.
-        expect(await told("keys.updateCredits", { operation: "set", value: 4 })).toEqual([{ by: "rootkey", field, before: 1, after: 4 }]);
+        expect(await told("keys.updateCredits", { operation: "set", value: 4 })).toEqual([{ actor: "rootkey", field, before: 1, after: 4 }]);
       });
 
       test("[keys §1.9] exactly once per key and instant, with two nodes that both see it due", async () => {

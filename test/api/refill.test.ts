@@ -276,7 +276,9 @@ everywhere(
         const changed = { actor: "rootkey", field: "credits.refill", before: expect.objectContaining({ amount: 10 }), after: refill };
         expect(rescheduled).toEqual(expect.arrayContaining([refilled, changed]));
         // A set discards what is due.
-        expect(await told("keys.updateCredits", { operation: "set", value: 4 })).toEqual([{ actor: "rootkey", field, before: 1, after: 4 }]);
+        expect(await told("keys.updateCredits", { operation: "set", value: 4 })).toEqual([
+          { actor: "rootkey", field, before: 1, after: 4 },
+        ]);
       });
 
       test("[keys §1.9] exactly once per key and instant, with two nodes that both see it due", async () => {

@@ -1,0 +1,89 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { verifyAudit } from "../../../src/audit/verifyAudit.ts";
+import { createAuditLogRepository } from "../../../src/storage/repositories/auditLogRepository.ts";
+import { dataOf } from "../../support/api.ts";
+import { runLatchkeyHere, serveHere } from "../../support/commandLine.ts";
+import { v2Edge } from "../../support/edges.ts";
+import { request } from "../../support/envelope.ts";
+import { withStoreOf } from "../../support/placed.ts";
+import { type RunningService, startService } from "../../support/process.ts";
+
+const args = ["--test-clock"];
+const FUTURE = Date.UTC(2099, 0, 1, 12);
+const PAST = Date.UTC(1990, 0, 1, 12);
+
+const temporaryDirectory = async (): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-clock-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+};
+const call = async (service: RunningService, procedure: string, body: object): Promise<Record<string, unknown>> =>
+  dataOf(await v2Edge(service.url).call(procedure, body, await service.rootKey()));
+const setTime = async (service: RunningService, time: number): Promise<void> => {
+  dataOf(await request(service.url, "testing.setTime", { rootKey: await service.rootKey(), body: { time } }));
+};
+const expectAudited = (dataDir: string): Promise<void> =>
+  withStoreOf({ DATA_DIR: dataDir }, async (store) => {
+    const verdict = () => verifyAudit(createAuditLogRepository(store));
+    await expect.poll(verdict).toMatchObject({ entries: expect.toSatisfy((count: number) => count > 0), pending: 0, faults: [] });
+  });
+
+test("[issue 5] serve --test-clock is refused with 2 unless the embedded store is used, and opens nothing", async () => {
+  const dataDir = await temporaryDirectory();
+  const env = { DATA_DIR: dataDir, MONGODB_URL: "mongodb://127.0.0.1:1/never", PORT: "0", ADMIN_PORT: "0" };
+  const { code, stdout, stderr } = await runLatchkeyHere(["serve", ...args], env);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain("--test-clock is only for the embedded store");
+  expect(await readdir(dataDir)).toEqual([]);
+});
+
+test("[issue 5] a service with a test clock says so in its log, one without has no testing.setTime", async () => {
+  await using turned = await serveHere(await temporaryDirectory(), ...args);
+  expect(turned.output.stderr).toMatch(/"level":"warn".*test clock in use/);
+  await setTime(turned, FUTURE);
+  expect(await turned.stop()).toBe(0);
+  await using plain = await serveHere(await temporaryDirectory());
+  expect(plain.output.stderr).not.toContain("test clock");
+  const { status } = await request(plain.url, "testing.setTime", { rootKey: await plain.rootKey(), body: { time: FUTURE } });
+  expect(status).toBe(404);
+});
+
+test("[issue 5] what the command line changes is heard of, whatever the clock says", async () => {
+  await using service = await serveHere(await temporaryDirectory(), ...args);
+  const env = { DATA_DIR: service.dataDir };
+  for (const time of [FUTURE, PAST, 0]) {
+    await setTime(service, time);
+    const { stdout, stderr } = await runLatchkeyHere(["root-key", "create", "--name", "beside"], env);
+    const rootKey = stdout.trim();
+    const status = async (): Promise<number> => (await v2Edge(service.url).call("apis.createApi", { name: "heard" }, rootKey)).status;
+    expect(await status()).toBe(200);
+    expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
+    await expect.poll(status, { timeout: 30_000, interval: 100 }).toBe(401);
+  }
+});
+
+test("[issue 5] a clock that was far ahead when the process was killed holds up no later one", async () => {
+  const dataDir = await temporaryDirectory();
+  await using first = await startService({ args, dataDir });
+  const rootKey = await first.rootKey();
+  await setTime(first, FUTURE);
+  const { apiId } = await call(first, "apis.createApi", { name: "future" });
+  const { key } = await call(first, "keys.createKey", { apiId });
+  await expectAudited(dataDir);
+  first.kill("SIGKILL");
+  await first.exited;
+
+  await using second = await serveHere(dataDir);
+  expect(await second.rootKey()).toBe(rootKey);
+  expect(await call(second, "keys.verifyKey", { key })).toMatchObject({ valid: true });
+  const { apiId: later } = await call(second, "apis.createApi", { name: "present" });
+  expect(later).toMatch(/^api_/);
+  await expectAudited(dataDir);
+  const { createdAt } = await call(second, "keys.getKey", {
+    keyId: (await call(second, "keys.createKey", { apiId: later })).keyId as string,
+  });
+  expect(createdAt).toBeLessThan(FUTURE);
+});

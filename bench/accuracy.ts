@@ -6,10 +6,10 @@
  * admitted beyond a limit, or less than 95 % of what one node admits.
  */
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/cli/table.ts";
-import { startCluster } from "../test/ratelimit/cluster.ts";
-import { type Accuracy, loads, simulate } from "../test/ratelimit/matrix.ts";
-import { runReal } from "../test/ratelimit/realRun.ts";
+import { formatTable } from "../src/util/table.ts";
+import { startCluster } from "./limiterRuns/cluster.ts";
+import { type Accuracy, loads, simulate } from "./limiterRuns/matrix.ts";
+import { runReal } from "./limiterRuns/realRun.ts";
 
 const { values } = parseArgs({ options: { all: { type: "boolean", default: false }, json: { type: "boolean", default: false } } });
 

@@ -7,7 +7,7 @@
 import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/cli/table.ts";
+import { formatTable } from "../src/util/table.ts";
 import { applyLoad, callOnce, clientOf, type LoadResult } from "./load.ts";
 import { isInstalled, isPinned, type ServerProcess } from "./processes.ts";
 import {

@@ -8,8 +8,8 @@
 import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/cli/table.ts";
 import { systemClock } from "../src/domain/clock.ts";
+import { formatTable } from "../src/util/table.ts";
 import { type KeyPage, keyPages } from "./keyPages.ts";
 import { createPlace, type Place } from "./place.ts";
 import { growPopulation, type Population, populate } from "./population.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import type { KeyDocument } from "../src/storage/port/documents.ts";
 import type { Store } from "../src/storage/port/store.ts";
-import { withStoreOf } from "../test/support/placed.ts";
+import { withStoreOf } from "./harness/placed.ts";
 import { insertIntoFile } from "./insertIntoFile.ts";
 
 /** Adds new keys. */

@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/cli/table.ts";
 import { systemClock } from "../src/domain/clock.ts";
+import { formatTable } from "../src/util/table.ts";
 import { applyLoad } from "./load.ts";
 import { createPlace } from "./place.ts";
 import { populate } from "./population.ts";

@@ -10,11 +10,11 @@
  * is one, and when there is none with the guard switched off: then this program would find none.
  */
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/cli/table.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../test/support/stores.ts";
-import { type History, writeHistory } from "../test/visibility/history.ts";
-import { type Kind, kinds } from "../test/visibility/kinds.ts";
-import { measure, startCluster } from "../test/visibility/measure.ts";
+import { formatTable } from "../src/util/table.ts";
+import { dropMongoDatabase, freshMongoUrl } from "./harness/mongoDatabases.ts";
+import { type History, writeHistory } from "./visibilityRuns/history.ts";
+import { type Kind, kinds } from "./visibilityRuns/kinds.ts";
+import { measure, startCluster } from "./visibilityRuns/measure.ts";
 
 const { values } = parseArgs({
   options: { rounds: { type: "string", default: "20" }, revocations: { type: "string", default: "1000" }, mongodb: { type: "string" } },

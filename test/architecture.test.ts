@@ -79,6 +79,12 @@ test("[design §6] no file imports itself through others, not even for a type", 
   expect(cycles).toEqual([]);
 });
 
+test("benchmarks import nothing from the tests, which import the runs that both make from bench/", () => {
+  const benches = globSync("bench/**/*.ts", { cwd: root });
+  expect(benches.length).toBeGreaterThan(20);
+  expect(benches.filter((file) => /"[./]+\/test\//.test(readFileSync(join(root, file), "utf8")))).toEqual([]);
+});
+
 describe("one place for each of these", () => {
   /** The main file of a process of its own. */
   const engineProcess = "src/analytics/embedded/engineMain.ts";

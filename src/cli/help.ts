@@ -1,7 +1,7 @@
 import { configVariables } from "../config/loadConfig.ts";
+import { formatTable } from "../util/table.ts";
 import { version } from "../version.ts";
 import { type Command, exitCodes } from "./command.ts";
-import { formatTable } from "./table.ts";
 
 /** A command as help shows it. */
 export const commandLines = ({ name, usage, summary }: Command): string[] => [`  latchkey ${name} ${usage}`.trimEnd(), `      ${summary}`];

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { startService } from "../../bench/harness/latchkeyProcess.ts";
 import { createEngineProcess } from "../../src/analytics/embedded/engineProcess.ts";
 import { EngineUnavailableError } from "../../src/analytics/engineErrors.ts";
 import { dataOf } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
-import { startService } from "../support/process.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "latchkey-engine-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from "vitest";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
-import type { Answer } from "../support/edges.ts";
 import { request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { createEvents } from "../../src/telemetry/events.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 
 const capture = () => {

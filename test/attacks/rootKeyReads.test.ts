@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
 import type { Behalf } from "../../src/domain/behalf.ts";
@@ -18,8 +20,7 @@ import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { inContact } from "../support/contact.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
 import { eventually } from "../support/eventually.ts";
-import { interceptStore } from "../support/interceptStore.ts";
-import { dropMongoDatabase, engines, freshMongoUrl } from "../support/stores.ts";
+import { engines } from "../support/stores.ts";
 
 const FLOOD = 100;
 /** What all may read at the same time, and as much again for those who come later. */

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
 import { eventually } from "../support/eventually.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 
 const MAX_IN_FLIGHT = 6;

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { chainHash } from "../../src/audit/chainHash.ts";
@@ -11,7 +12,6 @@ import { createApisRepository } from "../../src/storage/repositories/apisReposit
 import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import type { LeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
 import { createNodesRepository, type NodeRow } from "../../src/storage/repositories/nodesRepository.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

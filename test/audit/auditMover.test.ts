@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { type AuditSource, auditEvent, resource } from "../../src/audit/auditEvent.ts";
 import { type AuditMover, createAuditMover } from "../../src/audit/auditMover.ts";
 import { chainHash } from "../../src/audit/chainHash.ts";
@@ -11,7 +12,6 @@ import type { Store } from "../../src/storage/port/store.ts";
 import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { createLeasesRepository, type LeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
 import { newDocument, withEvents } from "../../src/storage/repositories/shared/audited.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

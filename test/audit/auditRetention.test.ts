@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
 import { indexAudit } from "../../src/audit/auditIndexer.ts";
 import type { AppendEvents } from "../../src/audit/auditMover.ts";
@@ -14,7 +15,6 @@ import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { createAuditIndexRepository } from "../../src/storage/repositories/auditIndexRepository.ts";
 import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { v2Edge } from "../../bench/harness/v2Edge.ts";
 import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { systemClock } from "../../src/domain/clock.ts";
@@ -7,7 +8,6 @@ import { createAuditLogRepository } from "../../src/storage/repositories/auditLo
 import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
 import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import { v2Edge } from "../support/edges.ts";
 import { engines } from "../support/stores.ts";
 
 const DAY = 86_400_000;

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type CommandResult, runCommand } from "../../bench/harness/commandLine.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { chainHash } from "../../src/audit/chainHash.ts";
 import { systemClock } from "../../src/domain/clock.ts";
@@ -10,7 +11,6 @@ import { createAuditLogRepository } from "../../src/storage/repositories/auditLo
 import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
 import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
 import { testConfig } from "../support/api.ts";
-import { type CommandResult, runCommand } from "../support/commandLine.ts";
 import { places } from "../support/places.ts";
 
 const START = Date.parse("2026-03-01T12:00:00Z");

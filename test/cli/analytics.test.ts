@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCommand } from "../../bench/harness/commandLine.ts";
+import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { v2Edge } from "../../bench/harness/v2Edge.ts";
 import { dataOf } from "../support/api.ts";
-import { runCommand } from "../support/commandLine.ts";
-import { v2Edge } from "../support/edges.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
 
 test.each([
   [["analytics"], 'no command "analytics"'],

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCommand } from "../../bench/harness/commandLine.ts";
+import type { ServiceProcess } from "../../bench/harness/latchkeyProcess.ts";
+import { createRootKeyOn, startServiceOn } from "../../bench/harness/placed.ts";
+import { v2Edge } from "../../bench/harness/v2Edge.ts";
 import { AUDIT_FORMAT } from "../../src/audit/chainHash.ts";
 import { readChanges } from "../../src/audit/readChanges.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
 import { dataOf, testConfig } from "../support/api.ts";
-import { runCommand } from "../support/commandLine.ts";
-import { v2Edge } from "../support/edges.ts";
-import { createRootKeyOn, startServiceOn } from "../support/placed.ts";
 import { places } from "../support/places.ts";
-import type { ServiceProcess } from "../support/process.ts";
 import { eventsIn } from "../support/written.ts";
 
 test.each([

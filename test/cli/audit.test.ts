@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { spawnLatchkey } from "../../bench/harness/latchkeyProcess.ts";
 import { storeWithLog } from "../support/auditStore.ts";
-import { spawnLatchkey } from "../support/process.ts";
 
 /** So many that a pipe cannot hold them. */
 const ENTRIES = 5_000;

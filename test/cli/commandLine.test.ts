@@ -2,10 +2,10 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCommand } from "../../bench/harness/commandLine.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { configVariables } from "../../src/config/loadConfig.ts";
-import { runCommand } from "../support/commandLine.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
 test("help names every command and every setting", async () => {
   const { code, printed } = await runCommand(["help"], {});

@@ -2,10 +2,10 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startService } from "../../bench/harness/latchkeyProcess.ts";
 import { makePrivateDirectory } from "../../src/analytics/embedded/privateDirectory.ts";
 import { dataOf } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
-import { startService } from "../support/process.ts";
 
 const OPEN_TO_ALL = 0o777;
 

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCommand } from "../../bench/harness/commandLine.ts";
+import type { ServiceProcess } from "../../bench/harness/latchkeyProcess.ts";
+import { createRootKeyOn, startServiceOn } from "../../bench/harness/placed.ts";
+import type { Edge } from "../../bench/harness/v2Edge.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
 import { dataOf, expectError, testConfig } from "../support/api.ts";
-import { runCommand } from "../support/commandLine.ts";
-import { type Edge, openEdges } from "../support/edges.ts";
-import { createRootKeyOn, startServiceOn } from "../support/placed.ts";
+import { openEdges } from "../support/edges.ts";
 import { places } from "../support/places.ts";
-import type { ServiceProcess } from "../support/process.ts";
 import { eventsIn } from "../support/written.ts";
 
 const MONTH = 2_592_000_000;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { withCommandContext } from "../../bench/harness/commandLine.ts";
 import type { CommandContext } from "../../src/cli/command.ts";
 import { auditCommands } from "../../src/cli/commands/auditCommands.ts";
 import { createProgressBar } from "../../src/cli/progressBar.ts";
 import { storeWithLog } from "../support/auditStore.ts";
-import { withCommandContext } from "../support/commandLine.ts";
 
 const ENTRIES = 1_200;
 

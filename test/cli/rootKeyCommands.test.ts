@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCommand } from "../../bench/harness/commandLine.ts";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { type Api, dataOf, expectError, startApi, testConfig } from "../support/api.ts";
-import { runCommand } from "../support/commandLine.ts";
-import type { Answer } from "../support/edges.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { places } from "../support/places.ts";
 import { type Engine, engines } from "../support/stores.ts";
 

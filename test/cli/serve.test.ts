@@ -8,9 +8,9 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { runLatchkeyHere, serveHere } from "../support/commandLine.ts";
-import { type RunningService, runLatchkey, type ServiceProcess, spawnLatchkey, startService } from "../support/process.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+import { runLatchkeyHere, serveHere } from "../../bench/harness/commandLine.ts";
+import { type RunningService, runLatchkey, type ServiceProcess, spawnLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 
 const temporaryDirectory = async (): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), "latchkey-serve-"));

@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
+import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { type CertificateFiles, createCertificate } from "../support/certificate.ts";
-import { runLatchkeyHere } from "../support/commandLine.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
 
 let directory: string;
 let files: CertificateFiles;

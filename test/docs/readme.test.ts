@@ -3,10 +3,10 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { exitCodes } from "../../src/cli/command.ts";
 import { configVariables } from "../../src/config/loadConfig.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
 
 const root = join(import.meta.dirname, "../..");
 const readme = readFileSync(join(root, "README.md"), "utf8");

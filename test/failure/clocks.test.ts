@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runLatchkey, type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { withStoreOf } from "../../bench/harness/placed.ts";
+import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { dataOf } from "../support/api.ts";
-import { type Edge, v2Edge } from "../support/edges.ts";
-import { withStoreOf } from "../support/placed.ts";
-import { runLatchkey, type ServiceProcess, startService } from "../support/process.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
 const MINUTE = 60_000;
 const preload = join(import.meta.dirname, "../support/skewedWallClock.mjs");

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { type Edge, v2Edge } from "../support/edges.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
 import { sized } from "../support/sized.ts";
 import { createWorkload, expectAudited, type MaybeCall } from "./workload.ts";
 

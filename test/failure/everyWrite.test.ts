@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
 import { systemClock } from "../../src/domain/clock.ts";
@@ -11,8 +13,6 @@ import { createLeasesRepository } from "../../src/storage/repositories/leasesRep
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { createObjects, type Objects } from "../support/bodies.ts";
 import { background, changing, manyWritesOf, unique } from "../support/changing.ts";
-import type { Answer } from "../support/edges.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { type Engine, engines } from "../support/stores.ts";
 import { eventsIn } from "../support/written.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ServiceProcess } from "../../bench/harness/latchkeyProcess.ts";
+import { createRootKeyOn, startServiceOn } from "../../bench/harness/placed.ts";
+import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { dataOf } from "../support/api.ts";
-import { type Edge, v2Edge } from "../support/edges.ts";
-import { createRootKeyOn, startServiceOn } from "../support/placed.ts";
 import { places } from "../support/places.ts";
-import type { ServiceProcess } from "../support/process.ts";
 
 /** Callers that verify without pause. */
 const CALLERS = 64;

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { createRootKeyOn } from "../../bench/harness/placed.ts";
 import { dataOf } from "../support/api.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
-import { createRootKeyOn } from "../support/placed.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
 import { sized } from "../support/sized.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
 const post = (service: ServiceProcess, rootKey: string, procedure: string, body: unknown, key?: string): Promise<HttpAnswer> =>
   request(service.url, procedure, { rootKey, body, ...(key === undefined ? {} : { headers: { "idempotency-key": key } }) });

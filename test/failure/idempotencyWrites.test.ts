@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { type RevisedObject, tagOf } from "../../src/domain/revisions.ts";
 import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
@@ -9,8 +11,6 @@ import { type Api, dataOf, startApi } from "../support/api.ts";
 import { createObjects, type Objects } from "../support/bodies.ts";
 import { background, changing, manyWritesOf, unique } from "../support/changing.ts";
 import { asking } from "../support/conditional.ts";
-import type { Answer } from "../support/edges.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 import { eventsIn } from "../support/written.ts";

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
+import { createRootKeyOn, startServiceOn, withStoreOf } from "../../bench/harness/placed.ts";
+import { v2Edge } from "../../bench/harness/v2Edge.ts";
 import { auditedCollections } from "../../src/storage/port/auditedCollections.ts";
 import type { AuditedDocument } from "../../src/storage/port/baseDocument.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { createObjects } from "../support/bodies.ts";
 import { changing, manyWritesOf } from "../support/changing.ts";
-import { runLatchkeyHere } from "../support/commandLine.ts";
-import { v2Edge } from "../support/edges.ts";
-import { createRootKeyOn, startServiceOn, withStoreOf } from "../support/placed.ts";
 import { places } from "../support/places.ts";
 import { eventsIn } from "../support/written.ts";
 

@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { createRootKeyOn } from "../../bench/harness/placed.ts";
+import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { dataOf, expectError } from "../support/api.ts";
-import { type Edge, v2Edge } from "../support/edges.ts";
-import { createRootKeyOn } from "../support/placed.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 import { createWorkload, expectAudited, type MaybeCall } from "./workload.ts";
 
 /**

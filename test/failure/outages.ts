@@ -1,8 +1,9 @@
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { openProxy } from "../../bench/harness/proxy.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { faultyStore } from "../support/faultyStore.ts";
-import { openProxy } from "../support/proxy.ts";
-import { dropMongoDatabase, type Engine, engines, freshMongoUrl } from "../support/stores.ts";
+import { type Engine, engines } from "../support/stores.ts";
 
 /** A prepared store that a test can take away, and the engine to start services with. */
 export interface BreakableStore {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { createRootKeyOn } from "../../bench/harness/placed.ts";
+import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { dataOf } from "../support/api.ts";
-import { type Edge, v2Edge } from "../support/edges.ts";
-import { createRootKeyOn } from "../support/placed.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
 const MONTH = 2_592_000_000;
 const ROUNDS = 10;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import type { Edge } from "../../bench/harness/v2Edge.ts";
+import { type Admission, countExcess } from "../../bench/limiterRuns/admissions.ts";
+import { type Cluster, type ClusterNode, startCluster } from "../../bench/limiterRuns/cluster.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
-import { type Admission, countExcess } from "../ratelimit/admissions.ts";
-import { type Cluster, type ClusterNode, startCluster } from "../ratelimit/cluster.ts";
 import { dataOf, startApi } from "../support/api.ts";
-import type { Edge } from "../support/edges.ts";
 import { engines } from "../support/stores.ts";
 import { createShiftedClock } from "./shiftedClock.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { type Intercept, interceptStore } from "../../bench/harness/interceptStore.ts";
 import { runAll } from "../../src/service/runAll.ts";
 import { dataOf, startApi } from "../support/api.ts";
 import { createArrivalGate } from "../support/arrivalGate.ts";
-import { type Intercept, interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 
 test("every step runs in its turn, also after one has failed; then all failures are told", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { createChangesFeed } from "../../src/cache/changesFeed.ts";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
@@ -8,7 +9,6 @@ import { announceWrites } from "../../src/storage/decorators/announceWrites.ts";
 import { createChangesRepository } from "../../src/storage/repositories/changesRepository.ts";
 import { createRootKeysRepository } from "../../src/storage/repositories/rootKeysRepository.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
-import type { Answer } from "../support/edges.ts";
 import { engines } from "../support/stores.ts";
 
 describe.each(engines)("on $name", (engine) => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { type Api, dataOf, expectError, startApi } from "../support/api.ts";
-import type { Answer } from "../support/edges.ts";
 import { eventsIn } from "../support/written.ts";
 import { type BreakableStore, closeEngines, outages } from "./outages.ts";
 import { createShiftedClock, type ShiftedClock } from "./shiftedClock.ts";

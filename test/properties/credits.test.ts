@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { type Api, startApi } from "../support/api.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";

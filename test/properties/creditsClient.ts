@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Answer } from "../support/edges.ts";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import type { Action, Seen } from "./creditsModel.ts";
 
 /** Calls one node; answers as `/v2` does. */

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { v2Edge } from "../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createRootKey } from "../../src/rootKeys/rootKeyChanges.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { createRootKeysRepository } from "../../src/storage/repositories/rootKeysRepository.ts";
-import { v2Edge } from "../support/edges.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
 import { sized } from "../support/sized.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 import { eventsIn } from "../support/written.ts";
 import { carryOut, createKey, type Node, readCredits } from "./creditsClient.ts";
 import { type Batch, batches, type Credits, monthlyRefills, possibleAfter, startingCredits } from "./creditsModel.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Intercept, interceptStore } from "../../bench/harness/interceptStore.ts";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
-import type { Answer } from "../support/edges.ts";
-import { type Intercept, interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { eventsIn } from "../support/written.ts";
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
 import { weightedPrevious, windowAt } from "../../src/domain/slidingWindow.ts";
 import type { Check } from "../../src/ratelimit/check.ts";
 import type { StoreDownPolicy } from "../../src/ratelimit/judge.ts";
@@ -9,7 +10,6 @@ import type { Store } from "../../src/storage/port/store.ts";
 import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
-import { simulatedCounters } from "./simulation.ts";
 
 const D = 10_000;
 /** Far enough that MongoDB, which removes expired counters once a minute, takes none of these for one; windows of D begin here. */

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type Admission, countExcess } from "../../bench/limiterRuns/admissions.ts";
+import { type Fate, simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import type { Check } from "../../src/ratelimit/check.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
 import type { Counters } from "../../src/storage/port/counters.ts";
 import { sized } from "../support/sized.ts";
-import { type Admission, countExcess } from "./admissions.ts";
-import { type Fate, simulatedCounters } from "./simulation.ts";
 
 /** Start of a window of 30 days, and so of every shorter window that divides it. */
 const MONTH = 2_592_000_000;

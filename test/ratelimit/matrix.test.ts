@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type Accuracy, boundsOf, LENGTHS, type Load, loads, rateOf, simulate } from "../../bench/limiterRuns/matrix.ts";
 import { sized } from "../support/sized.ts";
-import { type Accuracy, boundsOf, LENGTHS, type Load, loads, rateOf, simulate } from "./matrix.ts";
 
 const expectAccurate = (accuracy: Accuracy, rate: number, excess: number): void => {
   const { total, admitted, allowed, overAdmitted } = accuracy;

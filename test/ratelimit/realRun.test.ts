@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { startCluster } from "./cluster.ts";
-import { realCombinations, runReal } from "./realRun.ts";
+import { startCluster } from "../../bench/limiterRuns/cluster.ts";
+import { realCombinations, runReal } from "../../bench/limiterRuns/realRun.ts";
 
 const server = process.env.MONGODB_URL;
 

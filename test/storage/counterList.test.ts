@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { counterKey, counterKeysOf } from "../../src/domain/counterKey.ts";
 import { type CountersFrom, readCountersPage } from "../../src/ratelimit/countersPage.ts";
 import { createLimiter } from "../../src/ratelimit/limiter.ts";
@@ -11,7 +12,6 @@ import {
   type ListedCounter,
 } from "../../src/storage/repositories/counterList.ts";
 import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

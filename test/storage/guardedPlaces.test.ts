@@ -1,4 +1,6 @@
 import { expect, test, vi } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import type { Behalf } from "../../src/domain/behalf.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { type GuardOptions, guardStore } from "../../src/storage/decorators/guardStore.ts";
@@ -6,8 +8,6 @@ import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import type { CollectionName } from "../../src/storage/port/documents.ts";
 import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { interceptStore } from "../support/interceptStore.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 
 const hog: Behalf = { caller: { rootKeyId: "rk_hog" } };
 const other: Behalf = { caller: { rootKeyId: "rk_other" } };

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { type NetworkProxy, openProxy } from "../../bench/harness/proxy.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { guardStore } from "../../src/storage/decorators/guardStore.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { eventually } from "../support/eventually.ts";
-import { type NetworkProxy, openProxy } from "../support/proxy.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";
 
 const server = process.env.MONGODB_URL;

@@ -1,12 +1,12 @@
 import { type Db, type Document, MongoClient } from "mongodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { CollectionName } from "../../src/storage/port/documents.ts";
 import { indexes, retired } from "../../src/storage/port/indexes.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";
 
 const { MONGODB_URL: server } = process.env;

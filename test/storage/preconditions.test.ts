@@ -1,11 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { createPrecondition, revisionDiffers, tagOf } from "../../src/domain/revisions.ts";
 import type { KeyDocument } from "../../src/storage/port/documents.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { createApisRepository } from "../../src/storage/repositories/apisRepository.ts";
 import { createKeysRepository } from "../../src/storage/repositories/keysRepository.ts";
 import { createOverridesRepository } from "../../src/storage/repositories/overridesRepository.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { sampleKey } from "./contract/samples.ts";
 

@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { expect } from "vitest";
+import type { Answer, Edge } from "../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../src/audit/auditEvent.ts";
 import { type Config, loadConfig } from "../../src/config/loadConfig.ts";
 import { type Clock, type SettableClock, systemClock } from "../../src/domain/clock.ts";
@@ -8,7 +9,7 @@ import { createService, type Service } from "../../src/service/createService.ts"
 import type { Store } from "../../src/storage/port/store.ts";
 import { createRootKeysRepository } from "../../src/storage/repositories/rootKeysRepository.ts";
 import type { Log } from "../../src/telemetry/log.ts";
-import { type Answer, type Edge, openEdges } from "./edges.ts";
+import { openEdges } from "./edges.ts";
 import type { Engine } from "./stores.ts";
 
 /** Settings of a test; undefined = not set, whatever tests set otherwise. */

@@ -1,44 +1,13 @@
-import { type IncomingHttpHeaders, request } from "node:http";
 import type { DescMethod, DescMethodUnary, DescService, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import * as grpc from "@grpc/grpc-js";
+import { type Answer, authorization, type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { type Codec, compileCodec } from "../../src/rpc/codec/compileCodec.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { services } from "../../src/service/createService.ts";
-
-/** An answer in the words of `/v2`, whatever the edge it came over. */
-export interface Answer {
-  readonly status: number;
-  readonly body: {
-    readonly meta: { readonly requestId: string; readonly degraded?: readonly string[] };
-    readonly data?: unknown;
-    readonly pagination?: { readonly hasMore: boolean; readonly cursor?: string };
-    readonly error?: {
-      readonly title: string;
-      readonly detail: string;
-      readonly status: number;
-      readonly type: string;
-      readonly errors?: readonly { readonly location: string; readonly message: string; readonly fix?: string }[];
-    };
-  };
-}
-
-/** Headers beside those that every call has; `onHeaders` gets those of a success. */
-export interface Exchange {
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly onHeaders?: (headers: Headers) => void;
-}
-
-/** One way to call the service. Requests and answers are those of `/v2`; other edges translate. */
-export interface Edge {
-  readonly name: "v2" | "connect" | "grpc" | "grpc-web" | "grpc-js";
-  /** @param rootKey undefined = no credentials; a text with a blank in it is the whole `Authorization` header. */
-  readonly call: (procedure: string, body: unknown, rootKey: string | undefined, exchange?: Exchange) => Promise<Answer>;
-  readonly close: () => void;
-}
 
 interface Method {
   readonly desc: DescMethodUnary;
@@ -64,9 +33,6 @@ const methodOf = (procedure: string): Method => {
   return method;
 };
 
-const authorization = (rootKey: string | undefined): Record<string, string> =>
-  rootKey === undefined ? {} : { authorization: rootKey.includes(" ") ? rootKey : `Bearer ${rootKey}` };
-
 const succeed = (method: Method, message: MessageShape<DescMethodUnary["output"]>): Answer => ({
   status: 200,
   body: JSON.parse(method.response.encode(message)) as Answer["body"],
@@ -83,36 +49,6 @@ const fail = (detail: MessageShape<typeof ErrorDetailSchema> | undefined, messag
     },
   };
 };
-
-const headersOf = (headers: IncomingHttpHeaders): Headers =>
-  new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]));
-
-/** Tens of thousands of calls go over this edge: `fetch` needs three times the CPU time of `node:http`. */
-export const v2Edge = (url: string): Edge => ({
-  name: "v2",
-  call: (procedure, body, rootKey, { headers, onHeaders } = {}) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const sent = request(`${url}/v2/${procedure}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...authorization(rootKey), ...headers },
-    });
-    sent.on("error", reject).on("response", (response) => {
-      const parts: Buffer[] = [];
-      response.on("error", reject).on("data", (part: Buffer) => parts.push(part));
-      response.on("end", () => {
-        try {
-          onHeaders?.(headersOf(response.headers));
-          resolve({ status: response.statusCode ?? 0, body: JSON.parse(Buffer.concat(parts).toString()) as Answer["body"] });
-        } catch (error) {
-          reject(error);
-        }
-      });
-    });
-    sent.end(JSON.stringify(body));
-    return promise;
-  },
-  close: () => undefined,
-});
 
 const connectEdge = (name: Edge["name"], transport: Transport): Edge => ({
   name,

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { appearances } from "../../src/domain/errors.ts";
-import type { Answer } from "./edges.ts";
 
 /** What came back over HTTP, before anything is made of it. */
 export interface HttpAnswer extends Answer {

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { onEveryEngine } from "./onEveryEngine.ts";
-import { dropMongoDatabase, freshMongoUrl } from "./stores.ts";
 
 /** Where a command or a service keeps its state: the settings that say so. */
 export interface Place {

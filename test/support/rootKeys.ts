@@ -1,6 +1,6 @@
 import { expect } from "vitest";
+import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { expectError } from "./api.ts";
-import type { Answer } from "./edges.ts";
 import type { Run } from "./everywhere.ts";
 
 /** A root key as listKeys shows it. */

@@ -14,7 +14,7 @@ export default async (): Promise<() => Promise<void>> => {
   announce();
   const server = process.env.MONGODB_URL;
   if (server === undefined) return async () => undefined;
-  const { dropMongoDatabases, mongoPrefix } = await import("./stores.ts");
+  const { dropMongoDatabases, mongoPrefix } = await import("../../bench/harness/mongoDatabases.ts");
   // Before there are workers: they inherit it.
   const prefix = mongoPrefix();
   return () => dropMongoDatabases(server, prefix);

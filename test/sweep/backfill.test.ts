@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { foldCase } from "../../src/domain/foldCase.ts";
 import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { KeyDocument } from "../../src/storage/port/documents.ts";
@@ -14,7 +15,6 @@ import type { LeasedRounds } from "../../src/sweep/leasedRounds.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
 import { startApi } from "../support/api.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

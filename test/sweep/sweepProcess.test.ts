@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
+import { startServiceOn, withStoreOf } from "../../bench/harness/placed.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { createApisRepository } from "../../src/storage/repositories/apisRepository.ts";
 import { createRolesRepository } from "../../src/storage/repositories/rolesRepository.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
-import { runLatchkeyHere } from "../support/commandLine.ts";
-import { startServiceOn, withStoreOf } from "../support/placed.ts";
 import { places } from "../support/places.ts";
 
 const KEYS = 1_000;

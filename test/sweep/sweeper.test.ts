@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { tagOf } from "../../src/domain/revisions.ts";
 import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
@@ -16,7 +17,6 @@ import { withEvents } from "../../src/storage/repositories/shared/audited.ts";
 import { createSweepsRepository } from "../../src/storage/repositories/sweepsRepository.ts";
 import { createSweeper, type Sweeper } from "../../src/sweep/sweeper.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
-import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { writeHistory } from "./history.ts";
+import { writeHistory } from "../../bench/visibilityRuns/history.ts";
 
 const server = process.env.MONGODB_URL;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
-import { kinds } from "./kinds.ts";
-import { measure, startCluster } from "./measure.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { kinds } from "../../bench/visibilityRuns/kinds.ts";
+import { measure, startCluster } from "../../bench/visibilityRuns/measure.ts";
 
 /** The bound of the contract. */
 const BOUND_MS = 30_000;

@@ -1,9 +1,9 @@
+import { jsonLine } from "../../util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, CommandFailure } from "../command.ts";
 import { openService } from "../remote/callService.ts";
 import { connectionOptions } from "../remote/connection.ts";
 import { presentRows } from "../remote/present.ts";
-import { jsonLine } from "../table.ts";
 
 /** The tables decide the procedure: none can be read by both. */
 const procedureFor = (sql: string): string => (/\bratelimits_/i.test(sql) ? "analytics.getRatelimits" : "analytics.getVerifications");

@@ -3,6 +3,7 @@ import { createId } from "../../domain/ids.ts";
 import { algorithms } from "../../procedures/shared/migrations/algorithm.ts";
 import { registerMigration, removeMigration } from "../../procedures/shared/migrations/registration.ts";
 import { createMigrationsRepository } from "../../storage/repositories/migrationsRepository.ts";
+import { formatTable, jsonLine, oneLine } from "../../util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
@@ -10,7 +11,6 @@ import { withAnnouncingStore } from "../configuredStore.ts";
 import { namedService } from "../remote/callService.ts";
 import { connectionOptions } from "../remote/connection.ts";
 import { allRows } from "../remote/pages.ts";
-import { formatTable, jsonLine, oneLine } from "../table.ts";
 
 const create: Command = {
   name: "migration create",

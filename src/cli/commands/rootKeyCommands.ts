@@ -10,6 +10,7 @@ import {
 } from "../../rootKeys/rootKeyChanges.ts";
 import type { RootKeyDocument } from "../../storage/port/documents.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
+import { formatTable, jsonLine, oneLine } from "../../util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
@@ -19,7 +20,6 @@ import { isUntouched } from "../firstStart.ts";
 import { namedService } from "../remote/callService.ts";
 import { type ConnectionValues, connectionOptions } from "../remote/connection.ts";
 import { allRows } from "../remote/pages.ts";
-import { formatTable, jsonLine, oneLine } from "../table.ts";
 
 /** Runs `use` on the root keys of the configured store. */
 const withRootKeys = (

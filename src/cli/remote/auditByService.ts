@@ -1,7 +1,7 @@
+import { jsonLine } from "../../util/table.ts";
 import { droppedLine, missingAnchor } from "../auditTexts.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
 import { createProgressBar, type ProgressBar } from "../progressBar.ts";
-import { jsonLine } from "../table.ts";
 import type { CallService } from "./callService.ts";
 import { pagesOf } from "./pages.ts";
 

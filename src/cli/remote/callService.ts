@@ -1,6 +1,6 @@
+import { oneLine } from "../../util/table.ts";
 import { version } from "../../version.ts";
 import { type CommandContext, CommandFailure, type ExitCode } from "../command.ts";
-import { oneLine } from "../table.ts";
 import { type Connection, type ConnectionValues, namesService, openConnection } from "./connection.ts";
 
 export interface Answer {

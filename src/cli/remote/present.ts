@@ -1,5 +1,5 @@
 import type { DescribedField } from "../../rpc/description/describeField.ts";
-import { formatRows, formatTable, jsonLine, oneLine } from "../table.ts";
+import { formatRows, formatTable, jsonLine, oneLine } from "../../util/table.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import type { DescribedField } from "../../rpc/description/describeField.ts";
+import { jsonLine } from "../../util/table.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../command.ts";
-import { jsonLine } from "../table.ts";
 import { type CallOptions, type CallService, openService } from "./callService.ts";
 import { flagsOf, placeNames } from "./flags.ts";
 import { MOST_PAGES, pagesOf } from "./pages.ts";

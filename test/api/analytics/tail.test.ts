@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
+import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { embeddedAnalytics } from "../../support/analytics.ts";
 import { expectError } from "../../support/api.ts";
-import type { Answer } from "../../support/edges.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
 
 const analytics = embeddedAnalytics();

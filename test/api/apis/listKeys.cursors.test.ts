@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Intercept, interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
-import { type Intercept, interceptStore } from "../../support/interceptStore.ts";
 import { engines } from "../../support/stores.ts";
 
 /** A list, and how its objects come and go. Everything that belongs to one walk is told apart by `scope`. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { createId } from "../../../src/domain/ids.ts";
 import { newDocument } from "../../../src/storage/repositories/shared/audited.ts";
 import { dataOf, expectError, startApi } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
-import { interceptStore } from "../../support/interceptStore.ts";
 import { engines } from "../../support/stores.ts";
 
 /** One of the two lists, and how its objects come and go. */

@@ -1,6 +1,8 @@
 import { connect as connectHttp2 } from "node:http2";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../../bench/harness/interceptStore.ts";
+import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { AnalyticsService } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../../gen/latchkey/v2/apis_pb.ts";
@@ -12,9 +14,7 @@ import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocu
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, nothing, type Objects } from "../../support/bodies.ts";
-import type { Answer } from "../../support/edges.ts";
 import { request } from "../../support/envelope.ts";
-import { interceptStore } from "../../support/interceptStore.ts";
 import { failureOf, rpcTransports } from "../../support/rpcClients.ts";
 import { engines } from "../../support/stores.ts";
 

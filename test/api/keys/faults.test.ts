@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer, Edge } from "../../../bench/harness/v2Edge.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { background } from "../../support/changing.ts";
-import type { Answer, Edge } from "../../support/edges.ts";
 import { engines } from "../../support/stores.ts";
 import { eventsBy } from "../../support/written.ts";
 

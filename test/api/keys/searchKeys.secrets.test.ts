@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { createId } from "../../../src/domain/ids.ts";
 import { createKeySecret } from "../../../src/domain/secrets/keySecret.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { request } from "../../support/envelope.ts";
-import { interceptStore } from "../../support/interceptStore.ts";
 import { engines } from "../../support/stores.ts";
 
 interface Asked {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer, Edge } from "../../../bench/harness/v2Edge.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
-import type { Answer, Edge } from "../../support/edges.ts";
 import { engines } from "../../support/stores.ts";
 
 const edgeNames: readonly Edge["name"][] = ["v2", "connect", "grpc", "grpc-web", "grpc-js"];

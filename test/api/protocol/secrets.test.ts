@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import type { CollectionName } from "../../../src/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
@@ -7,7 +8,6 @@ import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../../support/bodies.ts";
 import { procedureNames } from "../../support/edges.ts";
 import { request } from "../../support/envelope.ts";
-import { interceptStore } from "../../support/interceptStore.ts";
 import { engines } from "../../support/stores.ts";
 
 const collections: Readonly<Record<CollectionName, true>> = {

@@ -2,14 +2,14 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { runLatchkeyHere, serveHere } from "../../../bench/harness/commandLine.ts";
+import { type RunningService, startService } from "../../../bench/harness/latchkeyProcess.ts";
+import { withStoreOf } from "../../../bench/harness/placed.ts";
+import { v2Edge } from "../../../bench/harness/v2Edge.ts";
 import { verifyAudit } from "../../../src/audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../../src/storage/repositories/auditLogRepository.ts";
 import { dataOf } from "../../support/api.ts";
-import { runLatchkeyHere, serveHere } from "../../support/commandLine.ts";
-import { v2Edge } from "../../support/edges.ts";
 import { request } from "../../support/envelope.ts";
-import { withStoreOf } from "../../support/placed.ts";
-import { type RunningService, startService } from "../../support/process.ts";
 
 const args = ["--test-clock"];
 const FUTURE = Date.UTC(2099, 0, 1, 12);

@@ -1,10 +1,10 @@
 import { createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Answer, v2Edge } from "../../../bench/harness/v2Edge.ts";
 import { TestingService } from "../../../gen/latchkey/v2/testing_pb.ts";
 import { createSettableClock, type SettableClock } from "../../../src/domain/clock.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
-import { type Answer, v2Edge } from "../../support/edges.ts";
 import { type HttpAnswer, request } from "../../support/envelope.ts";
 import { type FaultyStore, faultyStore } from "../../support/faultyStore.ts";
 import { engines } from "../../support/stores.ts";

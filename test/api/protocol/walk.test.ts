@@ -1,5 +1,6 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Edge } from "../../../bench/harness/v2Edge.ts";
 import { array_body, ignore_unknown, permission, permission_from_request } from "../../../gen/latchkey/v2/options_pb.ts";
 import { systemSource } from "../../../src/audit/auditEvent.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
@@ -11,7 +12,7 @@ import { createRootKeysRepository } from "../../../src/storage/repositories/root
 import { embeddedAnalytics } from "../../support/analytics.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, nothing, type Objects, validBodies } from "../../support/bodies.ts";
-import { type Edge, procedureNames } from "../../support/edges.ts";
+import { procedureNames } from "../../support/edges.ts";
 import { expectEnvelope, type HttpAnswer, type HttpRequest, request } from "../../support/envelope.ts";
 import { engines } from "../../support/stores.ts";
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { type ServiceProcess, startService } from "../../../bench/harness/latchkeyProcess.ts";
+import { v2Edge } from "../../../bench/harness/v2Edge.ts";
 import { dataOf } from "../../support/api.ts";
-import { v2Edge } from "../../support/edges.ts";
-import { type ServiceProcess, startService } from "../../support/process.ts";
 
 const MONTH = 2_592_000_000;
 

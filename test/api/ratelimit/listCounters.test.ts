@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { windowEnd } from "../../../src/domain/slidingWindow.ts";
 import { chunks } from "../../../src/util/chunks.ts";
 import { expectError } from "../../support/api.ts";
-import type { Answer } from "../../support/edges.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { createTestClock } from "../../support/testClock.ts";
 

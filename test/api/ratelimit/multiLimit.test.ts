@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { dataOf, expectError } from "../../support/api.ts";
-import type { Answer } from "../../support/edges.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
 import { eventsIn } from "../../support/written.ts";
 

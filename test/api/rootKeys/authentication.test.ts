@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../../src/audit/auditEvent.ts";
 import { createChangesFeed } from "../../../src/cache/changesFeed.ts";
 import { createInvalidations } from "../../../src/cache/invalidations.ts";
@@ -12,7 +13,6 @@ import { createChangesRepository } from "../../../src/storage/repositories/chang
 import { createRootKeysRepository, type RootKeysRepository } from "../../../src/storage/repositories/rootKeysRepository.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { inContact } from "../../support/contact.ts";
-import type { Answer } from "../../support/edges.ts";
 import { type HttpAnswer, request } from "../../support/envelope.ts";
 import { faultyStore } from "../../support/faultyStore.ts";
 import { engines } from "../../support/stores.ts";

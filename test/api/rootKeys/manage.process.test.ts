@@ -1,9 +1,9 @@
 import { afterAll, describe, test } from "vitest";
+import { runLatchkeyHere } from "../../../bench/harness/commandLine.ts";
+import { startService } from "../../../bench/harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../../bench/harness/mongoDatabases.ts";
 import { expectError } from "../../support/api.ts";
-import { runLatchkeyHere } from "../../support/commandLine.ts";
 import { type HttpAnswer, request } from "../../support/envelope.ts";
-import { startService } from "../../support/process.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../../support/stores.ts";
 
 const mongoUrl = process.env.MONGODB_URL === undefined ? undefined : freshMongoUrl(process.env.MONGODB_URL);
 const places = [{ name: "embedded", env: {} }, ...(mongoUrl === undefined ? [] : [{ name: "mongo", env: { MONGODB_URL: mongoUrl } }])];

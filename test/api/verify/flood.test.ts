@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { request } from "../../support/envelope.ts";
-import { interceptStore } from "../../support/interceptStore.ts";
 import { engines } from "../../support/stores.ts";
 import { createTestClock } from "../../support/testClock.ts";
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../../bench/harness/interceptStore.ts";
+import { v2Edge } from "../../../bench/harness/v2Edge.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { background } from "../../support/changing.ts";
-import { v2Edge } from "../../support/edges.ts";
 import { request } from "../../support/envelope.ts";
 import { type FaultyStore, faultyStore } from "../../support/faultyStore.ts";
-import { interceptStore } from "../../support/interceptStore.ts";
 import { plainKey, prefixedKey, registerMigration, SEAM } from "../../support/migrations.ts";
 import { engines } from "../../support/stores.ts";
 import { createTestClock } from "../../support/testClock.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runCommand } from "../../support/commandLine.ts";
+import { runCommand } from "../../../bench/harness/commandLine.ts";
 
 const main = join(import.meta.dirname, "../../../src/main.ts");
 

@@ -5,9 +5,9 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { runCommand } from "../../../bench/harness/commandLine.ts";
+import { runLatchkey, startService } from "../../../bench/harness/latchkeyProcess.ts";
 import { createCertificate } from "../../support/certificate.ts";
-import { runCommand } from "../../support/commandLine.ts";
-import { runLatchkey, startService } from "../../support/process.ts";
 
 const ROOT_KEY = "lkr_0123456789abcdefghijABCDEFGHIJ01abcdef";
 const create = ["apis", "create-api", "--name", "payments"];

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCommand, serveHere } from "../../../bench/harness/commandLine.ts";
+import type { RunningService } from "../../../bench/harness/latchkeyProcess.ts";
 import { exitCodes } from "../../../src/cli/command.ts";
 import { procedureCommands } from "../../../src/cli/remote/procedureCommands.ts";
-import { runCommand, serveHere } from "../../support/commandLine.ts";
-import type { RunningService } from "../../support/process.ts";
 
 let dataDir: string;
 let service: RunningService;

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Finished, runLatchkey, startService } from "../../support/process.ts";
+import { type Finished, runLatchkey, startService } from "../../../bench/harness/latchkeyProcess.ts";
 
 test("a newcomer gets from an empty store to why a key is denied, and to the mend, by the command line alone", async () => {
   await using service = await startService();

@@ -4,6 +4,7 @@ import { cp, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCommand } from "../../../bench/harness/commandLine.ts";
 import { createFirstRootKey } from "../../../src/cli/firstStart.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { decodeRecords, encodeRecord, readHead } from "../../../src/storage/embedded/counters/logRecords.ts";
@@ -13,7 +14,6 @@ import { readMarks } from "../../../src/storage/embedded/marks.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
-import { runCommand } from "../../support/commandLine.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";

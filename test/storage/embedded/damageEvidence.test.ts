@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { runCommand } from "../../../bench/harness/commandLine.ts";
+import { runLatchkey } from "../../../bench/harness/latchkeyProcess.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { type AppendLog, openAppendLog } from "../../../src/storage/embedded/counters/appendLog.ts";
 import { createJournaledCounters } from "../../../src/storage/embedded/counters/journaledCounters.ts";
@@ -16,9 +18,7 @@ import { SCHEMA_VERSION } from "../../../src/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
-import { runCommand } from "../../support/commandLine.ts";
 import { eventually } from "../../support/eventually.ts";
-import { runLatchkey } from "../../support/process.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
 

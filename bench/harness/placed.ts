@@ -2,7 +2,7 @@ import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { runLatchkeyHere } from "./commandLine.ts";
-import { type ServiceProcess, startService } from "./process.ts";
+import { type ServiceProcess, startService } from "./latchkeyProcess.ts";
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -1,8 +1,8 @@
-import { type Edge, v2Edge } from "../support/edges.ts";
-import { createRootKeyOn } from "../support/placed.ts";
-import { type ServiceProcess, type StartOptions, startService } from "../support/process.ts";
-import { type NetworkProxy, openProxy } from "../support/proxy.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+import { type ServiceProcess, type StartOptions, startService } from "../harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../harness/mongoDatabases.ts";
+import { createRootKeyOn } from "../harness/placed.ts";
+import { type NetworkProxy, openProxy } from "../harness/proxy.ts";
+import { type Edge, v2Edge } from "../harness/v2Edge.ts";
 
 /** One service process, and the stretch of network between it and the store. */
 export interface ClusterNode {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/domain/clock.ts";
-import { v2Edge } from "../support/edges.ts";
-import { createRootKeyOn } from "../support/placed.ts";
-import { type NetworkProxy, openProxy } from "../support/proxy.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../support/stores.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../harness/mongoDatabases.ts";
+import { createRootKeyOn } from "../harness/placed.ts";
+import { type NetworkProxy, openProxy } from "../harness/proxy.ts";
+import { v2Edge } from "../harness/v2Edge.ts";
 import { type NodeProcess, startNode } from "./startNode.ts";
 
 const NODES = 3;

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { startService } from "../support/process.ts";
+import { startService } from "../harness/latchkeyProcess.ts";
 
 /** A node in a process of its own. */
 export interface NodeProcess {

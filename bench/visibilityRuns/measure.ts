@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/domain/clock.ts";
-import { v2Edge } from "../support/edges.ts";
-import { createRootKeyOn } from "../support/placed.ts";
-import { runLatchkey } from "../support/process.ts";
+import { runLatchkey } from "../harness/latchkeyProcess.ts";
+import { createRootKeyOn } from "../harness/placed.ts";
+import { v2Edge } from "../harness/v2Edge.ts";
 import type { CallNode, Kind, Writer } from "./kinds.ts";
 import { startNode } from "./startNode.ts";
 

@@ -3,7 +3,7 @@ import { loadConfig } from "../../src/config/loadConfig.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createService } from "../../src/service/createService.ts";
 import { openStore } from "../../src/storage/openStore.ts";
-import { type Intercept, interceptStore } from "../support/interceptStore.ts";
+import { type Intercept, interceptStore } from "../harness/interceptStore.ts";
 
 /** Nodes that lack something that protects from what they miss: what the tools have to find. */
 const lacking: Readonly<Record<string, Intercept>> = {

@@ -38,18 +38,6 @@ const findOwn = (args: readonly string[]): Command | undefined =>
 const noCommand = (args: readonly string[], others: string): UsageError =>
   new UsageError(args.length === 0 ? "no command was given" : `there is no command ${JSON.stringify(args.slice(0, 2).join(" "))}${others}`);
 
-const run = async (args: readonly string[], context: CommandContext): Promise<ExitCode> => {
-  const own = findOwn(args);
-  if (own !== undefined) return own.run(args.slice(own.name.split(" ").length), context);
-  if (args.length === 0) throw noCommand(args, "");
-  const { findProcedure, namespaces } = await import("./remote/procedureCommands.ts");
-  const called = findProcedure(args);
-  const [first = ""] = args;
-  if (called === undefined) throw noCommand(args, namespaces.includes(first) ? `; latchkey help ${first} shows what there is` : "");
-  const { runProcedure } = await import("./remote/runProcedure.ts");
-  return runProcedure(called.found, called.rest, context);
-};
-
 const help = async (about: readonly string[], context: CommandContext): Promise<ExitCode> => {
   const { commonOptions, namespaceHelp, procedureHelp, procedureLines } = await import("./remote/procedureHelp.ts");
   const { findProcedure } = await import("./remote/procedureCommands.ts");
@@ -66,12 +54,37 @@ const help = async (about: readonly string[], context: CommandContext): Promise<
   return 0;
 };
 
+const run = async (args: readonly string[], context: CommandContext): Promise<ExitCode> => {
+  const own = findOwn(args);
+  if (own !== undefined) {
+    const rest = args.slice(own.name.split(" ").length);
+    if (!rest.includes("--help") && !rest.includes("-h")) return own.run(rest, context);
+    await context.print(commandLines(own).join("\n"));
+    return 0;
+  }
+  if (args.length === 0) throw noCommand(args, "");
+  const { findProcedure, namespaces } = await import("./remote/procedureCommands.ts");
+  const called = findProcedure(args);
+  const [first = "", second = ""] = args;
+  if (called === undefined && namespaces.includes(first) && second === "--help") return help([first], context);
+  if (called === undefined) throw noCommand(args, namespaces.includes(first) ? `; latchkey help ${first} shows what there is` : "");
+  const { runProcedure } = await import("./remote/runProcedure.ts");
+  return runProcedure(called.found, called.rest, context);
+};
+
 /** Message and causes, without a stack: for the person at the terminal. */
 const describe = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== "" && error.cause.message !== error.message
     ? `${error.message}: ${describe(error.cause)}`
     : error.message;
+};
+
+/** The same for what the store refuses as for the service's answer (`byStatus` in callService.ts). */
+const exitCodeOf = (error: unknown): ExitCode => {
+  if (error instanceof CommandFailure) return error.exitCode;
+  if (!(error instanceof ServiceError)) return 1;
+  return error.reason === "invalid_input" ? 2 : error.reason.endsWith("_not_found") ? 4 : 1;
 };
 
 /** Runs one command. Problems go to standard error; see `ExitCode`. */
@@ -85,9 +98,8 @@ export const runCommandLine = async (args: readonly string[], context: CommandCo
     if (first === "help" || first === "--help" || first === "-h") return await help(args.slice(1), context);
     return await run(args, context);
   } catch (error) {
-    const isInvalid = error instanceof ServiceError && error.reason === "invalid_input";
     await context.complain(`latchkey: ${describe(error)}`);
     if (error instanceof UsageError) await context.complain("latchkey help shows commands and settings.");
-    return error instanceof CommandFailure ? error.exitCode : isInvalid ? 2 : 1;
+    return exitCodeOf(error);
   }
 };

@@ -85,11 +85,11 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     ]);
   });
 
-  test("an API that is unknown or deleted fails with 1", async () => {
+  test("an API that is unknown or deleted fails with 4", async () => {
     const { apiId } = await call("apis.createApi", { name: "deleted" });
     await call("apis.deleteApi", { apiId });
     for (const id of [apiId, "api_unknown"]) {
-      expect(await allow(id, "192.0.2.1")).toMatchObject({ code: 1, complained: [expect.stringContaining(`${id} does not exist`)] });
+      expect(await allow(id, "192.0.2.1")).toMatchObject({ code: 4, complained: [expect.stringContaining(`${id} does not exist`)] });
     }
   });
 });

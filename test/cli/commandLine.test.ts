@@ -21,6 +21,26 @@ test("--version prints the version of package.json", async () => {
   expect(await runCommand(["--version"], {})).toEqual({ code: 0, printed: [packageJson.version], complained: [] });
 });
 
+test.each(["--help", "-h"])("a command's own %s is its usage, whatever else is given, and opens no store", async (option) => {
+  for (const args of [
+    ["root-key", "create", option],
+    ["serve", option],
+    ["audit", "verify", "--url", "http://x", option],
+  ]) {
+    const { code, printed, complained } = await runCommand(args, { DATA_DIR: "/nonexistent/latchkey" });
+    expect({ code, complained }).toEqual({ code: 0, complained: [] });
+    expect(printed[0]).toMatch(new RegExp(`^  latchkey ${args[0]}`));
+  }
+});
+
+test("a namespace with --help shows its procedures, alone it says how to see them", async () => {
+  expect(await runCommand(["keys", "--help"], {})).toEqual(await runCommand(["help", "keys"], {}));
+  for (const args of [["keys"], ["keys", "make-key"]]) {
+    const { code, complained } = await runCommand(args, {});
+    expect({ code, complained: complained[0] }).toEqual({ code: 2, complained: expect.stringContaining("latchkey help keys shows") });
+  }
+});
+
 test.each([
   [[], "no command"],
   [["launch"], 'no command "launch"'],
@@ -149,13 +169,13 @@ describe.each(places)("root keys on $name", ({ open, close }) => {
     expect((await rows()).find((line) => line.startsWith(id))).toContain("enabled");
   });
 
-  test("an unknown id fails with 1", async () => {
+  test("an unknown id fails with 4", async () => {
     for (const args of [
       ["revoke", "rk_unknown"],
       ["update", "rk_unknown", "--enable"],
     ]) {
       const { code, complained } = await run(...args);
-      expect(code).toBe(1);
+      expect(code).toBe(4);
       expect(complained.join()).toContain("rk_unknown");
     }
   });

@@ -73,7 +73,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
     expect(await lines()).toEqual([]);
     for (const unknown of [id, "mig_unknown"]) {
       const { code, complained } = await runCommand(["migration", "delete", unknown], env);
-      expect({ code, complained }).toEqual({ code: 1, complained: [expect.stringContaining(`${unknown} does not exist`)] });
+      expect({ code, complained }).toEqual({ code: 4, complained: [expect.stringContaining(`${unknown} does not exist`)] });
     }
     const store = await openStore({ ...testConfig(env), clock: systemClock, mode: "tool" });
     await store.prepare();

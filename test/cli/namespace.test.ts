@@ -72,9 +72,9 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
       }
     }
 
-    expect(await runCommand(["namespace", "delete", id], env)).toMatchObject({ code: 1, complained: [expect.stringContaining("already")] });
+    expect(await runCommand(["namespace", "delete", id], env)).toMatchObject({ code: 4, complained: [expect.stringContaining("already")] });
     expect(await runCommand(["namespace", "delete", "never"], env)).toMatchObject({
-      code: 1,
+      code: 4,
       complained: [expect.stringContaining("does not exist")],
     });
     const store = await openStore({ ...testConfig(env), clock: systemClock, mode: "tool" });

@@ -3,7 +3,7 @@ import { MOST_ENTRIES, parseIpAllowlist } from "../../domain/ipAllowlist.ts";
 import { type ApiUpdate, changeApi } from "../../procedures/shared/apis/changeApi.ts";
 import { createApisRepository } from "../../storage/repositories/apisRepository.ts";
 import { readArguments } from "../arguments.ts";
-import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";
 import { namedService } from "../remote/callService.ts";
 import { type ConnectionValues, connectionOptions } from "../remote/connection.ts";
@@ -24,7 +24,7 @@ const update = async (
   }
   return withAnnouncingStore(context, async (store) => {
     const change = changeApi(changes, systemSource(store.clock));
-    if ((await createApisRepository(store).modify(apiId, change)) === null) throw new Error(`the API ${apiId} does not exist`);
+    if ((await createApisRepository(store).modify(apiId, change)) === null) throw new CommandFailure(4, `the API ${apiId} does not exist`);
     await context.complain(done);
   });
 };

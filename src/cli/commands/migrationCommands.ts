@@ -6,7 +6,7 @@ import { createMigrationsRepository } from "../../storage/repositories/migration
 import { formatTable, jsonLine, oneLine } from "../../util/table.ts";
 import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";
-import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";
 import { namedService } from "../remote/callService.ts";
 import { connectionOptions } from "../remote/connection.ts";
@@ -93,7 +93,7 @@ const remove: Command = {
       const migrations = createMigrationsRepository(store);
       const found = await migrations.find(id);
       if (found === null || !(await removeMigration(migrations, found, systemSource(store.clock)))) {
-        throw new Error(`the migration ${id} does not exist`);
+        throw new CommandFailure(4, `the migration ${id} does not exist`);
       }
       await context.complain(`Deleted ${id}.`);
     });

@@ -2,7 +2,7 @@ import { systemSource } from "../../audit/auditEvent.ts";
 import { removeNamespace } from "../../procedures/shared/ratelimit/removeNamespace.ts";
 import { createNamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
 import { readArguments } from "../arguments.ts";
-import type { Command } from "../command.ts";
+import { type Command, CommandFailure } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";
 import { namedService } from "../remote/callService.ts";
 import { connectionOptions } from "../remote/connection.ts";
@@ -23,9 +23,9 @@ const remove: Command = {
     return withAnnouncingStore(context, async (store) => {
       const namespaces = createNamespacesRepository(store);
       const found = await namespaces.find(idOrName);
-      if (found === null) throw new Error(`the namespace ${idOrName} does not exist`);
+      if (found === null) throw new CommandFailure(4, `the namespace ${idOrName} does not exist`);
       const removed = await removeNamespace(namespaces, found, systemSource(store.clock));
-      if (!removed) throw new Error(`the namespace ${idOrName} is deleted already`);
+      if (!removed) throw new CommandFailure(4, `the namespace ${idOrName} is deleted already`);
       await context.complain(`Deleted ${found._id}.`);
     });
   },

@@ -1,3 +1,4 @@
+import { GENESIS } from "../../audit/chainHash.ts";
 import { jsonLine } from "../../util/table.ts";
 import { droppedLine, missingAnchor } from "../auditTexts.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
@@ -52,7 +53,8 @@ export const verifyByService = async (service: CallService, anchor: string | und
   } finally {
     bar?.end();
   }
-  if (anchor !== undefined && anchor !== dropped?.hash && !(await hasEntry(service, anchor))) {
+  // Without dropped entries the chain begins with GENESIS, the head of an empty log.
+  if (anchor !== undefined && anchor !== (dropped?.hash ?? GENESIS) && !(await hasEntry(service, anchor))) {
     faults++;
     await context.complain(missingAnchor(anchor, dropped !== undefined));
   }

@@ -1,3 +1,4 @@
+import { isObject } from "../../util/isObject.ts";
 import { oneLine } from "../../util/table.ts";
 import { version } from "../../version.ts";
 import { type CommandContext, CommandFailure, type ExitCode } from "../command.ts";
@@ -7,6 +8,8 @@ export interface Answer {
   readonly data: unknown;
   /** Of a page: leads to the next one; undefined on the last. */
   readonly cursor: string | undefined;
+  /** What the service could not confirm with its store; empty as a rule. */
+  readonly degraded: readonly string[];
 }
 
 export interface CallOptions {
@@ -31,7 +34,7 @@ interface Violation {
 }
 
 interface Body {
-  readonly meta?: { readonly requestId?: string };
+  readonly meta?: { readonly requestId?: string; readonly degraded?: readonly string[] };
   readonly data?: unknown;
   readonly pagination?: { readonly hasMore?: boolean; readonly cursor?: string };
   readonly error?: { readonly detail?: string; readonly errors?: readonly Violation[] };
@@ -41,8 +44,6 @@ const byStatus: Readonly<Record<number, ExitCode>> = {
   ...{ 400: 2, 405: 2, 413: 2, 422: 2, 401: 3, 403: 3, 404: 4, 410: 4, 409: 5, 412: 5, 429: 6 },
   ...{ 408: 7, 502: 7, 503: 7, 504: 7 },
 };
-
-const isObject = (json: unknown): json is object => typeof json === "object" && json !== null && !Array.isArray(json);
 
 const sentence = ({ location, message, fix }: Violation, nameOf: (location: string) => string): string =>
   message.startsWith("missing property")
@@ -127,7 +128,11 @@ const createCaller = (connection: Connection): CallService => {
     }
     if (response.ok) {
       const { hasMore, cursor } = answer.pagination ?? {};
-      return { data: answer.data, cursor: hasMore === true ? cursor : undefined };
+      return {
+        data: answer.data,
+        cursor: hasMore === true ? cursor : undefined,
+        degraded: Array.isArray(answer.meta?.degraded) ? answer.meta.degraded : [],
+      };
     }
     const { detail = `the service answered ${status}`, errors = [] } = answer.error ?? {};
     const known = errors.length === 0 ? detail : errors.map((violation) => sentence(violation, nameOf)).join("; ");

@@ -1,12 +1,11 @@
 import type { DescribedField } from "../../rpc/description/describeField.ts";
+import { isObject } from "../../util/isObject.ts";
 import { formatRows, formatTable, jsonLine, oneLine } from "../../util/table.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** Characters of a cell that are shown; what is longer is cut, unless all is wanted. */
 const WIDEST = 100;
-
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const cut = (text: string, wide: boolean): string => (wide || text.length <= WIDEST ? text : `${text.slice(0, WIDEST - 1)}…`);
 

@@ -8,7 +8,16 @@ const firstSentence = (comment: string): string => /^.*?\.(?= |$)/.exec(comment)
 /** References to chapters of the specification are for those who have it. */
 const plain = (comment: string): string => comment.replace(/ \([a-zA-Z]+ §[^)]*\)/g, "").replaceAll("`", "");
 
-const shownKinds = { text: "TEXT", integer: "NUMBER", time: "TIME", duration: "LENGTH", struct: "JSON", boolean: "true|false", enum: "" };
+const shownKinds = {
+  text: "TEXT",
+  integer: "NUMBER",
+  time: "TIME",
+  timestamp: "TIME",
+  duration: "LENGTH",
+  struct: "JSON",
+  boolean: "true|false",
+  enum: "",
+};
 
 const valueText = ({ field }: Flag): string => {
   if (field.secret) return " -|@FILE";
@@ -31,7 +40,7 @@ const hasKind = (flags: readonly Flag[], kind: FieldKind): boolean =>
 
 /** How values may be written beside what the interface says of them. */
 const formsOf = (flags: readonly Flag[]): string[] => [
-  ...(hasKind(flags, "time")
+  ...(hasKind(flags, "time") || hasKind(flags, "timestamp")
     ? ["  A time is Unix milliseconds, now, 30d (from now), -7d (before now), 2030-12-31 or 2030-12-31T12:00:00Z."]
     : []),
   ...(hasKind(flags, "duration") ? ["  A length is milliseconds, or 500ms, 30s, 5m, 12h, 30d, 4w."] : []),

@@ -68,9 +68,12 @@ const readOptions = (args: readonly string[], flags: readonly Flag[], command: s
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const values: Values = {};
   const given: Given[] = [];
-  for (const token of tokens) {
-    if (token.kind !== "option")
-      throw new UsageError(`an argument without an option; write each value as --NAME VALUE: latchkey help ${command}`);
+  for (const [i, token] of tokens.entries()) {
+    if (token.kind !== "option") {
+      const before = tokens[i - 1];
+      const flagBefore = before?.kind === "option" ? byName.get(before.name) : undefined;
+      throw strayArgument(token.kind === "positional" ? token.value : undefined, flagBefore, command);
+    }
     const { name, rawName, value, inlineValue } = token;
     const flag = byName.get(name);
     const none = byNone.get(name);
@@ -87,6 +90,13 @@ const readOptions = (args: readonly string[], flags: readonly Flag[], command: s
     else values[name] = value ?? true;
   }
   return { values: values as CallValues, given };
+};
+
+/** Of a word that belongs to no option. Repeats it only where it says nothing but yes or no. */
+const strayArgument = (word: string | undefined, flag: Flag | undefined, command: string): UsageError => {
+  return flag !== undefined && (word === "true" || word === "false")
+    ? new UsageError(`--${flag.name} stands for true without a value behind it; write --${flag.name}=${word}`)
+    : new UsageError(`an argument without an option; write each value as --NAME VALUE: latchkey help ${command}`);
 };
 
 const exclusive = ({ name }: Flag): UsageError => new UsageError(`--${name} and --no-${name} exclude each other`);

@@ -1,4 +1,5 @@
 import type { DescribedField } from "../../rpc/description/describeField.ts";
+import { isObject } from "../../util/isObject.ts";
 import { UsageError } from "../command.ts";
 import { instantOf } from "../expiry.ts";
 import { kebab } from "./flags.ts";
@@ -24,15 +25,20 @@ const timeOf = (text: string, now: number): number | undefined => {
   return length === undefined ? undefined : now - length;
 };
 
+/** The years of RFC 3339 have four digits. */
+const timestampOf = (name: string, unixMs: number): string => {
+  const year = new Date(unixMs).getUTCFullYear();
+  if (year >= 0 && year <= 9_999) return new Date(unixMs).toISOString();
+  throw new UsageError(`--${name}: lies outside of the years 0 to 9999`);
+};
+
 const known = <V>(name: string, text: string, value: V | undefined, want: string): V => {
   if (value !== undefined) return value;
   throw new UsageError(`--${name}: ${JSON.stringify(text)} is ${want}`);
 };
 
-const isObject = (json: unknown): json is Record<string, unknown> => typeof json === "object" && json !== null && !Array.isArray(json);
-
 /** The message says where JSON ends to be some, and repeats nothing of it. */
-const readObject = (name: string, text: string): Record<string, unknown> => {
+const readObject = (name: string, text: string): Readonly<Record<string, unknown>> => {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -72,9 +78,10 @@ export const readValue = (name: string, field: DescribedField, text: string, now
   if (field.kind === "duration") {
     return known(name, text, integerOf(text) ?? durationOf(text), "neither milliseconds nor a length such as 500ms, 30s, 5m, 12h, 30d");
   }
-  if (field.kind === "time") {
+  if (field.kind === "time" || field.kind === "timestamp") {
     const want = "neither Unix milliseconds nor a time such as now, 30d, -7d, 2030-12-31 or 2030-12-31T12:00:00Z";
-    return known(name, text, (/^\d+$/.test(text) ? integerOf(text) : undefined) ?? timeOf(text, now), want);
+    const unixMs = known(name, text, (/^\d+$/.test(text) ? integerOf(text) : undefined) ?? timeOf(text, now), want);
+    return field.kind === "time" ? unixMs : timestampOf(name, unixMs);
   }
   if (field.kind === "boolean") return known(name, text, { true: true, false: false }[text], "neither true nor false");
   if (field.kind === "struct") return readObject(name, text);

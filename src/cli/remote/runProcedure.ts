@@ -1,4 +1,5 @@
 import type { DescribedField } from "../../rpc/description/describeField.ts";
+import { isObject } from "../../util/isObject.ts";
 import { jsonLine } from "../../util/table.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../command.ts";
 import { type CallOptions, type CallService, openService } from "./callService.ts";
@@ -18,8 +19,6 @@ const verdicts: Readonly<Record<string, string>> = {
   "ratelimit.multiLimit": "passed",
   "audit.verifyChain": "intact",
 };
-
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const checkOptions = ({ procedure }: ProcedureCommand, { values }: Request): void => {
   if (values.all && !procedure.isPaged) throw new UsageError("--all: the answer has no pages");
@@ -88,7 +87,8 @@ export const runProcedure = async (command: ProcedureCommand, args: readonly str
     await printPages(call, command, request, options, context);
     return 0;
   }
-  const { data } = await call(procedure.name, body, options);
+  const { data, degraded } = await call(procedure.name, body, options);
+  if (degraded.length > 0) await context.complain(`Answered without the store (${degraded.join(", ")}): from what the node remembers.`);
   await printAnswer(command, data, request, context);
   const verdict = verdicts[procedure.name];
   return verdict !== undefined && isObject(data) && data[verdict] === false ? 8 : 0;

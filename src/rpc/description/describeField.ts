@@ -4,8 +4,11 @@ import { comments } from "../../../gen/latchkey/v2/comments.ts";
 import { json_names, secret, Wrapper, wrapper } from "../../../gen/latchkey/v2/options_pb.ts";
 import { rulesOfField } from "../codec/rules/annotations.ts";
 
-/** What a value is. `time` is an integer in Unix milliseconds, `duration` one in milliseconds, `struct` any JSON object. */
-export type FieldKind = "text" | "boolean" | "integer" | "time" | "duration" | "enum" | "struct" | "object";
+/**
+ * What a value is. `time` is an integer in Unix milliseconds, `timestamp` a text of RFC 3339, `duration` an integer in
+ * milliseconds, `struct` any JSON object.
+ */
+export type FieldKind = "text" | "boolean" | "integer" | "time" | "timestamp" | "duration" | "enum" | "struct" | "object";
 
 /** A field of /v2 JSON, for people and for programs that talk to them. */
 export interface DescribedField {
@@ -33,7 +36,7 @@ const spellings = ({ enum: desc }: DescField): string[] =>
 const kindOf = (field: DescField, comment: string): FieldKind => {
   if (field.enum !== undefined) return "enum";
   if (field.message !== undefined) return field.message.typeName === StructSchema.typeName ? "struct" : "object";
-  if (field.scalar === ScalarType.STRING) return "text";
+  if (field.scalar === ScalarType.STRING) return /\bRFC 3339\b/.test(comment) ? "timestamp" : "text";
   if (field.scalar === ScalarType.BOOL) return "boolean";
   // The interface has one kind of integer: its comments say which are points in time and which lengths of it.
   if (/\bUnix ms\b/.test(comment)) return "time";

@@ -36,6 +36,15 @@ const answering = (status: number, body: string, headers: Record<string, string>
 const run = (url: string, env: Record<string, string> = { LATCHKEY_ROOT_KEY: ROOT_KEY }, args: readonly string[] = create) =>
   runCommand([...args, "--url", url], env);
 
+test("an answer that the service could not confirm with its store says so on standard error", async () => {
+  const url = await answering(200, JSON.stringify({ meta: { requestId: "req_1", degraded: ["ratelimit"] }, data: { apiId: "api_1" } }));
+  expect(await run(url)).toEqual({
+    code: 0,
+    printed: ["apiId  api_1"],
+    complained: ["Answered without the store (ratelimit): from what the node remembers."],
+  });
+});
+
 describe("where the root key goes", () => {
   test.each([
     ["localhost:3000", "--url: not an http or https URL"],

@@ -7,7 +7,7 @@ const counting = (last: number): { readonly call: CallService; readonly bodies: 
   const bodies: unknown[] = [];
   const call: CallService = async (_, body) => {
     bodies.push(body);
-    return { data: [bodies.length], cursor: bodies.length === last ? undefined : `after ${bodies.length}` };
+    return { data: [bodies.length], cursor: bodies.length === last ? undefined : `after ${bodies.length}`, degraded: [] };
   };
   return { call, bodies };
 };
@@ -30,5 +30,5 @@ test("a list without an end is given up", async () => {
 });
 
 test("what is no list is refused", async () => {
-  await expect(allRows(async () => ({ data: {}, cursor: undefined }), "a.b")).rejects.toThrow("a.b answered without a list");
+  await expect(allRows(async () => ({ data: {}, cursor: undefined, degraded: [] }), "a.b")).rejects.toThrow("a.b answered without a list");
 });

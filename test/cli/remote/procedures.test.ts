@@ -259,6 +259,10 @@ test("the audit log is verified and exported by the service as by the store", as
   expect(printed[0]).toBe(own.replace(/ 0 pending,/, ""));
   const head = /head (\w+)/.exec(own)?.[1] ?? "";
   expect((await run("audit", "verify", "--head", head)).code).toBe(0);
+  // The head of an empty log, which every log without dropped entries goes on from.
+  for (const settings of [env, { DATA_DIR: dataDir }]) {
+    expect((await runCommand(["audit", "verify", "--head", "0".repeat(64)], settings)).code).toBe(0);
+  }
   expect(await run("audit", "verify", "--head", `${"0".repeat(63)}1`)).toMatchObject({
     code: 1,
     complained: [expect.stringContaining("no entry has the hash")],

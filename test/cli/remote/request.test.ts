@@ -68,6 +68,7 @@ test("which integers are times and which are lengths is read from what the inter
     "rootKeys.updateKey expires",
     "testing.setTime time",
   ]);
+  expect(kinds("timestamp").sort()).toEqual(["audit.getLogs end", "audit.getLogs start"]);
   expect(kinds("duration").sort()).toEqual([
     "identities.createIdentity ratelimits duration",
     "identities.updateIdentity ratelimits duration",
@@ -94,6 +95,7 @@ const sampleOf = ({ kind, values, fields }: DescribedField): string => {
     boolean: "true",
     integer: "5",
     time: "30d",
+    timestamp: "-7d",
     duration: "1m",
     struct: '{"a":[null]}',
     enum: values[0] ?? "",
@@ -186,6 +188,8 @@ test.each([
     ["keys", "create-key", "--data", '{"credits":{"remaining":1},"x":1}', "--credits.refill.amount=2"],
     { credits: { remaining: 1, refill: { amount: 2 } }, x: 1 },
   ],
+  [["audit", "get-logs", "--start", "-7d"], { start: new Date(NOW - 7 * DAY).toISOString() }],
+  [["audit", "get-logs", "--end", "2030-12-31"], { end: "2030-12-31T00:00:00.000Z" }],
   [["nodes", "list-nodes", "--json"], {}],
 ])("%j asks for %j", async (line, wanted) => {
   expect(await body(...line)).toEqual(wanted);
@@ -205,6 +209,9 @@ test.each([
   [["apis", "list-apis", "--limit", "1.5"], '--limit: "1.5" is not a whole number'],
   [["apis", "list-apis", "--limit", "9007199254740993"], "--limit: "],
   [["keys", "update-key", "--enabled=maybe"], '--enabled: "maybe" is neither true nor false'],
+  [["keys", "update-key", "--enabled", "false"], "--enabled stands for true without a value behind it; write --enabled=false"],
+  [["audit", "get-logs", "--start", "tomorrow"], '--start: "tomorrow" is neither Unix milliseconds nor a time such as'],
+  [["audit", "get-logs", "--start", "9007199254740991"], "--start: lies outside of the years 0 to 9999"],
   [["keys", "update-key", "--enabled", "--no-enabled"], "--enabled and --no-enabled exclude each other"],
   [["keys", "update-key", "--no-name", "--name", "a"], "--name and --no-name exclude each other"],
   [["keys", "update-key", "--no-permissions", "--permissions", "a"], "--permissions and --no-permissions exclude each other"],

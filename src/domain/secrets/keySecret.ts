@@ -1,30 +1,8 @@
 import { hash, hkdfSync, randomBytes } from "node:crypto";
+import { base58 } from "@scure/base";
 import { type Secret, secret } from "./secret.ts";
 
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-
-/** Base58 with the Bitcoin alphabet; each leading zero byte becomes a `1`. */
-export const encodeBase58 = (bytes: Uint8Array): string => {
-  let zeros = 0;
-  while (zeros < bytes.length && bytes[zeros] === 0) zeros++;
-  // Little-endian base-58 digits, multiplied by 256 for each further byte.
-  const digits: number[] = [];
-  for (let i = zeros; i < bytes.length; i++) {
-    let carry = bytes[i] as number;
-    for (let j = 0; j < digits.length; j++) {
-      carry += (digits[j] as number) * 256;
-      digits[j] = carry % 58;
-      carry = Math.floor(carry / 58);
-    }
-    while (carry > 0) {
-      digits.push(carry % 58);
-      carry = Math.floor(carry / 58);
-    }
-  }
-  let text = "1".repeat(zeros);
-  for (let i = digits.length - 1; i >= 0; i--) text += BASE58[digits[i] as number];
-  return text;
-};
 
 /** A new secret of an API key, and what may be stored and shown of it (keys §1.1). */
 export interface KeySecret {
@@ -49,8 +27,9 @@ export interface KeySecretForm {
   readonly prefix?: string | undefined;
 }
 
+/** Base58 with the Bitcoin alphabet; each leading zero byte is a `1`. */
 const keySecretOf = (bytes: Uint8Array, prefix: string | undefined): KeySecret => {
-  const secretPart = encodeBase58(bytes);
+  const secretPart = base58.encode(bytes);
   const head = prefix === undefined ? "" : `${prefix}_`;
   const key = head + secretPart;
   return { key: secret(key), hash: hashKey(key), start: head + secretPart.slice(0, 4), lastFour: key.slice(-4) };

@@ -172,7 +172,7 @@ export const readBody = (
   owner: BodyOwner,
   slices: Slices,
   done: BodyReader,
-  overhead = 0,
+  overhead: number,
 ): void => {
   const { headers } = req;
   const declared = headers["content-length"];

@@ -6,14 +6,13 @@ import { appearances, invalidInput, ServiceError, type Violation } from "../../d
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import type { AnyProcedure, ProcedureTable } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
-import type { Authenticator } from "../../rootKeys/authenticator.ts";
 import type { CallerOfCall, UsedPermissions } from "../../rootKeys/usedPermissions.ts";
 import type { CallOutcome } from "../../telemetry/metrics.ts";
 import { mostFindings } from "../codec/rules/findings.ts";
-import { readIfMatch } from "../edges/ifMatch.ts";
 import type { Capacity } from "./capacity.ts";
 import { type ClientAddress, networkOf } from "./clientAddress.ts";
 import { checkIdempotencyKey } from "./idempotencyKey.ts";
+import { readIfMatch } from "./ifMatch.ts";
 import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
 import type { Idempotency } from "./keyedCalls.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
@@ -22,7 +21,6 @@ import { procedureName } from "./procedureName.ts";
 
 export interface PipelineOptions {
   readonly clock: Clock;
-  readonly authenticator: Pick<Authenticator<IncomingCall>, "authenticate">;
   readonly usedPermissions: Pick<UsedPermissions, "open">;
   readonly procedures: ProcedureTable;
   readonly clientAddress: ClientAddress;
@@ -51,8 +49,7 @@ const withOwn = (known: readonly Violation[], own: readonly Violation[]): readon
 
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { clock, authenticator, usedPermissions, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } =
-    options;
+  const { clock, usedPermissions, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } = options;
   const { calls, bodies } = options.capacity;
 
   interface Bound {
@@ -131,10 +128,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   };
 
   return {
-    authenticate: (call) => {
+    authenticate: (call, findCaller) => {
       let caller: Caller | Promise<Caller>;
       try {
-        caller = authenticator.authenticate(call.authorization, call.receivedAt, call);
+        caller = findCaller(call);
       } catch (error) {
         throw fail(call, error);
       }

@@ -62,6 +62,9 @@ const wires = {
 /** gRPC in its binary form. */
 export const grpcWire: Wire = wires.grpc[1];
 
+/** All that are served. */
+export const allWires: readonly Wire[] = Object.values(wires).flat();
+
 /** In which requests are answered that tell nothing of themselves. */
 export const jsonWire: Wire = wires.connect[0];
 
@@ -76,10 +79,7 @@ export const wireOf = (contentType: string | undefined): Wire | undefined => {
 };
 
 /** For the header `Accept-Post` of an answer to any other content type. */
-export const servedContentTypes: string = Object.values(wires)
-  .flat()
-  .map(({ contentType }) => contentType)
-  .join(", ");
+export const servedContentTypes: string = allWires.map(({ contentType }) => contentType).join(", ");
 
 /** One value of a request header, in lower case as node names them. */
 export const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
@@ -95,8 +95,12 @@ export const timeoutOf = ({ protocol }: Wire, headers: IncomingHttpHeaders): num
   return error === undefined ? timeoutMs : { location: `header.${protocol.timeoutHeader}`, message: "not a duration of this protocol" };
 };
 
-/** Whether the answer may be gzipped: asked for, or nothing said and the request was. */
-export const acceptsGzip = ({ protocol }: Wire, headers: IncomingHttpHeaders): boolean => {
+/** Smaller messages are not worth compressing. */
+const minCompressed = 1024;
+
+/** Whether a message of an answer is to be gzipped: it is worth it, and asked for, or nothing said and the request was. */
+export const wantsGzip = ({ protocol }: Wire, headers: IncomingHttpHeaders, { length }: Uint8Array): boolean => {
+  if (length < minCompressed) return false;
   const accepted = headerOf(headers, protocol.acceptEncodingHeader) ?? headerOf(headers, protocol.encodingHeader) ?? "";
   return accepted.split(",").some((name) => name.trim() === "gzip");
 };

@@ -5,19 +5,8 @@ import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc
 import { answerEarly, hasRemainder, isLong, swallowStream } from "../../http/drain.ts";
 import { addFields } from "../../http/headerFields.ts";
 import { http2Stream } from "../../http/http2Stream.ts";
-import { compressedFlag, errorTrailers, frame, gzip, minCompressed, okTrailers } from "../../wire/frame.ts";
-import { acceptsGzip, type Wire } from "../../wire/protocolWire.ts";
-
-/** What a call came to: the bytes of its response message, or an error. */
-export type Outcome =
-  | { readonly bytes: Uint8Array }
-  | {
-      readonly error: ConnectError;
-      /** Of Connect, where it is not that of the error's code. */
-      readonly httpStatus?: number | undefined;
-      /** Nothing of the request's body is left to come. */
-      readonly bodyRead: boolean;
-    };
+import { compressedFlag, errorTrailers, frame, okTrailers } from "../../wire/frame.ts";
+import type { Wire } from "../../wire/protocolWire.ts";
 
 interface Parts {
   readonly status: number;
@@ -50,42 +39,64 @@ const trailerFrame = (trailers: OutgoingHttpHeaders): Buffer => {
   return frame(trailerFlag, trailerSerialize(fields));
 };
 
-/**
- * Writes the outcome of a unary call as its protocol wants it: Connect with an HTTP status and, for errors, JSON; gRPC
- * with trailers; gRPC-Web with the trailers as a last frame. `ownTrailers`: names and values in turns, beside the status.
- */
-export const answerCall = async (
+/** What an answer has beside its message or error. */
+export interface Beside {
+  readonly headers: OutgoingHttpHeaders;
+  /** Names and values in turns, beside the status. */
+  readonly trailers?: readonly string[] | undefined;
+}
+
+/** Of both kinds of gRPC: gRPC with trailers, gRPC-Web with the trailers as a last frame. */
+const sendFramed = (
   res: ServerResponse,
-  wire: Wire,
-  outcome: Outcome,
-  extra: OutgoingHttpHeaders,
-  ownTrailers: readonly string[] = [],
-): Promise<void> => {
-  const { protocol } = wire;
-  const headers: OutgoingHttpHeaders = { "content-type": wire.contentType, ...extra };
-  let bytes = "bytes" in outcome ? outcome.bytes : undefined;
-  let flags = 0;
-  if (bytes !== undefined && bytes.length >= minCompressed && acceptsGzip(wire, res.req.headers)) {
-    bytes = await gzip(bytes);
-    flags = compressedFlag;
-    headers[protocol.encodingHeader] = "gzip";
-  }
-  const error = "error" in outcome ? outcome.error : undefined;
-  const bodyRead = "error" in outcome ? outcome.bodyRead : true;
-  if (protocol.name === "connect") {
-    const body = error ? errorToJsonBytes(error, undefined) : (bytes ?? new Uint8Array());
-    if (error) headers["content-type"] = "application/json";
-    headers["content-length"] = body.length;
-    addFields(headers, ownTrailers, "trailer-");
-    const status = "error" in outcome ? (outcome.httpStatus ?? codeToHttpStatus(outcome.error.code)) : 200;
-    send(res, { status, headers, body }, bodyRead);
+  { protocol }: Wire,
+  headers: OutgoingHttpHeaders,
+  message: Buffer,
+  trailers: OutgoingHttpHeaders,
+  bodyRead: boolean,
+): void => {
+  if (protocol.name === "grpc") {
+    send(res, { status: 200, headers, body: message, trailers }, bodyRead);
     return;
   }
-  const trailers = addFields<OutgoingHttpHeaders>({ ...(error ? errorTrailers(error) : okTrailers) }, ownTrailers);
-  const message = bytes === undefined ? Buffer.alloc(0) : frame(flags, bytes);
-  if (protocol.name === "grpc") send(res, { status: 200, headers, body: message, trailers }, bodyRead);
-  else {
-    const body = Buffer.concat([message, trailerFrame(trailers)]);
-    send(res, { status: 200, headers: { ...headers, "content-length": body.length }, body }, bodyRead);
+  const body = Buffer.concat([message, trailerFrame(trailers)]);
+  send(res, { status: 200, headers: { ...headers, "content-length": body.length }, body }, bodyRead);
+};
+
+/** Writes the message of an answer as its protocol wants it. `compressed`: it is gzipped. */
+export const answerMessage = (res: ServerResponse, wire: Wire, bytes: Uint8Array, compressed: boolean, beside: Beside): void => {
+  const { protocol } = wire;
+  const headers: OutgoingHttpHeaders = { "content-type": wire.contentType, ...beside.headers };
+  if (compressed) headers[protocol.encodingHeader] = "gzip";
+  if (protocol.framed) {
+    const trailers = addFields<OutgoingHttpHeaders>({ ...okTrailers }, beside.trailers);
+    sendFramed(res, wire, headers, frame(compressed ? compressedFlag : 0, bytes), trailers, true);
+    return;
   }
+  headers["content-length"] = bytes.length;
+  addFields(headers, beside.trailers, "trailer-");
+  send(res, { status: 200, headers, body: bytes }, true);
+};
+
+/**
+ * Writes an error as its protocol wants it: Connect with an HTTP status and JSON, the others in trailers. `httpStatus`: of Connect,
+ * where it is not that of the error's code. `bodyRead`: nothing of the request's body is left to come.
+ */
+export const answerError = (
+  res: ServerResponse,
+  wire: Wire,
+  error: ConnectError,
+  bodyRead: boolean,
+  beside: Beside,
+  httpStatus: number = codeToHttpStatus(error.code),
+): void => {
+  if (wire.protocol.framed) {
+    const trailers = addFields<OutgoingHttpHeaders>({ ...errorTrailers(error) }, beside.trailers);
+    sendFramed(res, wire, { "content-type": wire.contentType, ...beside.headers }, Buffer.alloc(0), trailers, bodyRead);
+    return;
+  }
+  const body = errorToJsonBytes(error, undefined);
+  const headers: OutgoingHttpHeaders = { "content-type": "application/json", ...beside.headers, "content-length": body.length };
+  addFields(headers, beside.trailers, "trailer-");
+  send(res, { status: httpStatus, headers, body }, bodyRead);
 };

@@ -1,5 +1,5 @@
-import type { ConnectEdge } from "../edges/connect/connectEdge.ts";
 import type { RequestHandler } from "../http/handlers.ts";
+import type { ConnectEdge } from "./connect/connectEdge.ts";
 
 /** Everything below it is `/v2`, however the request is written. */
 const gatewayPrefix = "/v2/";

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { appearances, invalidInput, ServiceError } from "../../domain/errors.ts";
+import { invalidInput, ServiceError } from "../../domain/errors.ts";
 import type { ErrorBody } from "../edges/errorBody.ts";
+import { errorStatus } from "../errorStatus.ts";
 import type { Guarded } from "./connectionGuard.ts";
 import { lingerTimeout, maxHeaderBytes, requestTimeout } from "./limits.ts";
 
@@ -49,8 +50,8 @@ export const createMalformedListener = (
 ): ((error: NodeJS.ErrnoException, socket: Connection) => void) => {
   const answer = (error: ServiceError): string => {
     const body = errorBody(error, createRequestId());
-    const { status, title } = appearances[error.reason];
-    return `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+    const { http, title } = errorStatus(error.reason);
+    return `HTTP/1.1 ${http} ${title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
   };
   return (error, socket) => {
     // The parser reports every further chunk of what it could not read.

@@ -2,7 +2,7 @@ import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobu
 import { changes, if_match } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { appearances, invalidInput, ServiceError, type Violation } from "../../domain/errors.ts";
+import { invalidInput, isServiceFault, ServiceError, type Violation } from "../../domain/errors.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import type { AnyProcedure, ProcedureTable } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
@@ -86,7 +86,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const fail = (call: IncomingCall, thrown: unknown): ServiceError => {
     const error = toServiceError(thrown);
     error.degraded = call.degraded;
-    if (appearances[error.reason].status >= 500) {
+    if (isServiceFault(error.reason)) {
       const cause = error.cause ?? error;
       onFailure({ requestId: call.requestId, procedure: bind(call.method).name, reason: error.reason, error: cause });
     }

@@ -1,6 +1,6 @@
-import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
-import { textOf } from "../../domain/jsonText.ts";
+import { textOf } from "../../util/jsonText.ts";
 import type { Sliced } from "../pipeline/slices.ts";
+import { type FixedPart, fixedPartOf } from "./fixedPart.ts";
 import { partingInHalves } from "./halves.ts";
 import {
   type BoxedListShape,

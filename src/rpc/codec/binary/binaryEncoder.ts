@@ -1,10 +1,11 @@
 import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
-import { type FixedPart, fixedPartOf } from "../../../domain/fixedPart.ts";
-import { heldBinary, heldText } from "../../../domain/jsonText.ts";
+import { heldText } from "../../../util/jsonText.ts";
 import { inOneGo } from "../../pipeline/slices.ts";
+import { type FixedPart, fixedPartOf } from "../fixedPart.ts";
 import { partingInHalves } from "../halves.ts";
+import { structBytes } from "../struct/structBytes.ts";
 import { encodeStruct } from "../struct/structEncoder.ts";
 import { textToStruct } from "../struct/structWriter.ts";
 
@@ -36,7 +37,7 @@ const struct: Kind = {
       writer.fork();
       encodeStruct(writer, value as JsonObject);
       writer.join();
-    } else writer.bytes(heldBinary(value as object) ?? inOneGo(textToStruct(text)));
+    } else writer.bytes(structBytes(value as object) ?? inOneGo(textToStruct(text)));
   },
   zero: undefined,
 };

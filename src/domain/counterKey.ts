@@ -1,4 +1,4 @@
-import { compareCodePoints } from "./codePoints.ts";
+import { compareCodePoints } from "../util/codePoints.ts";
 
 /** Which counter of a namespace: each identifier has one for each length of the window (ratelimit §3). */
 export interface CounterPlace {

@@ -1,4 +1,4 @@
-/** Every way in which a call can fail, and how each looks on the wire (protocol §5, §9; grpc §3). */
+/** Every way in which a call can fail (protocol §9). */
 
 import type { Degraded } from "./behalf.ts";
 
@@ -9,49 +9,29 @@ export interface Violation {
   readonly fix?: string;
 }
 
-/** gRPC and Connect status codes, spelled as Connect spells them. */
-export type RpcCode =
-  | "canceled"
-  | "invalid_argument"
-  | "deadline_exceeded"
+/** What a failure means to the caller. Which HTTP status and which RPC code that is, is chosen in `src/rpc/errorStatus.ts`. */
+export type ErrorClass =
+  | "invalid"
+  | "unauthenticated"
+  | "forbidden"
   | "not_found"
+  /** No object of the caller's, but the address of the call. */
+  | "no_such_procedure"
+  | "wrong_method"
+  | "timed_out"
+  | "canceled"
   | "already_exists"
-  | "permission_denied"
-  | "resource_exhausted"
-  | "failed_precondition"
-  | "unimplemented"
+  | "gone"
+  | "precondition_failed"
+  | "too_large"
+  /** A query that was begun and took too long. */
+  | "too_slow"
+  /** A query that was begun and needed too much. */
+  | "too_costly"
+  | "rate_limited"
   | "internal"
-  | "unavailable"
-  | "unauthenticated";
-
-export interface Appearance {
-  /** Last segments of `error.type`. */
-  readonly type: string;
-  readonly status: number;
-  readonly title: string;
-  readonly code: RpcCode;
-}
-
-const titles = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  409: "Conflict",
-  410: "Gone",
-  412: "Precondition Failed",
-  413: "Request Entity Too Large",
-  422: "Unprocessable Entity",
-  429: "Too Many Requests",
-  499: "Client Closed Request",
-  500: "Internal Server Error",
-  501: "Not Implemented",
-  503: "Service Unavailable",
-} as const;
-
-const row = (status: keyof typeof titles, type: string, code: RpcCode): Appearance => ({ type, status, title: titles[status], code });
+  | "not_implemented"
+  | "unavailable";
 
 export type Reason =
   | "invalid_input"
@@ -100,53 +80,66 @@ export type Reason =
   | "method_not_allowed"
   | "not_implemented";
 
-export const appearances: Readonly<Record<Reason, Appearance>> = {
-  invalid_input: row(400, "unkey/application/invalid_input", "invalid_argument"),
-  permissions_query_syntax_error: row(400, "user/bad_request/permissions_query_syntax_error", "invalid_argument"),
-  request_body_unreadable: row(400, "user/bad_request/request_body_unreadable", "invalid_argument"),
-  request_body_too_large: row(413, "user/bad_request/request_body_too_large", "resource_exhausted"),
-  request_timeout: row(408, "user/bad_request/request_timeout", "deadline_exceeded"),
-  client_closed_request: row(499, "user/bad_request/client_closed_request", "canceled"),
-  workspace_rate_limited: row(429, "user/too_many_requests/workspace_rate_limited", "resource_exhausted"),
-  authentication_missing: row(401, "unkey/authentication/missing", "unauthenticated"),
-  authentication_malformed: row(401, "unkey/authentication/malformed", "unauthenticated"),
-  authentication_key_not_found: row(401, "unkey/authentication/key_not_found", "unauthenticated"),
-  authentication_key_disabled: row(401, "unkey/authentication/key_disabled", "unauthenticated"),
-  authentication_key_expired: row(401, "unkey/authentication/key_expired", "unauthenticated"),
-  insufficient_permissions: row(403, "unkey/authorization/insufficient_permissions", "permission_denied"),
-  api_not_found: row(404, "unkey/data/api_not_found", "not_found"),
-  key_not_found: row(404, "unkey/data/key_not_found", "not_found"),
-  identity_not_found: row(404, "unkey/data/identity_not_found", "not_found"),
-  permission_not_found: row(404, "unkey/data/permission_not_found", "not_found"),
-  role_not_found: row(404, "unkey/data/role_not_found", "not_found"),
-  ratelimit_namespace_not_found: row(404, "unkey/data/ratelimit_namespace_not_found", "not_found"),
-  ratelimit_override_not_found: row(404, "unkey/data/ratelimit_override_not_found", "not_found"),
-  migration_not_found: row(404, "unkey/data/migration_not_found", "not_found"),
-  ratelimit_namespace_gone: row(410, "unkey/data/ratelimit_namespace_gone", "failed_precondition"),
-  identity_already_exists: row(409, "unkey/data/identity_already_exists", "already_exists"),
-  permission_already_exists: row(409, "unkey/data/permission_already_exists", "already_exists"),
-  role_already_exists: row(409, "unkey/data/role_already_exists", "already_exists"),
-  precondition_failed: row(412, "unkey/application/precondition_failed", "failed_precondition"),
-  revision_differs: row(412, "unkey/data/precondition_failed", "failed_precondition"),
-  protected_resource: row(412, "unkey/application/protected_resource", "failed_precondition"),
-  analytics_not_configured: row(412, "unkey/data/analytics_not_configured", "failed_precondition"),
-  analytics_connection_failed: row(503, "unkey/data/analytics_connection_failed", "unavailable"),
-  invalid_analytics_query: row(400, "user/bad_request/invalid_analytics_query", "invalid_argument"),
-  invalid_analytics_query_type: row(400, "user/bad_request/invalid_analytics_query_type", "invalid_argument"),
-  invalid_analytics_table: row(400, "user/bad_request/invalid_analytics_table", "invalid_argument"),
-  invalid_analytics_function: row(400, "user/bad_request/invalid_analytics_function", "invalid_argument"),
-  query_range_exceeds_retention: row(400, "user/bad_request/query_range_exceeds_retention", "invalid_argument"),
-  query_execution_timeout: row(422, "user/unprocessable_entity/query_execution_timeout", "deadline_exceeded"),
-  query_memory_limit_exceeded: row(422, "user/unprocessable_entity/query_memory_limit_exceeded", "invalid_argument"),
-  query_rows_limit_exceeded: row(422, "user/unprocessable_entity/query_rows_limit_exceeded", "invalid_argument"),
-  query_quota_exceeded: row(429, "user/too_many_requests/query_quota_exceeded", "resource_exhausted"),
-  tail_limit_exceeded: row(429, "user/too_many_requests/tail_limit_exceeded", "resource_exhausted"),
-  unexpected_error: row(500, "unkey/application/unexpected_error", "internal"),
-  service_unavailable: row(503, "unkey/application/service_unavailable", "unavailable"),
-  procedure_not_found: row(404, "unkey/application/procedure_not_found", "unimplemented"),
-  method_not_allowed: row(405, "unkey/application/method_not_allowed", "unimplemented"),
-  not_implemented: row(501, "unkey/application/not_implemented", "unimplemented"),
+/** What is told of a reason beside the words of each failure. */
+export interface ReasonFacts {
+  readonly class: ErrorClass;
+  /** Last segments of `error.type`, which clients match on (protocol §5). */
+  readonly type: string;
+}
+
+export const reasons: Readonly<Record<Reason, ReasonFacts>> = {
+  invalid_input: { class: "invalid", type: "unkey/application/invalid_input" },
+  permissions_query_syntax_error: { class: "invalid", type: "user/bad_request/permissions_query_syntax_error" },
+  request_body_unreadable: { class: "invalid", type: "user/bad_request/request_body_unreadable" },
+  request_body_too_large: { class: "too_large", type: "user/bad_request/request_body_too_large" },
+  request_timeout: { class: "timed_out", type: "user/bad_request/request_timeout" },
+  client_closed_request: { class: "canceled", type: "user/bad_request/client_closed_request" },
+  workspace_rate_limited: { class: "rate_limited", type: "user/too_many_requests/workspace_rate_limited" },
+  authentication_missing: { class: "unauthenticated", type: "unkey/authentication/missing" },
+  authentication_malformed: { class: "unauthenticated", type: "unkey/authentication/malformed" },
+  authentication_key_not_found: { class: "unauthenticated", type: "unkey/authentication/key_not_found" },
+  authentication_key_disabled: { class: "unauthenticated", type: "unkey/authentication/key_disabled" },
+  authentication_key_expired: { class: "unauthenticated", type: "unkey/authentication/key_expired" },
+  insufficient_permissions: { class: "forbidden", type: "unkey/authorization/insufficient_permissions" },
+  api_not_found: { class: "not_found", type: "unkey/data/api_not_found" },
+  key_not_found: { class: "not_found", type: "unkey/data/key_not_found" },
+  identity_not_found: { class: "not_found", type: "unkey/data/identity_not_found" },
+  permission_not_found: { class: "not_found", type: "unkey/data/permission_not_found" },
+  role_not_found: { class: "not_found", type: "unkey/data/role_not_found" },
+  ratelimit_namespace_not_found: { class: "not_found", type: "unkey/data/ratelimit_namespace_not_found" },
+  ratelimit_override_not_found: { class: "not_found", type: "unkey/data/ratelimit_override_not_found" },
+  migration_not_found: { class: "not_found", type: "unkey/data/migration_not_found" },
+  ratelimit_namespace_gone: { class: "gone", type: "unkey/data/ratelimit_namespace_gone" },
+  identity_already_exists: { class: "already_exists", type: "unkey/data/identity_already_exists" },
+  permission_already_exists: { class: "already_exists", type: "unkey/data/permission_already_exists" },
+  role_already_exists: { class: "already_exists", type: "unkey/data/role_already_exists" },
+  precondition_failed: { class: "precondition_failed", type: "unkey/application/precondition_failed" },
+  revision_differs: { class: "precondition_failed", type: "unkey/data/precondition_failed" },
+  protected_resource: { class: "precondition_failed", type: "unkey/application/protected_resource" },
+  analytics_not_configured: { class: "precondition_failed", type: "unkey/data/analytics_not_configured" },
+  analytics_connection_failed: { class: "unavailable", type: "unkey/data/analytics_connection_failed" },
+  invalid_analytics_query: { class: "invalid", type: "user/bad_request/invalid_analytics_query" },
+  invalid_analytics_query_type: { class: "invalid", type: "user/bad_request/invalid_analytics_query_type" },
+  invalid_analytics_table: { class: "invalid", type: "user/bad_request/invalid_analytics_table" },
+  invalid_analytics_function: { class: "invalid", type: "user/bad_request/invalid_analytics_function" },
+  query_range_exceeds_retention: { class: "invalid", type: "user/bad_request/query_range_exceeds_retention" },
+  query_execution_timeout: { class: "too_slow", type: "user/unprocessable_entity/query_execution_timeout" },
+  query_memory_limit_exceeded: { class: "too_costly", type: "user/unprocessable_entity/query_memory_limit_exceeded" },
+  query_rows_limit_exceeded: { class: "too_costly", type: "user/unprocessable_entity/query_rows_limit_exceeded" },
+  query_quota_exceeded: { class: "rate_limited", type: "user/too_many_requests/query_quota_exceeded" },
+  tail_limit_exceeded: { class: "rate_limited", type: "user/too_many_requests/tail_limit_exceeded" },
+  unexpected_error: { class: "internal", type: "unkey/application/unexpected_error" },
+  service_unavailable: { class: "unavailable", type: "unkey/application/service_unavailable" },
+  procedure_not_found: { class: "no_such_procedure", type: "unkey/application/procedure_not_found" },
+  method_not_allowed: { class: "wrong_method", type: "unkey/application/method_not_allowed" },
+  not_implemented: { class: "not_implemented", type: "unkey/application/not_implemented" },
 };
+
+/** Classes for which the service or its store is to blame, not the call. */
+const serviceFaults: ReadonlySet<ErrorClass> = new Set<ErrorClass>(["internal", "not_implemented", "unavailable"]);
+
+/** Whether the service or its store is to blame, not the call: on `/v2` every 5xx. */
+export const isServiceFault = (reason: Reason): boolean => serviceFaults.has(reasons[reason].class);
 
 /**
  * The one error that procedures throw. `detail` is shown to the caller: it names the field, permission or object,

@@ -1,4 +1,4 @@
-import { compareCodePoints } from "./codePoints.ts";
+import { compareCodePoints } from "../util/codePoints.ts";
 
 /** Patterns of rate limit overrides (ratelimit §5): `*` matches any run of characters, everything else is literal. */
 

@@ -16,7 +16,7 @@ import { createProcedures } from "../procedures/registry.ts";
 import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
 import { restartWhenSetBack } from "../ratelimit/restartable.ts";
-import { createAuthenticator } from "../rootKeys/authenticator.ts";
+import { type Authenticator, createAuthenticator } from "../rootKeys/authenticator.ts";
 import { createUsedPermissions } from "../rootKeys/usedPermissions.ts";
 import { refusedRootKeyRest, unknownRootKeyRest } from "../rpc/http/limits.ts";
 import type { Capacity } from "../rpc/pipeline/capacity.ts";
@@ -80,6 +80,7 @@ export interface AssembleOptions {
 /** Everything behind the edges: the pipeline, and what runs beside it. */
 export interface Core {
   readonly pipeline: Pipeline;
+  readonly authenticator: Authenticator<IncomingCall>;
   readonly limiter: Limiter;
   readonly analytics: Analytics | undefined;
   readonly feed: ChangesFeed;
@@ -239,7 +240,6 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
 
   const pipeline = createPipeline({
     clock,
-    authenticator,
     usedPermissions,
     procedures: createProcedures({
       testClock,
@@ -288,6 +288,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   });
   return {
     pipeline,
+    authenticator,
     limiter,
     analytics,
     feed,

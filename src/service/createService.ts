@@ -1,16 +1,17 @@
 import type { Config } from "../config/loadConfig.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "../domain/clock.ts";
+import { bearerCaller } from "../rpc/edges/bearerCaller.ts";
 import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
+import { createDispatcher } from "../rpc/edges/dispatcher.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
-import { createGateway } from "../rpc/edges/v2/gateway.ts";
+import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
 import { createConnectionGuards } from "../rpc/http/connectionGuard.ts";
 import { stopLinger, unreadTimeout } from "../rpc/http/limits.ts";
 import { createListener, type Listener } from "../rpc/http/listener.ts";
 import { readCertificate } from "../rpc/http/tls.ts";
 import { createCapacity } from "../rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../rpc/pipeline/clientAddress.ts";
-import { createDispatcher } from "../rpc/pipeline/dispatcher.ts";
 import { procedureName } from "../rpc/pipeline/procedureName.ts";
 import { createSlices } from "../rpc/pipeline/slices.ts";
 import { createHealthService } from "../rpc/standard/health.ts";
@@ -107,7 +108,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const { pipeline, limiter, analytics, feed, auditMover, rounds, nodeReporter, lastUsed } = await assemble({
+  const { pipeline, authenticator, limiter, analytics, feed, auditMover, rounds, nodeReporter, lastUsed } = await assemble({
     config,
     clock,
     testClock,
@@ -127,10 +128,19 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const { errorsBaseUrl, host, port, tls } = config;
   const served = testClock ? testableServices : services;
   const health = createHealthService(served);
-  const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer, slices };
+  const edge = {
+    services: served,
+    pipeline,
+    findCaller: bearerCaller(authenticator),
+    clock,
+    errorsBaseUrl,
+    maxBodyBytes,
+    observer,
+    slices,
+  };
   const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);
   const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
-  const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
+  const handler = createDispatcher(createV2Edge(edge), createConnectEdge(rpc));
   const streams = createGrpcEdge(rpc);
   const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies), clock);
 

@@ -29,7 +29,7 @@ const requestedCheck = (entry: VerificationEntry, { name, cost, limit, duration 
       limit,
       duration,
       cost,
-      fixedPart: undefined,
+      written: undefined,
       answered: false,
     };
   }
@@ -40,7 +40,7 @@ const requestedCheck = (entry: VerificationEntry, { name, cost, limit, duration 
   const key = ofIdentity
     ? limitCounterKey("identity", entry.identity?.id ?? "", usedDuration, name)
     : limitCounterKey("key", entry.keyId, usedDuration, name);
-  return { id, name, autoApply, key, limit: limit ?? stored.limit, duration: usedDuration, cost, fixedPart: undefined, answered: false };
+  return { id, name, autoApply, key, limit: limit ?? stored.limit, duration: usedDuration, cost, written: undefined, answered: false };
 };
 
 const lastOfName = (requested: readonly RequestedLimit[]): ReadonlyMap<string, RequestedLimit> =>

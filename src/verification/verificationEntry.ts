@@ -1,7 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Answered } from "../domain/fixedPart.ts";
 import { compileIpAllowlist, type IpAllowlist } from "../domain/ipAllowlist.ts";
-import { jsonText } from "../domain/jsonText.ts";
 import { type GrantedPermissions, grantPermissions } from "../domain/permissionQuery.ts";
 import type {
   ApiDocument,
@@ -12,6 +10,8 @@ import type {
   StoredRatelimit,
   StoredRefill,
 } from "../storage/port/documents.ts";
+import { jsonText } from "../util/jsonText.ts";
+import type { Answered } from "./answered.ts";
 import { autoAppliedChecks, type EffectiveLimit, limitCounterKey } from "./effectiveLimit.ts";
 import type { LimitCheck } from "./limitCheck.ts";
 
@@ -79,7 +79,7 @@ const effectiveLimit = (
   limit,
   duration,
   cost: 1,
-  fixedPart: undefined,
+  written: undefined,
   answered: false,
   ofIdentity: scope === "identity",
 });
@@ -113,7 +113,7 @@ export const buildVerificationEntry = (
         : { id: identity._id, externalId: identity.externalId, meta: readMeta(identity.meta), ratelimits: shared },
     limits,
     autoApplied: autoApplied.length === 0 ? NO_LIMITS : autoApplied,
-    fixedPart: undefined,
+    written: undefined,
     answered: false,
     balance: key.remaining,
     refill: key.refill,

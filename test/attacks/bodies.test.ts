@@ -4,10 +4,10 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { describe, expect, test } from "vitest";
 import { type AttackBody, attackBodies } from "../../bench/attacks/bodies.ts";
 import { CreateIdentityRequestSchema, IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
-import { jsonText, textOf } from "../../src/domain/jsonText.ts";
 import { unaryMethods } from "../../src/rpc/edges/unaryMethods.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { services } from "../../src/service/createService.ts";
+import { jsonText, textOf } from "../../src/util/jsonText.ts";
 import { type Edges, type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
 import { sized } from "../support/sized.ts";
 

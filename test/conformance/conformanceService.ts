@@ -18,7 +18,7 @@ import {
 
 type RequestInfo = MessageInitShape<typeof RequestInfoSchema>;
 
-const anybody: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
+export const anybody: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
 
 /** What a server is to tell of a call: its headers, its deadline, its message. */
 const observe = (call: EdgeCall, message: Message): RequestInfo => {
@@ -64,7 +64,7 @@ const answer = async (call: EdgeCall, request: UnaryRequest): Promise<Response> 
 
 /** The unary part of the suite's service as a pipeline: behind our edges, in the place of Latchkey's procedures. */
 export const conformancePipeline: Pipeline = {
-  authenticate: () => anybody,
+  authenticate: (call, findCaller) => findCaller(call),
   pathOf: () => [],
   holdBody: () => ({ grow: () => true, pin: () => undefined, give: () => undefined }),
   invoke: (call, _caller, message, violations) => {

@@ -21,7 +21,7 @@ import { createListener } from "../../src/rpc/http/listener.ts";
 import { createSlices } from "../../src/rpc/pipeline/slices.ts";
 import { createHealthService } from "../../src/rpc/standard/health.ts";
 import type { RpcRoutes } from "../../src/rpc/wire/rpcRoutes.ts";
-import { conformancePipeline, describeError } from "./conformanceService.ts";
+import { anybody, conformancePipeline, describeError } from "./conformanceService.ts";
 import {
   type ServerCompatRequest,
   ServerCompatRequestSchema,
@@ -75,6 +75,7 @@ const start = async ({ useTls, serverCreds, messageReceiveLimit }: ServerCompatR
     services,
     routes,
     pipeline: conformancePipeline,
+    findCaller: () => anybody,
     describeError,
     clock: systemClock,
     errorsBaseUrl: "https://docs.example/latchkey",

@@ -3,8 +3,9 @@ import { compressionGzip, createConnectTransport, createGrpcTransport, createGrp
 import { describe, expect, test } from "vitest";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
-import { appearances, type Reason, ServiceError } from "../../src/domain/errors.ts";
+import { type Reason, reasons, ServiceError } from "../../src/domain/errors.ts";
 import { EdgeCall } from "../../src/rpc/edges/edgeCall.ts";
+import { errorStatus } from "../../src/rpc/errorStatus.ts";
 import { eventually } from "../support/eventually.ts";
 import { startEdges } from "./support/startEdges.ts";
 
@@ -103,8 +104,9 @@ describe.each(each)("[grpc §1] %s", (_name, transport) => {
       "identity_already_exists",
     ] as const) {
       const error = await failure(client.verifyKey({ key: "sk_1" }, { headers }));
-      const { status, title, type, code } = appearances[reason];
-      expect(Code[error.code].replace(/(?!^)([A-Z])/g, "_$1").toLowerCase()).toBe(code);
+      const { type } = reasons[reason];
+      const { http: status, title, code } = errorStatus(reason);
+      expect(Code[error.code]).toBe(Code[code]);
       expect(error.rawMessage).toBe("Zoë's API api_1 is not there: 100 %.");
       const requestId = edges.invocations.at(-1)?.call.requestId;
       expect(error.findDetails(ErrorDetailSchema)).toMatchObject([

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
-import { appearances } from "../../src/domain/errors.ts";
+import { type Reason, reasons } from "../../src/domain/errors.ts";
+import { errorStatus } from "../../src/rpc/errorStatus.ts";
 
 /** What came back over HTTP, before anything is made of it. */
 export interface HttpAnswer extends Answer {
@@ -53,8 +54,9 @@ export const expectEnvelope = (answer: Pick<Answer, "status" | "body">): void =>
   );
   const [base, suffix] = error?.type.split("/errors/") ?? [];
   expect(base).toMatch(/^https?:\/\/[^/]/);
-  const known = Object.values(appearances).find(({ type }) => type === suffix);
-  expect({ status, title: error?.title, inBody: error?.status }).toEqual({ status: known?.status, title: known?.title, inBody: status });
+  const reason = (Object.keys(reasons) as Reason[]).find((each) => reasons[each].type === suffix);
+  const known = reason && errorStatus(reason);
+  expect({ status, title: error?.title, inBody: error?.status }).toEqual({ status: known?.http, title: known?.title, inBody: status });
   expect(error?.detail).toMatch(/\S/);
   for (const entry of error?.errors ?? []) {
     expect(entry).toEqual({

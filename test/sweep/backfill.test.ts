@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { foldCase } from "../../src/domain/foldCase.ts";
 import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { KeyDocument } from "../../src/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
@@ -13,6 +12,7 @@ import { createLeasesRepository, type LeasesRepository } from "../../src/storage
 import { type BackfillOptions, createBackfill } from "../../src/sweep/backfill.ts";
 import type { LeasedRounds } from "../../src/sweep/leasedRounds.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { foldCase } from "../../src/util/foldCase.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
 import { startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";

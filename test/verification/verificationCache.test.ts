@@ -1,7 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
 import { createId } from "../../src/domain/ids.ts";
-import { textOf } from "../../src/domain/jsonText.ts";
 import { satisfies } from "../../src/domain/permissionQuery.ts";
 import { announceWrites } from "../../src/storage/decorators/announceWrites.ts";
 import type { KeyDocument, StoredRatelimit } from "../../src/storage/port/documents.ts";
@@ -11,6 +10,7 @@ import { createKeysRepository, type KeysRepository } from "../../src/storage/rep
 import { createPermissionsRepository } from "../../src/storage/repositories/permissionsRepository.ts";
 import { createRolesRepository } from "../../src/storage/repositories/rolesRepository.ts";
 import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
+import { textOf } from "../../src/util/jsonText.ts";
 import { createObjectCaches } from "../../src/verification/objectCaches.ts";
 import { createVerificationCache, type VerificationCache } from "../../src/verification/verificationCache.ts";
 import type { VerificationEntry } from "../../src/verification/verificationEntry.ts";

@@ -2,9 +2,9 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
 import { checkChain } from "../../audit/verifyAudit.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { showRfc3339 } from "../../domain/rfc3339.ts";
 import type { AuditStub } from "../../storage/port/auditEvents.ts";
 import type { AuditLogRepository } from "../../storage/repositories/auditLogRepository.ts";
+import { showRfc3339 } from "../../util/rfc3339.ts";
 import { showSequence } from "../shared/audit/showSequence.ts";
 import type { Procedure } from "../shared/call.ts";
 

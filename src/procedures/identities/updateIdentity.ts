@@ -1,10 +1,10 @@
 import type { UpdateIdentityRequestSchema, UpdateIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { foldCase } from "../../domain/foldCase.ts";
 import type { IdentityDocument } from "../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import type { Change } from "../../storage/repositories/shared/modify.ts";
+import { foldCase } from "../../util/foldCase.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { findIdentity, identityNotFound } from "../shared/identities/findIdentity.ts";

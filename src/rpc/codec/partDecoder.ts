@@ -1,4 +1,4 @@
-import { jsonText } from "../../domain/jsonText.ts";
+import { jsonText } from "../../util/jsonText.ts";
 import type { Sliced } from "../pipeline/slices.ts";
 import { decoder, emptyWrapper, isNullValue, wrap } from "./decoder.ts";
 import { endSlice, isSliceDone, type JsonCursor, malformed, nextByte, tokenText } from "./json/jsonCursor.ts";

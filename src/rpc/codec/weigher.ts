@@ -1,5 +1,5 @@
-import { type FixedPart, fixedPartOf } from "../../domain/fixedPart.ts";
-import { heldText } from "../../domain/jsonText.ts";
+import { heldText } from "../../util/jsonText.ts";
+import { type FixedPart, fixedPartOf } from "./fixedPart.ts";
 import type { Shape } from "./shape.ts";
 
 /** Roughly how many bytes of an answer can be much: its metadata, and its lists where it is a list itself. */

@@ -3,14 +3,16 @@ import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Degraded } from "../../domain/behalf.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { Violation } from "../../domain/errors.ts";
 import type { CallerPath, Share } from "../../domain/fairness/fairShares.ts";
 import { createId } from "../../domain/ids.ts";
 import type { Guarded } from "../http/connectionGuard.ts";
-import { fieldsOf, single } from "../http/headerFields.ts";
+import { headerText, valuesOf } from "../http/headerFields.ts";
 import { callTimeout } from "../http/limits.ts";
-import { type BodyOwner, noRoom } from "../http/readBody.ts";
+import { type BodyOwner, type BodyReader, noRoom } from "../http/readBody.ts";
 import { type CallSignal, createCallSignal, type OtherEnd } from "../pipeline/callSignal.ts";
 import type { IncomingCall, Pipeline } from "../pipeline/incomingCall.ts";
+import type { Slices } from "../pipeline/slices.ts";
 
 /** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
 const mappedPrefix = "::ffff:";
@@ -24,7 +26,9 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   readonly requestId: string;
   readonly receivedAt: number;
   readonly startedAt: number;
-  /** Set by the edge once nothing of the body is left to come. */
+  /** What is wrong with its headers, and fails the call together with what is wrong with its message. */
+  readonly headerViolation: Violation | undefined;
+  /** Set once nothing of the body is left to come. */
   bodyRead = false;
   onRelease: (() => void) | undefined;
   degraded: Degraded[] | undefined;
@@ -41,15 +45,25 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   readonly #timeout: number;
   #signal: CallSignal | undefined;
 
-  /** `timeout`: the caller's own deadline in ms after arrival; more than 60 s counts as 60 s. */
-  constructor(method: DescMethodUnary, clock: Clock, timeout: number = callTimeout) {
+  /** `timeout`: the caller's own deadline in ms after arrival, or what is wrong with it; more than 60 s counts as 60 s. */
+  constructor(method: DescMethodUnary, clock: Clock, timeout?: number | Violation) {
     this.method = method;
     this.receivedAt = clock.now();
     this.startedAt = clock.monotonic();
     this.requestId = createId("req", this.receivedAt);
     this.#clock = clock;
-    this.#timeout = Math.min(timeout, callTimeout);
+    this.headerViolation = typeof timeout === "object" ? timeout : undefined;
+    this.#timeout = typeof timeout === "number" ? Math.min(timeout, callTimeout) : callTimeout;
   }
+
+  /** True when nobody can get the answer any more. */
+  abstract get isGone(): boolean;
+
+  /** Reads the body within its bounds, in bytes, of which `overhead` do not count (`collectBody`). To be called once the caller is known. */
+  abstract readBody(limit: number, overhead: number, slices: Slices, done: BodyReader): void;
+
+  /** Ends the request without an answer. */
+  abstract destroy(): void;
 
   /** As node parsed them. */
   abstract get requestHeaders(): IncomingHttpHeaders;
@@ -70,12 +84,12 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   }
 
   get idempotencyKey(): string | undefined {
-    return single(this.requestHeaders["idempotency-key"]);
+    return headerText(this.requestHeaders["idempotency-key"]);
   }
 
   get ifMatch(): string | undefined {
     // Of several fields node keeps the first over HTTP/2, and all over HTTP/1.1.
-    return this.requestHeaders["if-match"] === undefined ? undefined : fieldsOf(this.rawHeaders, "if-match").join(", ");
+    return this.requestHeaders["if-match"] === undefined ? undefined : valuesOf(this.rawHeaders, "if-match").join(", ");
   }
 
   get remoteIp(): string | undefined {
@@ -84,14 +98,14 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   }
 
   get forwardedFor(): string | undefined {
-    return single(this.requestHeaders["x-forwarded-for"]);
+    return headerText(this.requestHeaders["x-forwarded-for"]);
   }
 
   get userAgent(): string | undefined {
     return this.requestHeaders["user-agent"];
   }
 
-  /** To be called by the edge once the caller is known. */
+  /** To be called once the caller is known. */
   identify(pipeline: Pipeline, caller: Caller): void {
     this.#pipeline = pipeline;
     this.#caller = caller;

@@ -1,4 +1,5 @@
-import { appearances, type Reason, type ServiceError, type Violation } from "../../domain/errors.ts";
+import { type Reason, reasons, type ServiceError, type Violation } from "../../domain/errors.ts";
+import { errorStatus } from "../errorStatus.ts";
 
 /** Statuses whose body always has `errors`, also when it is empty (protocol §5). */
 const statusesWithErrors: ReadonlySet<number> = new Set([400, 408, 413, 499]);
@@ -9,7 +10,7 @@ export type ErrorType = (reason: Reason) => string;
 /** `base` is an absolute http(s) URL; a slash at its end makes no difference. */
 export const createErrorType = (base: string): ErrorType => {
   const prefix = `${base.replace(/\/+$/, "")}/errors/`;
-  return (reason) => prefix + appearances[reason].type;
+  return (reason) => prefix + reasons[reason].type;
 };
 
 /** The JSON text of a failure on `/v2` (protocol §5). */
@@ -21,7 +22,7 @@ const entry = ({ location, message, fix }: Violation) => (fix === undefined ? { 
 export const createErrorBody = (errorsBaseUrl: string): ErrorBody => {
   const errorType = createErrorType(errorsBaseUrl);
   return (error, requestId) => {
-    const { title, status } = appearances[error.reason];
+    const { title, http: status } = errorStatus(error.reason);
     return JSON.stringify({
       meta: { requestId, ...(error.degraded && { degraded: error.degraded }) },
       error: {

@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../../domain/clock.ts";
+import type { Violation } from "../../domain/errors.ts";
 import type { Guarded } from "../http/connectionGuard.ts";
 import { http2Stream, isGone } from "../http/http2Stream.ts";
+import { type BodyReader, readBody } from "../http/readBody.ts";
 import type { OtherEnd } from "../pipeline/callSignal.ts";
+import type { Slices } from "../pipeline/slices.ts";
 import { EdgeCall } from "./edgeCall.ts";
 
 /** A call that came as a request of node:http, or in the same shape over HTTP/2. */
@@ -11,10 +14,22 @@ export class HttpCall extends EdgeCall {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
 
-  constructor(method: DescMethodUnary, req: IncomingMessage, res: ServerResponse, clock: Clock, timeout?: number) {
+  constructor(method: DescMethodUnary, req: IncomingMessage, res: ServerResponse, clock: Clock, timeout?: number | Violation) {
     super(method, clock, timeout);
     this.req = req;
     this.res = res;
+  }
+
+  get isGone(): boolean {
+    return isGone(this.res);
+  }
+
+  readBody(limit: number, overhead: number, slices: Slices, done: BodyReader): void {
+    readBody(this.req, this.res, limit, this, slices, done, overhead);
+  }
+
+  destroy(): void {
+    this.res.destroy();
   }
 
   get requestHeaders(): IncomingHttpHeaders {

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { appearances, invalidInput, ServiceError } from "../../domain/errors.ts";
+import { invalidInput, ServiceError } from "../../domain/errors.ts";
 import type { ErrorBody } from "../edges/errorBody.ts";
+import { errorStatus } from "../errorStatus.ts";
 import type { Guarded } from "./connectionGuard.ts";
 import { lingerTimeout, maxHeaderBytes, requestTimeout } from "./limits.ts";
 
@@ -31,7 +32,7 @@ const unreadableBody = (code: string | undefined): ServiceError =>
     : new ServiceError("request_body_unreadable", "The request body broke off or is not framed as its headers say.");
 
 /** Says the last word on a connection, then swallows what still arrives so that the other end gets to read it. */
-const dismiss = (socket: Connection, text: string): void => {
+const endWith = (socket: Connection, text: string): void => {
   socket.end(text);
   const timer = setTimeout(() => socket.destroy(), lingerTimeout).unref();
   socket.once("close", () => clearTimeout(timer));
@@ -49,8 +50,8 @@ export const createMalformedListener = (
 ): ((error: NodeJS.ErrnoException, socket: Connection) => void) => {
   const answer = (error: ServiceError): string => {
     const body = errorBody(error, createRequestId());
-    const { status, title } = appearances[error.reason];
-    return `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+    const { http, title } = errorStatus(error.reason);
+    return `HTTP/1.1 ${http} ${title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
   };
   return (error, socket) => {
     // The parser reports every further chunk of what it could not read.
@@ -61,9 +62,9 @@ export const createMalformedListener = (
       return;
     }
     const { latest } = socket;
-    if (latest === undefined || (latest.writableEnded && latest.req.complete)) dismiss(socket, answer(unreadableRequest(error.code)));
+    if (latest === undefined || (latest.writableEnded && latest.req.complete)) endWith(socket, answer(unreadableRequest(error.code)));
     else if (latest.headersSent) socket.destroySoon();
-    else if (!latest.req.complete) dismiss(socket, answer(unreadableBody(error.code)));
+    else if (!latest.req.complete) endWith(socket, answer(unreadableBody(error.code)));
     else {
       latest.shouldKeepAlive = false;
       latest.once("close", () => socket.destroySoon());

@@ -2,18 +2,17 @@ import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobu
 import { changes, if_match } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { appearances, invalidInput, ServiceError, type Violation } from "../../domain/errors.ts";
+import { invalidInput, isServiceFault, ServiceError, type Violation } from "../../domain/errors.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import type { AnyProcedure, ProcedureTable } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
-import type { Authenticator } from "../../rootKeys/authenticator.ts";
 import type { CallerOfCall, UsedPermissions } from "../../rootKeys/usedPermissions.ts";
 import type { CallOutcome } from "../../telemetry/metrics.ts";
 import { mostFindings } from "../codec/rules/findings.ts";
-import { readIfMatch } from "../edges/ifMatch.ts";
 import type { Capacity } from "./capacity.ts";
 import { type ClientAddress, networkOf } from "./clientAddress.ts";
 import { checkIdempotencyKey } from "./idempotencyKey.ts";
+import { readIfMatch } from "./ifMatch.ts";
 import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
 import type { Idempotency } from "./keyedCalls.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
@@ -22,7 +21,6 @@ import { procedureName } from "./procedureName.ts";
 
 export interface PipelineOptions {
   readonly clock: Clock;
-  readonly authenticator: Pick<Authenticator<IncomingCall>, "authenticate">;
   readonly usedPermissions: Pick<UsedPermissions, "open">;
   readonly procedures: ProcedureTable;
   readonly clientAddress: ClientAddress;
@@ -51,8 +49,7 @@ const withOwn = (known: readonly Violation[], own: readonly Violation[]): readon
 
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { clock, authenticator, usedPermissions, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } =
-    options;
+  const { clock, usedPermissions, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } = options;
   const { calls, bodies } = options.capacity;
 
   interface Bound {
@@ -89,7 +86,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const fail = (call: IncomingCall, thrown: unknown): ServiceError => {
     const error = toServiceError(thrown);
     error.degraded = call.degraded;
-    if (appearances[error.reason].status >= 500) {
+    if (isServiceFault(error.reason)) {
       const cause = error.cause ?? error;
       onFailure({ requestId: call.requestId, procedure: bind(call.method).name, reason: error.reason, error: cause });
     }
@@ -131,10 +128,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   };
 
   return {
-    authenticate: (call) => {
+    authenticate: (call, findCaller) => {
       let caller: Caller | Promise<Caller>;
       try {
-        caller = authenticator.authenticate(call.authorization, call.receivedAt, call);
+        caller = findCaller(call);
       } catch (error) {
         throw fail(call, error);
       }

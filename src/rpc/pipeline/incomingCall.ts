@@ -44,13 +44,19 @@ export interface IncomingCall {
 /** A response with its `meta`, in the form that `create` of protobuf-es accepts. */
 export type Response = MessageInitShape<DescMessage>;
 
+/**
+ * Who makes a call, by what an edge takes for credentials; at once where that is remembered. Fails with a `ServiceError` for those
+ * that are missing or wrong, or with what the store fails with.
+ */
+export type FindCaller<C extends IncomingCall = IncomingCall> = (call: C) => Caller | Promise<Caller>;
+
 /** What every edge does with a call, whatever the protocol. Knows neither Connect nor node:http. */
 export interface Pipeline {
   /**
-   * Step 2 of protocol §2. At once when the root key is cached. Fails with `ServiceError` only, by throwing or by
-   * rejecting.
+   * Step 2 of protocol §2: waits for `findCaller` if it has to, within the room that there is for calls, and counts its failure.
+   * Fails with `ServiceError` only, by throwing or by rejecting.
    */
-  readonly authenticate: (call: IncomingCall) => Caller | Promise<Caller>;
+  readonly authenticate: <C extends IncomingCall>(call: C, findCaller: FindCaller<C>) => Caller | Promise<Caller>;
   /** The path of a call whose caller is known. */
   readonly pathOf: (call: IncomingCall, caller: Caller) => CallerPath;
   /**

@@ -4,7 +4,7 @@ import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { type Caller, type Permission, requirePermissions } from "../../domain/authorization.ts";
 import type { Behalf } from "../../domain/behalf.ts";
 import { requireStillContained } from "../../domain/containment.ts";
-import { appearances, invalidInput, type ServiceError } from "../../domain/errors.ts";
+import { invalidInput, isServiceFault, type ServiceError } from "../../domain/errors.ts";
 import type { HandOut } from "../../domain/handOut.ts";
 import type { Precondition } from "../../domain/revisions.ts";
 import { type Secret, secret } from "../../domain/secrets/secret.ts";
@@ -65,7 +65,7 @@ const keyInUse = (): ServiceError =>
 
 /** Nothing was written, and nothing will be. */
 const changedNothing = ({ reason }: ServiceError): boolean =>
-  appearances[reason].status < 500 && reason !== "request_timeout" && reason !== "client_closed_request";
+  !isServiceFault(reason) && reason !== "request_timeout" && reason !== "client_closed_request";
 
 const pairsOf = (permissions: readonly Permission[]) => permissions.map(({ action, id }) => [action, id] as const);
 

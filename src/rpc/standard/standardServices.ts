@@ -13,7 +13,7 @@ import type { PublicStreams } from "./publicStreams.ts";
 import { createReflectionService } from "./reflection.ts";
 
 /** Serves one method, or refuses to; rejects when the answer cannot be written. */
-export type StandardHandler = (req: IncomingMessage, res: ServerResponse, refuse: (error: ServiceError) => Promise<void>) => Promise<void>;
+export type StandardHandler = (req: IncomingMessage, res: ServerResponse, refuse: (error: ServiceError) => void) => Promise<void>;
 
 const noRoom = (): ServiceError =>
   new ServiceError("service_unavailable", "Too many streams are open without credentials. Try again later.");

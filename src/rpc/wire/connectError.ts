@@ -1,9 +1,9 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
-import { codeFromString } from "@connectrpc/connect/protocol-connect";
+import { type Code, ConnectError } from "@connectrpc/connect";
 import { type ErrorDetail, ErrorDetailSchema } from "../../../gen/latchkey/v2/errors_pb.ts";
-import { appearances, type ServiceError } from "../../domain/errors.ts";
+import type { ServiceError } from "../../domain/errors.ts";
 import { createErrorType, type ErrorType } from "../edges/errorBody.ts";
+import { errorStatus } from "../errorStatus.ts";
 import { ProtocolError } from "./protocolError.ts";
 
 /** gRPC carries errors in trailers, of which some clients accept 8 KiB in all; base64 adds a third. */
@@ -12,14 +12,14 @@ const maxMessageLength = 512;
 
 // Texts may quote the caller: half a surrogate pair can be written neither in a message nor in a trailer.
 const detailOf = (error: ServiceError, requestId: string, errorType: ErrorType): ErrorDetail => {
-  const { status, title } = appearances[error.reason];
+  const { http, title } = errorStatus(error.reason);
   const violations = error.violations.map(({ location, message, fix = "" }) => ({
     location: location.toWellFormed(),
     message: message.toWellFormed(),
     fix,
   }));
   const degraded = [...(error.degraded ?? [])];
-  return create(ErrorDetailSchema, { type: errorType(error.reason), title, httpStatus: status, requestId, violations, degraded });
+  return create(ErrorDetailSchema, { type: errorType(error.reason), title, httpStatus: http, requestId, violations, degraded });
 };
 
 /** Leaves violations out, from the end, until the detail is at most `maxDetailBytes` long. */
@@ -29,8 +29,7 @@ const trim = (detail: ErrorDetail): void => {
 };
 
 /** The code of a failure: that of its reason (grpc §3), unless the protocol names another. */
-export const codeOf = (error: ServiceError): Code =>
-  error instanceof ProtocolError ? error.code : (codeFromString(appearances[error.reason].code) ?? Code.Internal);
+export const codeOf = (error: ServiceError): Code => (error instanceof ProtocolError ? error.code : errorStatus(error.reason).code);
 
 /** How a failure looks over gRPC and Connect. With `inTrailers` it has to be short. */
 export type DescribeError = (error: ServiceError, requestId: string, inTrailers: boolean) => ConnectError;

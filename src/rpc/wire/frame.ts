@@ -6,8 +6,6 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 /** Flags and length of a message. */
 export const frameHeaderBytes = 5;
 export const compressedFlag = 1;
-/** Smaller messages are not worth compressing. */
-export const minCompressed = 1024;
 
 export const gzip: (bytes: Uint8Array) => Promise<Buffer> = promisify(gzipWithCallback);
 

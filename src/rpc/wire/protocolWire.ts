@@ -3,6 +3,7 @@ import { parseContentType as parseConnect, parseTimeout as parseConnectTimeout }
 import { parseContentType as parseGrpc, parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
 import { parseContentType as parseGrpcWeb } from "@connectrpc/connect/protocol-grpc-web";
 import type { Violation } from "../../domain/errors.ts";
+import { headerText } from "../http/headerFields.ts";
 
 /** How one of the three protocols writes a unary call. */
 export interface Protocol {
@@ -62,6 +63,9 @@ const wires = {
 /** gRPC in its binary form. */
 export const grpcWire: Wire = wires.grpc[1];
 
+/** All that are served. */
+export const allWires: readonly Wire[] = Object.values(wires).flat();
+
 /** In which requests are answered that tell nothing of themselves. */
 export const jsonWire: Wire = wires.connect[0];
 
@@ -76,27 +80,22 @@ export const wireOf = (contentType: string | undefined): Wire | undefined => {
 };
 
 /** For the header `Accept-Post` of an answer to any other content type. */
-export const servedContentTypes: string = Object.values(wires)
-  .flat()
-  .map(({ contentType }) => contentType)
-  .join(", ");
-
-/** One value of a request header, in lower case as node names them. */
-export const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(", ") : value;
-};
+export const servedContentTypes: string = allWires.map(({ contentType }) => contentType).join(", ");
 
 /** The caller's own deadline in ms from arrival, undefined without one, or what is wrong with it. */
 export const timeoutOf = ({ protocol }: Wire, headers: IncomingHttpHeaders): number | undefined | Violation => {
-  const value = headerOf(headers, protocol.timeoutHeader);
+  const value = headerText(headers[protocol.timeoutHeader]);
   if (value === undefined) return undefined;
   const { timeoutMs, error } = protocol.parseTimeout(value, Number.POSITIVE_INFINITY);
   return error === undefined ? timeoutMs : { location: `header.${protocol.timeoutHeader}`, message: "not a duration of this protocol" };
 };
 
-/** Whether the answer may be gzipped: asked for, or nothing said and the request was. */
-export const acceptsGzip = ({ protocol }: Wire, headers: IncomingHttpHeaders): boolean => {
-  const accepted = headerOf(headers, protocol.acceptEncodingHeader) ?? headerOf(headers, protocol.encodingHeader) ?? "";
+/** Smaller messages are not worth compressing. */
+const minCompressed = 1024;
+
+/** Whether a message of an answer is to be gzipped: it is worth it, and asked for, or nothing said and the request was. */
+export const wantsGzip = ({ protocol }: Wire, headers: IncomingHttpHeaders, { length }: Uint8Array): boolean => {
+  if (length < minCompressed) return false;
+  const accepted = headerText(headers[protocol.acceptEncodingHeader]) ?? headerText(headers[protocol.encodingHeader]) ?? "";
   return accepted.split(",").some((name) => name.trim() === "gzip");
 };

@@ -1,4 +1,4 @@
-import { foldCase } from "../../domain/foldCase.ts";
+import { foldCase } from "../../util/foldCase.ts";
 import type { BulkOperation } from "../port/collection.ts";
 import type { IdentityDocument, KeyDocument } from "../port/documents.ts";
 import type { BackfillState } from "../port/ownDocuments.ts";

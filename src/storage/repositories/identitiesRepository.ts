@@ -1,4 +1,4 @@
-import { foldCase } from "../../domain/foldCase.ts";
+import { foldCase } from "../../util/foldCase.ts";
 import type { AuditEvent } from "../port/auditEvents.ts";
 import { WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { OperationOptions } from "../port/collection.ts";

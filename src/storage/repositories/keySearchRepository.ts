@@ -1,4 +1,4 @@
-import { foldCase } from "../../domain/foldCase.ts";
+import { foldCase } from "../../util/foldCase.ts";
 import { WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { Filter, OperationOptions } from "../port/collection.ts";
 import type { KeyDocument } from "../port/documents.ts";

@@ -2,9 +2,10 @@ import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/p
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type VerifyKeyDataSchema, VerifyKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import { createFixedPart, withFixedPart } from "../../../src/domain/fixedPart.ts";
+import { type FixedFields, withFixedFields } from "../../../src/procedures/shared/fixedFields.ts";
 import { binaryEncoder } from "../../../src/rpc/codec/binary/binaryEncoder.ts";
 import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
+import type { Answered } from "../../../src/verification/answered.ts";
 import { fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";
 
@@ -31,13 +32,13 @@ describe("the binary form of messages", () => {
 });
 
 describe("a message with a fixed part", () => {
-  const VARYING = ["valid", "code", "credits"] as const;
   type Data = MessageInitShape<typeof VerifyKeyDataSchema>;
   const fixed: Data = { keyId: "key_1", enabled: true, permissions: ["b", "a"], identity: { id: "id_1", externalId: "x" } };
   const varying: Data = { valid: true, code: 1, credits: 7n };
   const whole = { meta: { requestId: "req_1" }, data: { ...fixed, ...varying } as Data };
-  const part = createFixedPart(fixed, (fields) => fields, VARYING);
-  const parted = () => ({ meta: { requestId: "req_1" }, data: withFixedPart(part, { ...varying }) });
+  const source: Answered = { answered: true, written: undefined };
+  const fields: FixedFields<Answered, Data> = { show: () => fixed, varying: ["valid", "code", "credits"] };
+  const parted = () => ({ meta: { requestId: "req_1" }, data: withFixedFields(source, fields, { ...varying }) });
 
   test("reads in the binary form as the message without one, also the second time", () => {
     const encode = binaryEncoder(VerifyKeyResponseSchema);

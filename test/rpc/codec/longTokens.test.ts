@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ListKeysRequestSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { CreateIdentityRequestSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
-import { textOf } from "../../../src/domain/jsonText.ts";
 import { messageReader } from "../../../src/rpc/codec/binary/binaryForm.ts";
 import { jsonReader, type Read } from "../../../src/rpc/codec/json/jsonForm.ts";
 import { createSlices } from "../../../src/rpc/pipeline/slices.ts";
+import { textOf } from "../../../src/util/jsonText.ts";
 import { patientReader } from "../support/reader.ts";
 
 /** More than one turn of the event loop may handle. */

@@ -3,15 +3,15 @@ import { type Caller, unrestrictedGrants } from "../../../src/domain/authorizati
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
 import { invalidInput, type Reason, ServiceError, type Violation } from "../../../src/domain/errors.ts";
 import { createConnectEdge } from "../../../src/rpc/edges/connect/connectEdge.ts";
+import { createDispatcher } from "../../../src/rpc/edges/dispatcher.ts";
 import { createGrpcEdge } from "../../../src/rpc/edges/grpc/grpcEdge.ts";
-import { createGateway } from "../../../src/rpc/edges/v2/gateway.ts";
+import { createV2Edge } from "../../../src/rpc/edges/v2/v2Edge.ts";
 import { createConnectionGuards } from "../../../src/rpc/http/connectionGuard.ts";
 import { createListener, type Listener } from "../../../src/rpc/http/listener.ts";
 import type { Certificate } from "../../../src/rpc/http/tls.ts";
 import { type CapacityOptions, createCapacity } from "../../../src/rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../../../src/rpc/pipeline/clientAddress.ts";
-import { createDispatcher } from "../../../src/rpc/pipeline/dispatcher.ts";
-import type { IncomingCall, Pipeline } from "../../../src/rpc/pipeline/incomingCall.ts";
+import type { FindCaller, IncomingCall, Pipeline } from "../../../src/rpc/pipeline/incomingCall.ts";
 import { createSlices } from "../../../src/rpc/pipeline/slices.ts";
 import { createHealthService, type HealthService } from "../../../src/rpc/standard/health.ts";
 import { createPublicStreams } from "../../../src/rpc/standard/publicStreams.ts";
@@ -34,7 +34,7 @@ export interface EdgesOptions {
   readonly certificate?: Certificate;
   /** The response without its meta, or an error. */
   readonly invoke?: (invocation: Invocation) => Answer;
-  readonly authenticate?: Pipeline["authenticate"];
+  readonly authenticate?: FindCaller;
   readonly capacity?: Partial<CapacityOptions>;
   /** Of streams without credentials, in milliseconds. */
   readonly unreadTimeout?: number;
@@ -62,7 +62,7 @@ export interface Edges extends AsyncDisposable {
 
 const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
 
-const authenticate: Pipeline["authenticate"] = ({ authorization }) => {
+const findCaller: FindCaller = ({ authorization }) => {
   if (authorization === undefined) throw new ServiceError("authentication_missing", "The header Authorization is missing.");
   return caller;
 };
@@ -74,7 +74,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
   const refused: { method: string | undefined; reason: Reason }[] = [];
   const faults: unknown[] = [];
   const pipeline: Pipeline = {
-    authenticate: options.authenticate ?? authenticate,
+    authenticate: (call, find) => find(call),
     pathOf: (_call, { rootKeyId }) => [rootKeyId],
     holdBody: capacity.bodies.take,
     invoke: async (call, _caller, message, violations) => {
@@ -94,6 +94,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
   const shared = {
     services,
     pipeline,
+    findCaller: options.authenticate ?? findCaller,
     clock: systemClock,
     errorsBaseUrl,
     maxBodyBytes,
@@ -104,7 +105,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     slices,
     routes: compileRpcRoutes(services, slices),
   };
-  const handler = createDispatcher(createGateway(shared), createConnectEdge(shared));
+  const handler = createDispatcher(createV2Edge(shared), createConnectEdge(shared));
   const listener = await createListener({
     host: "127.0.0.1",
     port: 0,

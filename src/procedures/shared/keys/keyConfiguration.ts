@@ -3,7 +3,6 @@ import { type RatelimitConfig, type Refill, RefillInterval } from "../../../../g
 import type { CreateKeyCredits } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
 import { createId } from "../../../domain/ids.ts";
-import { textOf } from "../../../domain/jsonText.ts";
 import type { AuditEvent, AuditResource } from "../../../storage/port/auditEvents.ts";
 import type {
   IdentityDocument,
@@ -15,6 +14,7 @@ import type {
 } from "../../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../../storage/repositories/identitiesRepository.ts";
 import { nameKeyOf } from "../../../storage/repositories/keySearchRepository.ts";
+import { textOf } from "../../../util/jsonText.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
 

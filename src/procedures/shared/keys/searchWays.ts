@@ -1,4 +1,3 @@
-import { foldCase } from "../../../domain/foldCase.ts";
 import { isId } from "../../../domain/ids.ts";
 import { hashKey, looksLikeKeySecret } from "../../../domain/secrets/keySecret.ts";
 import { looksLikeRootKey } from "../../../domain/secrets/rootKeySecret.ts";
@@ -12,6 +11,7 @@ import {
 } from "../../../storage/repositories/keySearchRepository.ts";
 import type { KeysRepository } from "../../../storage/repositories/keysRepository.ts";
 import { chunks } from "../../../util/chunks.ts";
+import { foldCase } from "../../../util/foldCase.ts";
 import { mapLimited } from "../../../util/mapLimited.ts";
 import { foreignHashOf } from "../../../verification/migrateOnUse.ts";
 

@@ -1,11 +1,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { IdentitySchema } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { VerificationCode, type VerifiedRatelimitSchema, type VerifyKeyDataSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { messageAbout } from "../../../domain/fixedPart.ts";
 import type { CheckResult } from "../../../ratelimit/limiter.ts";
 import type { Refusal } from "../../../verification/decision.ts";
 import type { LimitCheck } from "../../../verification/limitCheck.ts";
 import type { VerificationEntry } from "../../../verification/verificationEntry.ts";
+import { type FixedFields, withFixedFields } from "../fixedFields.ts";
 import { showRatelimits } from "./keyObject.ts";
 
 /** The `data` of an answer of verifyKey. */
@@ -31,41 +31,37 @@ const showIdentity = ({
   ratelimits: showRatelimits(ratelimits),
 });
 
-/** What of a checked limit depends on the call. */
-const CHECK_VARYING = ["exceeded", "remaining", "reset"] as const;
-
 type ShownCheck = MessageInitShape<typeof VerifiedRatelimitSchema>;
 
-const fixedCheckFields = ({ id, name, limit, duration, autoApply }: LimitCheck): ShownCheck => ({
-  id,
-  name,
-  limit: BigInt(limit),
-  duration: BigInt(duration),
-  autoApply,
-});
+/** What of a checked limit does not depend on the call. */
+const fixedOfCheck: FixedFields<LimitCheck, ShownCheck> = {
+  show: ({ id, name, limit, duration, autoApply }) => ({ id, name, limit: BigInt(limit), duration: BigInt(duration), autoApply }),
+  varying: ["exceeded", "remaining", "reset"],
+};
 
 /** The limits that were checked, in their order (verify §5). */
 export const showChecks = (checks: readonly LimitCheck[], results: readonly CheckResult[]): ShownCheck[] =>
   checks.map((check, i) => {
     const { passed, remaining, reset } = results[i] as CheckResult;
     const varying: ShownCheck = { exceeded: !passed, remaining: BigInt(remaining), reset: BigInt(reset) };
-    return messageAbout(check, fixedCheckFields, CHECK_VARYING, varying);
+    return withFixedFields(check, fixedOfCheck, varying);
   });
 
-/** What of an answer depends on the call. */
-const VARYING = ["valid", "code", "credits", "ratelimits"] as const;
-
-const fixedFields = (entry: VerificationEntry): Data => ({
-  keyId: entry.keyId,
-  keyspaceId: entry.apiId,
-  enabled: entry.enabled,
-  ...(entry.name === undefined ? {} : { name: entry.name }),
-  ...(entry.meta === undefined ? {} : { meta: entry.meta }),
-  ...(entry.expires === undefined ? {} : { expires: BigInt(entry.expires) }),
-  permissions: entry.permissions.slugs as string[],
-  roles: entry.roles as string[],
-  ...(entry.identity === undefined ? {} : { identity: showIdentity(entry.identity) }),
-});
+/** What of an answer does not depend on the call. */
+const fixedOfKey: FixedFields<VerificationEntry, Data> = {
+  show: (entry) => ({
+    keyId: entry.keyId,
+    keyspaceId: entry.apiId,
+    enabled: entry.enabled,
+    ...(entry.name === undefined ? {} : { name: entry.name }),
+    ...(entry.meta === undefined ? {} : { meta: entry.meta }),
+    ...(entry.expires === undefined ? {} : { expires: BigInt(entry.expires) }),
+    permissions: entry.permissions.slugs as string[],
+    roles: entry.roles as string[],
+    ...(entry.identity === undefined ? {} : { identity: showIdentity(entry.identity) }),
+  }),
+  varying: ["valid", "code", "credits", "ratelimits"],
+};
 
 /** The answer for a key that was found, whatever the outcome (verify §3). */
 export const showVerification = (
@@ -80,5 +76,5 @@ export const showVerification = (
     ...(balance === undefined ? {} : { credits: BigInt(balance) }),
     ...(ratelimits === undefined ? {} : { ratelimits }),
   };
-  return messageAbout(entry, fixedFields, VARYING, varying);
+  return withFixedFields(entry, fixedOfKey, varying);
 };

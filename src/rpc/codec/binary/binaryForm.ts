@@ -1,16 +1,17 @@
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { ServiceError } from "../../../domain/errors.ts";
-import { fixedPartOf } from "../../../domain/fixedPart.ts";
-import { heldBinary, heldText, holdBinary } from "../../../domain/jsonText.ts";
+import { heldText } from "../../../util/jsonText.ts";
 import { largeAnswer, wholeBody, wholeStructBody } from "../../http/limits.ts";
 import type { Sliced, Slices, Worker } from "../../pipeline/slices.ts";
 import type { Decoded } from "../compileCodec.ts";
 import { messageShape } from "../compileShape.ts";
 import { decodeMessage } from "../decodeMessage.ts";
+import { fixedPartOf } from "../fixedPart.ts";
 import { type Read, type Reader, readInTurns } from "../json/jsonForm.ts";
 import { addFindings, type Finding, prefixFindings } from "../rules/findings.ts";
 import { partValidator } from "../rules/partValidator.ts";
 import { validator } from "../rules/validator.ts";
+import { keepStructBytes, structBytes } from "../struct/structBytes.ts";
 import { textToStruct } from "../struct/structWriter.ts";
 import { Unreadable } from "../unreadable.ts";
 import { valueCount } from "../valueCount.ts";
@@ -70,7 +71,7 @@ function* longTexts(value: unknown): Generator<object> {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
   const text = heldText(value);
   if (text !== undefined) {
-    if (text.length > wholeStructBody && heldBinary(value) === undefined) yield value;
+    if (text.length > wholeStructBody && structBytes(value) === undefined) yield value;
     return;
   }
   const part = fixedPartOf(value);
@@ -94,7 +95,7 @@ export const messageWriter = (desc: DescMessage, slices: Slices): WriteBinary =>
     for (const name of lists) delete rest[name];
     const chunks: Uint8Array[] = [];
     for (const part of [rest, ...items]) {
-      for (const struct of longTexts(part)) holdBinary(struct, yield* textToStruct(heldText(struct) ?? "{}"));
+      for (const struct of longTexts(part)) keepStructBytes(struct, yield* textToStruct(heldText(struct) ?? "{}"));
       const chunk = encode(part);
       chunks.push(chunk);
       yield chunk.length;

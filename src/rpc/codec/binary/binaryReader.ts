@@ -1,7 +1,7 @@
 import { create, type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { array_body, max_json_bytes, max_properties, Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
-import { jsonText } from "../../../domain/jsonText.ts";
+import { jsonText } from "../../../util/jsonText.ts";
 import type { Sliced } from "../../pipeline/slices.ts";
 import { listRules, rulesOfField } from "../rules/annotations.ts";
 import { type Finding, prefixFindings, report } from "../rules/findings.ts";

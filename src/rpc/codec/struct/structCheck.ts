@@ -1,4 +1,4 @@
-import { heldText } from "../../../domain/jsonText.ts";
+import { heldText } from "../../../util/jsonText.ts";
 import { deepest } from "../json/jsonScan.ts";
 import { type Check, report } from "../rules/findings.ts";
 import type { StructRules } from "./textSink.ts";

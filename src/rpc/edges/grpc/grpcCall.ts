@@ -1,9 +1,12 @@
-import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../../../domain/clock.ts";
+import type { Violation } from "../../../domain/errors.ts";
 import type { Guarded } from "../../http/connectionGuard.ts";
 import type { OpenedStream } from "../../http/handlers.ts";
+import { type BodyReader, collectBody } from "../../http/readBody.ts";
 import type { OtherEnd } from "../../pipeline/callSignal.ts";
+import type { Slices } from "../../pipeline/slices.ts";
 import { EdgeCall } from "../edgeCall.ts";
 
 /** A session's socket is a proxy that is slow to ask, and its address does not change. */
@@ -25,16 +28,24 @@ export class GrpcCall extends EdgeCall {
   readonly requestHeaders: IncomingHttpHeaders;
   protected readonly rawHeaders: readonly string[];
 
-  constructor(method: DescMethodUnary, { stream, headers, rawHeaders }: OpenedStream, clock: Clock, timeout?: number) {
+  constructor(method: DescMethodUnary, { stream, headers, rawHeaders }: OpenedStream, clock: Clock, timeout?: number | Violation) {
     super(method, clock, timeout);
     this.stream = stream;
     this.requestHeaders = headers;
     this.rawHeaders = rawHeaders;
   }
 
-  /** True when nobody can get the answer any more. */
   get isGone(): boolean {
     return this.stream.closed || this.stream.destroyed;
+  }
+
+  readBody(limit: number, overhead: number, slices: Slices, done: BodyReader): void {
+    const declared = this.requestHeaders["content-length"];
+    collectBody(this.stream, { declared, limit, overhead, timed: true, isGone: this.isGone, owner: this, slices }, done);
+  }
+
+  destroy(): void {
+    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
 
   protected get remoteAddress(): string | undefined {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { appearances, type ServiceError } from "../../../domain/errors.ts";
+import type { ServiceError } from "../../../domain/errors.ts";
+import { errorStatus } from "../../errorStatus.ts";
 import { answerEarly, hasRemainder } from "../../http/drain.ts";
 import { addFields } from "../../http/headerFields.ts";
 import { isGone } from "../../http/http2Stream.ts";
@@ -43,7 +44,7 @@ export const createAnswerFailure =
   (errorBody: ErrorBody): AnswerFailure =>
   (req, res, { requestId, error, bodyRead, procedure, headers = [] }) => {
     if (isGone(res)) return;
-    const { status } = appearances[error.reason];
+    const { http: status } = errorStatus(error.reason);
     const body = errorBody(error, requestId);
     const head = ["Content-Type", errorMediaType(error.reason, req.headers.accept, procedure), ...headers];
     if (status === 401) head.push("WWW-Authenticate", "Bearer");

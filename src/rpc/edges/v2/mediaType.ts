@@ -1,4 +1,5 @@
-import { appearances, type Reason } from "../../../domain/errors.ts";
+import type { Reason } from "../../../domain/errors.ts";
+import { errorStatus } from "../../errorStatus.ts";
 
 const json = "application/json";
 const problem = "application/problem+json";
@@ -17,7 +18,7 @@ export interface ErrorMediaTypes {
  */
 export const errorMediaType = (reason: Reason, accept: string | undefined, procedure?: ErrorMediaTypes): string => {
   if (procedure?.problemJson) return problem;
-  if (appearances[reason].status === 429) return procedure?.rateLimitedJson ? json : problem;
+  if (errorStatus(reason).http === 429) return procedure?.rateLimitedJson ? json : problem;
   const range = accept?.toLowerCase() ?? "";
   return range.includes(problem) || range.includes("application/*") || range.includes("*/*") ? problem : json;
 };

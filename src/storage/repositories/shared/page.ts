@@ -1,4 +1,4 @@
-import { foldCase } from "../../../domain/foldCase.ts";
+import { foldCase } from "../../../util/foldCase.ts";
 import type { AuditedDocument } from "../../port/baseDocument.ts";
 import { type Collection, containsText, type Filter, type OperationOptions } from "../../port/collection.ts";
 import { notDeleted } from "./audited.ts";

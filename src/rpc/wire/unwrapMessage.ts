@@ -5,25 +5,24 @@ import { Code } from "@connectrpc/connect";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
 import { createFairTurns } from "../../domain/fairness/fairTurns.ts";
 import type { EdgeCall } from "../edges/edgeCall.ts";
-import type { HttpCall } from "../edges/httpCall.ts";
+import { headerText } from "../http/headerFields.ts";
 import { awaitedRequestBytes, inflationsAtATime, smallBodyBytes } from "../http/limits.ts";
-import { type BodyReader, bodyTooLarge, readBody } from "../http/readBody.ts";
-import type { Slices } from "../pipeline/slices.ts";
-import { firstFrameEnd, frameHeaderBytes, unframe } from "./frame.ts";
+import { bodyTooLarge } from "../http/readBody.ts";
+import { firstFrameEnd, unframe } from "./frame.ts";
 import { ProtocolError } from "./protocolError.ts";
-import { headerOf, type Protocol, type Wire } from "./protocolWire.ts";
+import type { Protocol } from "./protocolWire.ts";
 
 /** The bytes of the request message, or why there are none. */
-export type ReadMessage = { readonly bytes: Buffer } | { readonly violation: Violation };
+export type Unwrapped = { readonly bytes: Buffer } | { readonly violation: Violation };
 
 const gunzipAsync = promisify(gunzip);
 
-const broken = (message: string): ReadMessage => ({ violation: { location: "body", message } });
+const broken = (message: string): Unwrapped => ({ violation: { location: "body", message } });
 
 /** One for the process, as its threads are. */
 const turns = createFairTurns(inflationsAtATime);
 
-const decompress = async (bytes: Buffer, limit: number, call: EdgeCall): Promise<ReadMessage> => {
+const decompress = async (bytes: Buffer, limit: number, call: EdgeCall): Promise<Unwrapped> => {
   if (bytes.length === 0) return { bytes };
   // What waits takes as much as what is awaited, or small messages would make a line that has no end.
   const countWaiting = (): void => call.charge(awaitedRequestBytes + bytes.length);
@@ -42,13 +41,13 @@ const decompress = async (bytes: Buffer, limit: number, call: EdgeCall): Promise
 
 /** The compression that a request names. Throws `not_implemented` for other than gzip. */
 export const messageEncoding = (headers: IncomingHttpHeaders, { encodingHeader }: Protocol): "gzip" | "identity" => {
-  const encoding = headerOf(headers, encodingHeader) ?? "identity";
+  const encoding = headerText(headers[encodingHeader]) ?? "identity";
   if (encoding === "gzip" || encoding === "identity") return encoding;
   throw new ServiceError("not_implemented", `The compression of ${encodingHeader} is not supported, only gzip is.`);
 };
 
 /** Why a body is no single frame. Other than one message is `unimplemented`, as gRPC wants it of a unary procedure. */
-const unframed = (body: Buffer): ReadMessage | Promise<never> => {
+const unframed = (body: Buffer): Unwrapped | Promise<never> => {
   if (body.length > 0 && firstFrameEnd(body) > body.length) return broken("want exactly one message in one frame");
   return Promise.reject(new ServiceError("not_implemented", "Procedures take exactly one message."));
 };
@@ -61,38 +60,19 @@ const unexpectedlyCompressed = (): ProtocolError => {
 
 /**
  * Takes the message of a unary call out of its body; at most `limit` bytes after decompression (grpc §3), or it fails
- * with `request_body_too_large`. Fails with `not_implemented` unless there is one message, and with `ProtocolError`.
+ * with `request_body_too_large`. Fails with `not_implemented` unless there is one message, and with `ProtocolError`. At once unless
+ * it is compressed.
  */
-export const messageIn = (
+export const unwrapMessage = (
   body: Buffer,
   encoding: "gzip" | "identity",
   { framed }: Protocol,
   limit: number,
   call: EdgeCall,
-): ReadMessage | Promise<ReadMessage> => {
+): Unwrapped | Promise<Unwrapped> => {
   if (!framed) return encoding === "gzip" ? decompress(body, limit, call) : { bytes: body };
   const frame = unframe(body);
   if (frame === undefined) return unframed(body);
   if (!frame.compressed) return frame;
   return encoding === "gzip" ? decompress(frame.bytes, limit, call) : Promise.reject(unexpectedlyCompressed());
-};
-
-/**
- * Reads the message of a unary call, at most `limit` bytes before and after decompression (grpc §3). Fails with
- * `ServiceError` for what is not the message's own fault: too large, broken off, late, compressed by something else
- * than gzip, other than one message.
- */
-export const readMessage = async (call: HttpCall, { protocol }: Wire, limit: number, slices: Slices): Promise<ReadMessage> => {
-  const { req, res } = call;
-  const encoding = messageEncoding(req.headers, protocol);
-  const overhead = protocol.framed ? frameHeaderBytes : 0;
-  const body = await new Promise<Buffer>((resolve, reject) => {
-    const done: BodyReader = (result, share) => {
-      call.body = share;
-      if (result instanceof ServiceError) reject(result);
-      else resolve(result);
-    };
-    readBody(req, res, limit, call, slices, done, overhead);
-  });
-  return messageIn(body, encoding, protocol, limit, call);
 };

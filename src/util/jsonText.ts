@@ -1,11 +1,9 @@
 type JsonObject = { [name: string]: never };
 
 const text: unique symbol = Symbol("jsonText");
-const binary: unique symbol = Symbol("binary");
 
 interface Held {
   readonly [text]?: string;
-  [binary]?: Uint8Array;
 }
 
 /**
@@ -20,11 +18,3 @@ export const heldText = (value: object): string | undefined => (value as Held)[t
 
 /** The compact text of a JSON object, plain or text already. */
 export const textOf = (value: object): string => heldText(value) ?? JSON.stringify(value);
-
-/** Its fields as those of a `google.protobuf.Struct`, when an edge has written them before. */
-export const heldBinary = (value: object): Uint8Array | undefined => (value as Held)[binary];
-
-/** Keeps those fields with a text, for as long as that lives. */
-export const holdBinary = (value: object, fields: Uint8Array): void => {
-  (value as Held)[binary] = fields;
-};

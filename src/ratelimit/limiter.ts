@@ -3,12 +3,12 @@ import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
 import type { Counters } from "../storage/port/counters.ts";
 import { chunks } from "../util/chunks.ts";
+import { createCharger } from "./charger.ts";
 import type { Check } from "./check.ts";
-import type { Claim, DecisionSource, Grant, LimitedCall } from "./counter.ts";
-import { type Counter, usedAt } from "./counter.ts";
-import { createCounterTable } from "./counterTable.ts";
-import { createExchange } from "./exchange.ts";
-import { createJudge, type StoreDownPolicy } from "./judge.ts";
+import { createClaimQueue, type StoreDownPolicy } from "./claimQueue.ts";
+import type { Claim, DecisionSource, Grant, LimitedCall } from "./localCounter.ts";
+import { type LocalCounter, usedAt } from "./localCounter.ts";
+import { createLocalCounterTable } from "./localCounterTable.ts";
 import { type CountsAndHeld, createPeek, createReadBoth, type Peek } from "./peek.ts";
 import { takeTurns } from "./takeTurns.ts";
 
@@ -94,7 +94,7 @@ export interface LimiterOptions {
   readonly onDecision?: (passed: boolean, source: DecisionSource, isOwn: boolean) => void;
 }
 
-const costOn = (counter: Counter, claims: readonly Claim[]): number => {
+const costOn = (counter: LocalCounter, claims: readonly Claim[]): number => {
   let sum = 0;
   for (const claim of claims) if (claim.counter === counter) sum += claim.cost;
   return sum;
@@ -106,18 +106,18 @@ const costOn = (counter: Counter, claims: readonly Claim[]): number => {
  * the store; otherwise the calls of one counter wait in order of arrival behind one operation.
  */
 export const createLimiter = ({ clock, counters: repository, storeDown, onDecision }: LimiterOptions): Limiter => {
-  const exchange = createExchange(repository, clock);
-  const holders = new Set<Counter>();
+  const charger = createCharger(repository, clock);
+  const holders = new Set<LocalCounter>();
   const { isShared } = repository;
-  const judge = createJudge({
+  const queue = createClaimQueue({
     clock,
-    exchange,
+    charger,
     storeDown,
     leastChunk: ({ key }) => (isShared || holders.size >= MOST_HOLDERS_ALONE || key.length > LONGEST_KEY_HELD ? 1 : CHUNK_ALONE),
     chunkLasts: isShared ? CHUNK_LASTS.shared : CHUNK_LASTS.alone,
     onHeld: (counter) => holders.add(counter),
   });
-  const table = createCounterTable({ isBusy: judge.isBusy, keepsWhatIsKnown: isShared });
+  const table = createLocalCounterTable({ isBusy: queue.isBusy, keepsWhatIsKnown: isShared });
   let timer: NodeJS.Timeout | undefined;
 
   /** Spends what the claim reserved, or gives it back. */
@@ -133,9 +133,9 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
         holders.add(counter);
       }
     } else if (!passed) {
-      exchange.giveBackLate(counter, seq, reserved);
+      charger.refundLate(counter, seq, reserved);
     }
-    judge.concluded(counter);
+    queue.reservationEnded(counter);
   };
 
   /**
@@ -174,7 +174,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
   };
 
   const concludeInTurn = async (claims: readonly Claim[]): Promise<Decision> => {
-    const answers = await Promise.allSettled(claims.map((claim) => claim.grant ?? judge.decideInTurn(claim)));
+    const answers = await Promise.allSettled(claims.map((claim) => claim.grant ?? queue.decideInTurn(claim)));
     const failed = answers.find((answer) => answer.status === "rejected");
     if (failed) {
       for (const claim of claims) if (claim.grant) settle(claim, claim.grant, false);
@@ -187,12 +187,12 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     return decision;
   };
 
-  const refund = async (counter: Counter): Promise<void> => {
-    await judge.refund(counter);
+  const refund = async (counter: LocalCounter): Promise<void> => {
+    await queue.refund(counter);
     if (counter.held === 0) holders.delete(counter);
   };
 
-  const refundAll = async (idle: Iterable<Counter>): Promise<void> => {
+  const refundAll = async (idle: Iterable<LocalCounter>): Promise<void> => {
     for (const batch of chunks([...idle], isShared ? REFUNDS_AT_ONCE : REFUNDS_AT_ONCE_ALONE)) await Promise.all(batch.map(refund));
   };
 
@@ -202,11 +202,11 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     const monotonic = clock.monotonic();
     const now = clock.now();
     table.tidy(LOOK_AT_PER_SWEEP, now, monotonic);
-    const idle: Counter[] = [];
+    const idle: LocalCounter[] = [];
     const isWanted = isShared || holders.size >= MANY_HOLDERS_ALONE;
     for (const counter of nextHolders(LOOK_AT_PER_SWEEP)) {
       const windowsAgo = windowAt(now, counter.duration) - counter.seq;
-      if (!isShared && windowsAgo > 1 && !judge.isBusy(counter)) counter.held = 0;
+      if (!isShared && windowsAgo > 1 && !queue.isBusy(counter)) counter.held = 0;
       if (counter.held === 0) holders.delete(counter);
       else if (isWanted && (windowsAgo > 0 || monotonic - counter.movedAt >= REFUND_IDLE_MS)) idle.push(counter);
       if (idle.length === REFUNDS_PER_SWEEP) break;
@@ -225,20 +225,21 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
   return {
     check: (checks, now, behalf, isOwn = false) => {
       const call: LimitedCall = { claims: [], behalf, isOwn, lost: false };
+      const monotonic = clock.monotonic();
       for (const { key, duration, limit, cost } of checks) {
-        const counter = table.open(key, duration, clock.monotonic());
+        const counter = table.open(key, duration, monotonic);
         const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);
         call.claims.push({ counter, limit, cost, earlier, call, grant: undefined });
       }
       for (const [i, claim] of call.claims.entries()) {
         // Of claims on one counter the later ones wait for the earlier ones.
         const isBehind = claim.earlier > 0 && call.claims.slice(0, i).some((other) => other.counter === claim.counter && !other.grant);
-        claim.grant = isBehind ? undefined : judge.decideNow(claim, now);
+        claim.grant = isBehind ? undefined : queue.decideNow(claim, now, monotonic);
       }
       const grants: Grant[] = [];
       for (const claim of call.claims) {
         // One that was looked at before another one refused only has to tell what it has.
-        if (call.lost) claim.grant ??= judge.decideNow(claim, now);
+        if (call.lost) claim.grant ??= queue.decideNow(claim, now, monotonic);
         if (claim.grant) grants.push(claim.grant);
       }
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
@@ -257,7 +258,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       timer = undefined;
       await sweeping;
       await refundAll(holders);
-      await exchange.settled();
+      await charger.settled();
     },
     size: table.size,
   };

@@ -15,7 +15,7 @@ import { createReservations } from "../idempotency/reservations.ts";
 import { createProcedures } from "../procedures/registry.ts";
 import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
-import { restartWhenSetBack } from "../ratelimit/restartable.ts";
+import { restartWhenSetBack } from "../ratelimit/restartWhenSetBack.ts";
 import { createAuthenticator } from "../rootKeys/authenticator.ts";
 import { createUsedPermissions } from "../rootKeys/usedPermissions.ts";
 import { refusedRootKeyRest, unknownRootKeyRest } from "../rpc/http/limits.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import type { Check } from "../../src/ratelimit/check.ts";
-import type { StoreDownPolicy } from "../../src/ratelimit/judge.ts";
+import type { StoreDownPolicy } from "../../src/ratelimit/claimQueue.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
 import { type Fate, type SimulatedCounters, simulatedCounters } from "./simulation.ts";
 

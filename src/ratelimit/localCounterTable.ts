@@ -1,5 +1,5 @@
 import { windowAt } from "../domain/slidingWindow.ts";
-import { type Counter, createCounter } from "./counter.ts";
+import { createLocalCounter, type LocalCounter } from "./localCounter.ts";
 import { createParkedCounters } from "./parkedCounters.ts";
 import { takeTurns } from "./takeTurns.ts";
 
@@ -17,42 +17,42 @@ const PARK_IDLE_MS = 1_000;
 const LEAST_ARRIVALS = 1_000;
 
 /** The counters that this node remembers, by key. */
-export interface CounterTable {
+export interface LocalCounterTable {
   /** The counter of a check, with what is still known of it; a new one knows nothing. */
-  readonly open: (key: string, duration: number, monotonic: number) => Counter;
+  readonly open: (key: string, duration: number, monotonic: number) => LocalCounter;
   /** One that may hold something, as it is: looking leaves no trace. */
-  readonly find: (key: string) => Counter | undefined;
+  readonly find: (key: string) => LocalCounter | undefined;
   /** Keeps less of a counter that holds nothing and that no call waits for. Calls under way may still read the object. */
-  readonly close: (counter: Counter, monotonic: number) => void;
+  readonly close: (counter: LocalCounter, monotonic: number) => void;
   /** Looks at about `count` counters, from where it stopped last time: parks what is idle, forgets what is idle for long. */
   readonly tidy: (count: number, now: number, monotonic: number) => void;
   readonly size: () => number;
 }
 
-export interface CounterTableOptions {
+export interface LocalCounterTableOptions {
   /** Calls wait for this counter. */
-  readonly isBusy: (counter: Counter) => boolean;
+  readonly isBusy: (counter: LocalCounter) => boolean;
   /** What the store said of a counter is worth keeping: false where asking again costs less. */
   readonly keepsWhatIsKnown: boolean;
 }
 
-export const createCounterTable = ({ isBusy, keepsWhatIsKnown }: CounterTableOptions): CounterTable => {
-  const active = new Map<string, Counter>();
+export const createLocalCounterTable = ({ isBusy, keepsWhatIsKnown }: LocalCounterTableOptions): LocalCounterTable => {
+  const active = new Map<string, LocalCounter>();
   /** Those that were opened a moment ago, most of which are closed at once. */
-  let arrivals = new Map<string, Counter>();
+  let arrivals = new Map<string, LocalCounter>();
   let renewAfter = LEAST_ARRIVALS;
   const parked = keepsWhatIsKnown ? createParkedCounters() : undefined;
   const nextActive = takeTurns(active);
 
-  const restore = (key: string, duration: number): Counter => {
-    const counter = createCounter(key, duration);
+  const restore = (key: string, duration: number): LocalCounter => {
+    const counter = createLocalCounter(key, duration);
     const known = parked?.take(key);
     if (known === undefined) return counter;
-    // The exchange in which it was learned was a charge, as far as the pace of charging matters.
+    // The answer by which it was learned was that to a charge, as far as the pace of charging matters.
     return Object.assign(counter, known, { chargedAt: known.learnedAt });
   };
 
-  const arrive = (counter: Counter): void => {
+  const arrive = (counter: LocalCounter): void => {
     if (--renewAfter <= 0) {
       arrivals = new Map(arrivals);
       renewAfter = Math.max(LEAST_ARRIVALS, 2 * arrivals.size);
@@ -60,14 +60,14 @@ export const createCounterTable = ({ isBusy, keepsWhatIsKnown }: CounterTableOpt
     arrivals.set(counter.key, counter);
   };
 
-  const park = (counter: Counter, monotonic: number): void => {
+  const park = (counter: LocalCounter, monotonic: number): void => {
     parked?.put(counter.key, counter, monotonic + Math.min(FORGET_IDLE_MS, 2 * counter.duration));
   };
 
-  const holdsNothing = (counter: Counter): boolean => counter.held === 0 && counter.reserved === 0 && !isBusy(counter);
+  const holdsNothing = (counter: LocalCounter): boolean => counter.held === 0 && counter.reserved === 0 && !isBusy(counter);
 
   /** Admissions without the store count for their window: until it is over, a store that comes and goes gives no more. */
-  const hasAdmittedAway = ({ awaySpent, awaySeq, duration }: Counter, now: number): boolean =>
+  const hasAdmittedAway = ({ awaySpent, awaySeq, duration }: LocalCounter, now: number): boolean =>
     awaySpent > 0 && awaySeq >= windowAt(now, duration);
 
   return {

@@ -47,7 +47,7 @@ export interface CountersPage {
 export interface CountersPageDeps {
   readonly clock: Clock;
   readonly counterList: CounterListRepository;
-  readonly limiter: Pick<Limiter, "held" | "readBoth" | "run">;
+  readonly limiter: Pick<Limiter, "held" | "readBoth" | "keyPrefix">;
 }
 
 /** What a counter is now, and what of it this node holds. */
@@ -95,7 +95,7 @@ export const readCountersPage = async (
 ): Promise<CountersPage> => {
   const items: CurrentCounter[] = [];
   let looked = 0;
-  const walk = { namespaceId, run: deps.limiter.run(), prefix, from: from.place, wanted: limit + 1, lengths: from.lengths };
+  const walk = { namespaceId, run: deps.limiter.keyPrefix(), prefix, from: from.place, wanted: limit + 1, lengths: from.lengths };
   const { lengths, counters } = await deps.counterList.walk(walk, options);
   for await (const counter of counters) {
     const { identifier, duration } = counter;

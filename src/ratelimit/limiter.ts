@@ -10,14 +10,14 @@ import type { Claim, DecisionSource, Grant, LimitedCall } from "./localCounter.t
 import { type LocalCounter, usedAt } from "./localCounter.ts";
 import { createLocalCounterTable } from "./localCounterTable.ts";
 import { type CountsAndHeld, createPeek, createReadBoth, type Peek } from "./peek.ts";
-import { takeTurns } from "./takeTurns.ts";
+import { resumableWalk } from "./resumableWalk.ts";
 
 /** Budget that nobody spends for so long goes back to the shared counter. */
 const REFUND_IDLE_MS = 1_000;
-const SWEEP_EVERY_MS = 500;
-/** What one sweep looks at, and gives back at most: a million counters never hold up the event loop, nor the store. */
-const LOOK_AT_PER_SWEEP = 20_000;
-const REFUNDS_PER_SWEEP = 1_000;
+const RECLAIM_EVERY_MS = 500;
+/** What one round looks at, and gives back at most: a million counters never hold up the event loop, nor the store. */
+const LOOK_AT_PER_ROUND = 20_000;
+const REFUNDS_PER_ROUND = 1_000;
 const REFUNDS_AT_ONCE = 100;
 
 /**
@@ -75,11 +75,11 @@ export interface Limiter {
   /** The same, together with the store's counts as of one moment. Rejects with `StoreUnavailableError`. */
   readonly readBoth: (key: string, behalf: Behalf | undefined) => Promise<CountsAndHeld>;
   /** What the keys of counters begin with: nothing, but under a clock that tests turn. */
-  readonly run: () => string;
-  /** Sweeps twice a second from now on. */
+  readonly keyPrefix: () => string;
+  /** Reclaims what is idle twice a second from now on. */
   readonly start: () => void;
-  /** One round of housekeeping: gives idle budget back, forgets idle counters. Settles when the store has answered. */
-  readonly sweep: () => Promise<void>;
+  /** One round: gives idle budget back to the store, forgets idle counters. Settles when the store has answered. */
+  readonly reclaimIdle: () => Promise<void>;
   /** Gives all held budget back; resolves when everything that is on its way to the store has arrived, or failed. */
   readonly stop: () => Promise<void>;
   /** Counters in memory. */
@@ -105,10 +105,10 @@ const costOn = (counter: LocalCounter, claims: readonly Claim[]): number => {
  * anything out of it, so nodes together never admit more than the limit. While it holds budget it decides without
  * the store; otherwise the calls of one counter wait in order of arrival behind one operation.
  */
-export const createLimiter = ({ clock, counters: repository, storeDown, onDecision }: LimiterOptions): Limiter => {
-  const charger = createCharger(repository, clock);
+export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDecision }: LimiterOptions): Limiter => {
+  const charger = createCharger(sharedCounters, clock);
   const holders = new Set<LocalCounter>();
-  const { isShared } = repository;
+  const { isShared } = sharedCounters;
   const queue = createClaimQueue({
     clock,
     charger,
@@ -153,7 +153,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     return { passed: true, remaining: Math.max(0, limit - usedAt(counter, now) - notItsOwn), reset };
   };
 
-  const told = (claims: readonly Claim[], decision: Decision): Decision => {
+  const reportDegraded = (claims: readonly Claim[], decision: Decision): Decision => {
     if (decision.storeAway) claims[0]?.call.behalf?.degrade?.("ratelimits");
     return decision;
   };
@@ -166,11 +166,11 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       const { counter, call } = claims[0] as Claim;
       onDecision?.(granted, source, call.isOwn);
       const reset = windowEnd(now, counter.duration);
-      return told(claims, { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" });
+      return reportDegraded(claims, { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" });
     }
     for (const [i, claim] of claims.entries()) settle(claim, grants[i] as Grant, passed);
     const results = claims.map((claim, i) => resultOf(claim, grants[i] as Grant, passed));
-    return told(claims, { passed, results, storeAway: grants.some(({ source }) => source === "store_down") });
+    return reportDegraded(claims, { passed, results, storeAway: grants.some(({ source }) => source === "store_down") });
   };
 
   const concludeInTurn = async (claims: readonly Claim[]): Promise<Decision> => {
@@ -196,29 +196,29 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     for (const batch of chunks([...idle], isShared ? REFUNDS_AT_ONCE : REFUNDS_AT_ONCE_ALONE)) await Promise.all(batch.map(refund));
   };
 
-  const nextHolders = takeTurns(holders);
+  const walkHolders = resumableWalk(holders);
 
-  const sweep = async (): Promise<void> => {
+  const reclaimIdle = async (): Promise<void> => {
     const monotonic = clock.monotonic();
     const now = clock.now();
-    table.tidy(LOOK_AT_PER_SWEEP, now, monotonic);
+    table.evictIdle(LOOK_AT_PER_ROUND, now, monotonic);
     const idle: LocalCounter[] = [];
     const isWanted = isShared || holders.size >= MANY_HOLDERS_ALONE;
-    for (const counter of nextHolders(LOOK_AT_PER_SWEEP)) {
+    for (const counter of walkHolders(LOOK_AT_PER_ROUND)) {
       const windowsAgo = windowAt(now, counter.duration) - counter.seq;
       if (!isShared && windowsAgo > 1 && !queue.isBusy(counter)) counter.held = 0;
       if (counter.held === 0) holders.delete(counter);
       else if (isWanted && (windowsAgo > 0 || monotonic - counter.movedAt >= REFUND_IDLE_MS)) idle.push(counter);
-      if (idle.length === REFUNDS_PER_SWEEP) break;
+      if (idle.length === REFUNDS_PER_ROUND) break;
     }
     await refundAll(idle);
   };
 
-  let sweeping: Promise<void> | undefined;
+  let reclaiming: Promise<void> | undefined;
   const schedule = (): void => {
     timer = setTimeout(() => {
-      sweeping = sweep().finally(() => timer && schedule());
-    }, SWEEP_EVERY_MS);
+      reclaiming = reclaimIdle().finally(() => timer && schedule());
+    }, RECLAIM_EVERY_MS);
     timer.unref();
   };
 
@@ -244,19 +244,19 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       }
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
     },
-    peek: createPeek({ clock, counters: repository, find: table.find }),
-    readBoth: createReadBoth({ counters: repository, find: table.find }),
+    peek: createPeek({ clock, counters: sharedCounters, find: table.find }),
+    readBoth: createReadBoth({ counters: sharedCounters, find: table.find }),
     held: (key) => {
       const counter = table.find(key);
       return counter && { seq: counter.seq, amount: counter.held + counter.reserved, current: counter.current };
     },
-    run: () => "",
+    keyPrefix: () => "",
     start: schedule,
-    sweep,
+    reclaimIdle,
     stop: async () => {
       clearTimeout(timer);
       timer = undefined;
-      await sweeping;
+      await reclaiming;
       await refundAll(holders);
       await charger.settled();
     },

@@ -5,7 +5,7 @@ import type { SharedCounter } from "../storage/port/counters.ts";
 /** No knowledge of the shared counts, and so no denial, is used from memory for longer than this (DESIGN §4). */
 const BELIEVED_FOR_MS = 1_000;
 
-/** What this node knows and holds of one counter, and who waits for it. Plain data; the functions below are its rules. */
+/** What this node knows and holds of one shared counter, and who waits for it. Plain data; the functions below are its rules. */
 export interface LocalCounter {
   readonly key: string;
   readonly duration: number;

@@ -4,7 +4,7 @@ import { indexAudit } from "../audit/auditIndexer.ts";
 import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
 import { createAuditRetention } from "../audit/auditRetention.ts";
 import { AUDIT_FORMAT } from "../audit/chainHash.ts";
-import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
+import { type AnnouncementFeed, createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
@@ -82,7 +82,7 @@ export interface Core {
   readonly pipeline: Pipeline;
   readonly limiter: Limiter;
   readonly analytics: Analytics | undefined;
-  readonly feed: ChangesFeed;
+  readonly feed: AnnouncementFeed;
   readonly auditMover: AuditMover;
   /** Work in the background that one node does at a time: sweep and backfill. */
   readonly rounds: readonly LeasedRounds[];
@@ -98,7 +98,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const invalidations = createInvalidations(clock, contact);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
   const commonClock = testClock ? systemClock : clock;
-  const feed = createChangesFeed({
+  const feed = createAnnouncementFeed({
     clock: commonClock,
     invalidations,
     changes: createChangesRepository(plainStore),

@@ -276,7 +276,7 @@ describe("a store that is away", () => {
 });
 
 describe("memory", () => {
-  test("[design §4] an idle counter is parked, costs one operation when it is asked for again, and still denies by what it knew", async () => {
+  test("[design §4] an idle counter is made compact, costs one operation when it is asked for again, and still denies by what it knew", async () => {
     const limiter = node();
     limiter.start();
     expect(await passes(limiter, limitOf("a", 3))).toBe(true);

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Code } from "@connectrpc/connect";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
-import { createFairTurns } from "../../domain/fairness/fairTurns.ts";
+import { createFairSemaphore } from "../../domain/fairness/fairSemaphore.ts";
 import type { EdgeCall } from "../edges/edgeCall.ts";
 import type { HttpCall } from "../edges/httpCall.ts";
 import { awaitedRequestBytes, inflationsAtATime, smallBodyBytes } from "../http/limits.ts";
@@ -21,7 +21,7 @@ const gunzipAsync = promisify(gunzip);
 const broken = (message: string): ReadMessage => ({ violation: { location: "body", message } });
 
 /** One for the process, as its threads are. */
-const turns = createFairTurns(inflationsAtATime);
+const turns = createFairSemaphore(inflationsAtATime);
 
 const decompress = async (bytes: Buffer, limit: number, call: EdgeCall): Promise<ReadMessage> => {
   if (bytes.length === 0) return { bytes };

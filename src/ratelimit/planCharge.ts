@@ -71,7 +71,7 @@ const withoutReading = ({ counter, now, isShared }: ChargeBasis): SharedCounter 
 /**
  * Decides the next step by which a node charges budget to a shared counter (DESIGN §4), so that afterwards `need` is held
  * or, if that is more, `chunk`; else what there is room for, but at least `cost`. Pure: `charger.ts` takes the step.
- * What is known without a read may be wrong: the store checks every write, and only what it was read to have is refused.
+ * What is known without a read may be out of date: the store checks every write, and this refuses only by what was read.
  */
 export const planCharge = (basis: ChargeBasis, { limit, cost, need, chunk }: ChargeRequest): ChargePlan => {
   const { counter, read, now: time } = basis;

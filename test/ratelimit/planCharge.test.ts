@@ -132,6 +132,17 @@ const rows: readonly Row[] = [
     request: { cost: 3, need: 3 },
     plan: write({ from: STORED, state: STORED, amount: 0, least: 0, ceiling: 90 }),
   },
+  {
+    sentence: "the last token is charged",
+    read: { ...STORED, current: 89 },
+    plan: write({ from: { ...STORED, current: 89 }, state: { ...STORED, current: 89 }, amount: 1, least: 1, ceiling: 90 }),
+  },
+  {
+    sentence: "what is held already counts among what is left, of which a chunk is a twentieth",
+    counter: { ...KNOWN, current: 32, held: 2, heldLimit: 100 },
+    request: { chunk: 50 },
+    plan: write({ from: { ...STORED, current: 32 }, state: { ...STORED, current: 32 }, amount: 1, least: 0, ceiling: 90 }),
+  },
   // Held budget of another window.
   {
     sentence: "what is left of the window before goes back with the write that begins the next one",
@@ -150,6 +161,18 @@ const rows: readonly Row[] = [
     sentence: "where another node has begun the next one it goes back by itself",
     counter: { ...KNOWN, seq: 9, held: 10, heldLimit: 100 },
     read: STORED,
+    plan: REFUND,
+  },
+  {
+    sentence: "and also where another node has begun one since, which is over",
+    counter: { ...KNOWN, seq: 8, held: 10, heldLimit: 100 },
+    read: { seq: 9, current: 40, previous: 20 },
+    plan: REFUND,
+  },
+  {
+    sentence: "and also where a wrong clock has begun the one that it was charged in",
+    counter: { ...KNOWN, seq: 100, held: 10, heldLimit: 100 },
+    read: { seq: 100, current: 30, previous: 20 },
     plan: REFUND,
   },
   { sentence: "and also where the counter is gone", counter: { ...KNOWN, seq: 9, held: 10, heldLimit: 100 }, read: null, plan: REFUND },

@@ -76,7 +76,7 @@ const checkAll = async (from: number, to: number): Promise<void> => {
 const forgetAll = async (): Promise<void> => {
   skipped += 3_600_000;
   while (limiter.size() > 0) {
-    await limiter.sweep();
+    await limiter.reclaimIdle();
     await turn();
   }
 };

@@ -6,7 +6,7 @@ import { createVirtualWorld } from "./virtualWorld.ts";
 
 /** Start of a window of 30 days, and so of every shorter one that divides it. */
 const START = 675 * 2_592_000_000;
-const SWEEP_EVERY_MS = 500;
+const RECLAIM_EVERY_MS = 500;
 
 /** One identifier under evenly spaced calls of cost 1, each to a random node (ratelimit §13). */
 export interface Load {
@@ -99,11 +99,11 @@ export const simulate = async (
     if (isPassed) passed[i] = { seq: windowAt(reset - 1, duration), at: Math.min(world.clock.now(), reset - 1), cost: 1 };
     operations[i] = counters.operations();
   };
-  let sweepAt = START + SWEEP_EVERY_MS;
+  let reclaimAt = START + RECLAIM_EVERY_MS;
   for (let i = 0; i < total; i++) {
-    for (const at = timeOf(i); sweepAt <= at; sweepAt += SWEEP_EVERY_MS) {
-      await world.passUntil(sweepAt);
-      for (const node of nodes) void node.sweep();
+    for (const at = timeOf(i); reclaimAt <= at; reclaimAt += RECLAIM_EVERY_MS) {
+      await world.passUntil(reclaimAt);
+      for (const node of nodes) void node.reclaimIdle();
       await world.settle();
     }
     await world.passUntil(timeOf(i));

@@ -1,6 +1,6 @@
+import pMap from "p-map";
 import type { OperationOptions } from "../storage/port/collection.ts";
 import type { AuditIndexRepository, AuditPlaces, AuditTerm } from "../storage/repositories/auditIndexRepository.ts";
-import { mapLimited } from "../util/mapLimited.ts";
 import type { AuditFilter } from "./auditFilter.ts";
 
 /** The next block that may have what is wanted, and where in it; without offsets: anywhere, or it has to be asked again there. */
@@ -46,7 +46,7 @@ export const walkTerms = (reading: Reading, terms: readonly AuditTerm[]): BlockW
   const readAhead = Math.max(1, Math.floor(READ_AHEAD / terms.length));
   const walks = terms.map((term) => walkTerm(reading, term, readAhead));
   return async (from) => {
-    const next = (await mapLimited(walks, READS_AT_ONCE, (walk) => walk(from))).filter((places) => places !== undefined);
+    const next = (await pMap(walks, (walk) => walk(from), { concurrency: READS_AT_ONCE })).filter((places) => places !== undefined);
     if (next.length === 0) return undefined;
     const block = Math.min(...next.map((places) => places.block));
     return { block, offsets: new Set(next.flatMap((places) => (places.block === block ? places.offsets : []))) };

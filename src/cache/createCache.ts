@@ -1,8 +1,8 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { StoreOverloadedError } from "../storage/port/errors.ts";
+import type { Cached, CacheEntry, InFlightLoad, LoadResult } from "./cacheEntry.ts";
 import { type Contact, SILENT_AFTER_MS } from "./contact.ts";
-import type { Cached, Entry, Loaded, Running } from "./entry.ts";
 import type { Invalidations } from "./invalidations.ts";
 import { memorySize } from "./memorySize.ts";
 
@@ -12,17 +12,17 @@ const MAX_AGE_MS = 30_000;
 const REFRESH_BEFORE_MS = 10_000;
 
 /** A load is shared for so long: later calls have to see what was acknowledged after it began. */
-const SHARED_FOR_MS = SILENT_AFTER_MS;
+const JOINABLE_FOR_MS = SILENT_AFTER_MS;
 /** While the feed is silent: what the store is asked at once about what is remembered, and how long that is awaited. */
-const MOST_READS = 50;
-const PATIENCE_MS = 500;
+const MOST_SILENT_READS = 50;
+const MOST_WAIT_MS = 500;
 
 /** An entry itself and its place in the map. The ids that it depends on are mostly texts that are there anyway. */
 const OWN_BYTES = 200;
 const SLOT_BYTES = 8;
 
-/** Entries that one insertion spares at most: to go through a hundred thousand would hold everybody up for 0.2 s. */
-const SPARED_AT_ONCE = 200;
+/** Second chances that one insertion gives at most: to go through a hundred thousand would hold everybody up for 0.2 s. */
+const MOST_SECOND_CHANCES = 200;
 /** What is too much then waits for the next insertions, up to this share. */
 const OVERDRAFT = 0.01;
 
@@ -61,7 +61,7 @@ export interface CacheOptions<V> {
   /** Bytes of all entries together, by an estimate; beyond them, or a hundredth more, those go first that nobody asked for again. */
   readonly maxBytes: number;
   /** For whoever asked first. */
-  readonly load: (key: string, behalf: Behalf) => Promise<Loaded<V>>;
+  readonly load: (key: string, behalf: Behalf) => Promise<LoadResult<V>>;
   /** Bytes of a value; what all of them share may be left out. By default all that hangs on it. */
   readonly sizeOf?: (value: V) => number;
   readonly onAccess?: (hit: boolean) => void;
@@ -73,11 +73,12 @@ export interface CacheOptions<V> {
  */
 export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
   const { clock, invalidations, contact, isPart = false, maxBytes, load, sizeOf = memorySize, onAccess } = options;
-  const entries = new Map<string, Entry<V>>();
+  const entries = new Map<string, CacheEntry<V>>();
   let bytes = 0;
-  const loading = new Map<string, Running<V>>();
+  /** Single flight: the load of each key that later calls may join. */
+  const inFlight = new Map<string, InFlightLoad<V>>();
 
-  const isValid = (entry: Entry<V>): boolean => {
+  const isValid = (entry: CacheEntry<V>): boolean => {
     const sequence = invalidations.sequence();
     if (entry.checked === sequence) return true;
     if (invalidations.changedSince(entry.dependsOn, entry.checked)) return false;
@@ -92,37 +93,37 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
     entries.delete(key);
   };
 
-  /** Second chance: the oldest go, but those in use stay for another round, so a flood of new keys pushes out itself. */
-  const makeRoom = (): void => {
-    let spared = 0;
+  /** CLOCK eviction: the oldest go, but those in use get a second chance, so a flood of new keys pushes out itself. */
+  const evict = (): void => {
+    let secondChances = 0;
     for (const [key, entry] of entries) {
-      const canWait = spared === SPARED_AT_ONCE && bytes <= maxBytes * (1 + OVERDRAFT);
+      const canWait = secondChances === MOST_SECOND_CHANCES && bytes <= maxBytes * (1 + OVERDRAFT);
       if (bytes <= maxBytes || canWait) return;
       entries.delete(key);
-      if (entry.used && spared < SPARED_AT_ONCE) {
-        spared++;
-        entry.used = false;
+      if (entry.referenced && secondChances < MOST_SECOND_CHANCES) {
+        secondChances++;
+        entry.referenced = false;
         entries.set(key, entry);
       } else bytes -= entry.bytes;
     }
   };
 
-  const keep = (key: string, entry: Entry<V>): void => {
+  const keep = (key: string, entry: CacheEntry<V>): void => {
     drop(key);
     if (entry.bytes > maxBytes) return;
     entries.set(key, entry);
     bytes += entry.bytes;
-    if (bytes > maxBytes) makeRoom();
+    if (bytes > maxBytes) evict();
   };
 
-  const fetch = async (key: string, sequence: number, began: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
+  const fetch = async (key: string, sequence: number, began: number, behalf: Behalf | undefined): Promise<CacheEntry<V>> => {
     // Without the signal of that call: others may wait for the same.
     const loaded = await load(key, { caller: behalf?.caller });
     const { maxAge = MAX_AGE_MS, sureUntil: partsAreSure = Number.POSITIVE_INFINITY } = loaded;
     const isHeld = invalidations.isHeld(loaded.dependsOn, began);
     const sureUntil = isHeld ? Math.min(partsAreSure, began + SILENT_AFTER_MS) : partsAreSure;
     const lasts = maxAge === MAX_AGE_MS;
-    const entry: Entry<V> = {
+    const entry: CacheEntry<V> = {
       value: loaded.value,
       dependsOn: loaded.dependsOn,
       readAt: loaded.sentAt,
@@ -131,7 +132,7 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
       lasts,
       refreshes: lasts && sureUntil === Number.POSITIVE_INFINITY,
       checked: sequence,
-      used: false,
+      referenced: false,
       bytes: OWN_BYTES + memorySize(key) + SLOT_BYTES * loaded.dependsOn.length + sizeOf(loaded.value),
     };
     if (isValid(entry) && clock.monotonic() < loaded.sentAt + maxAge) keep(key, entry);
@@ -139,31 +140,31 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
   };
 
   /** The load that whoever asks now may share, if that turns out to have seen what changed before. */
-  const joinable = (key: string, now: number): Running<V> | undefined => {
-    const running = loading.get(key);
-    return running !== undefined && now - running.began < SHARED_FOR_MS ? running : undefined;
+  const joinable = (key: string, now: number): InFlightLoad<V> | undefined => {
+    const running = inFlight.get(key);
+    return running !== undefined && now - running.began < JOINABLE_FOR_MS ? running : undefined;
   };
 
   /** The same, where nothing at all changed since it began. */
-  const joinableUnchanged = (key: string, now: number): Running<V> | undefined => {
+  const joinableUnchanged = (key: string, now: number): InFlightLoad<V> | undefined => {
     const running = joinable(key, now);
     return running?.sequence === invalidations.sequence() ? running : undefined;
   };
 
-  const start = (key: string, now: number, behalf: Behalf | undefined): Running<V> => {
+  const start = (key: string, now: number, behalf: Behalf | undefined): InFlightLoad<V> => {
     const sequence = invalidations.sequence();
     const result = fetch(key, sequence, now, behalf).finally(() => {
-      if (loading.get(key) === running) loading.delete(key);
+      if (inFlight.get(key) === running) inFlight.delete(key);
     });
-    const running: Running<V> = { sequence, began: now, result, soon: undefined };
-    loading.set(key, running);
+    const running: InFlightLoad<V> = { sequence, began: now, result, soon: undefined };
+    inFlight.set(key, running);
     return running;
   };
 
   /** Reads for the feed that is silent: there are so many at a time and no more, so that a slow store is not buried. */
-  const startBounded = (key: string, now: number, behalf: Behalf | undefined): Running<V> | undefined => {
+  const startBounded = (key: string, now: number, behalf: Behalf | undefined): InFlightLoad<V> | undefined => {
     if (isPart) return start(key, now, behalf);
-    if (contact.reads >= MOST_READS) return undefined;
+    if (contact.reads >= MOST_SILENT_READS) return undefined;
     contact.reads++;
     const running = start(key, now, behalf);
     const done = (): void => {
@@ -173,10 +174,10 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
     return running;
   };
 
-  const soonOf = (running: Running<V>): Promise<Entry<V> | undefined> => {
+  const soonOf = (running: InFlightLoad<V>): Promise<CacheEntry<V> | undefined> => {
     running.soon ??= new Promise((resolve) => {
-      const timer = setTimeout(resolve, PATIENCE_MS, undefined);
-      const found = (entry?: Entry<V>): void => {
+      const timer = setTimeout(resolve, MOST_WAIT_MS, undefined);
+      const found = (entry?: CacheEntry<V>): void => {
         clearTimeout(timer);
         resolve(entry);
       };
@@ -188,76 +189,82 @@ export const createCache = <V>(options: CacheOptions<V>): Cache<V> => {
   const isHeard = (now: number): boolean => now - contact.heardAt < SILENT_AFTER_MS;
 
   /** Whoever asked at this time must not rely on an entry that was neither read nor confirmed in the second before. */
-  const tell = (entry: Entry<V>, asked: number, wasHeard: boolean, behalf: Behalf | undefined): Entry<V> => {
+  const reportIfStale = (entry: CacheEntry<V>, asked: number, wasHeard: boolean, behalf: Behalf | undefined): CacheEntry<V> => {
     const isConfirmed = asked < entry.sureUntil && (wasHeard || (isHeard(asked) && isValid(entry)));
     if (asked - entry.readAt >= SILENT_AFTER_MS && !isConfirmed) behalf?.degrade?.("verification");
     return entry;
   };
 
   /** An entry that was good when the feed was heard last may answer in the store's place for a time. */
-  const mayAnswer = (entry: Entry<V>, now: number): boolean =>
+  const mayAnswer = (entry: CacheEntry<V>, now: number): boolean =>
     entry.lasts && contact.heardAt < entry.readAt + MAX_AGE_MS && now < contact.heardAt + contact.staleFor && isValid(entry);
 
   /** Of a load that began before this call; when something changed in between, of one that did not. */
-  const share = (running: Running<V>, key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
+  const share = (running: InFlightLoad<V>, key: string, now: number, behalf: Behalf | undefined): Promise<CacheEntry<V>> => {
     const sequence = invalidations.sequence();
     return running.result.then((entry) => {
       const isNews = running.sequence !== sequence && invalidations.changedSince(entry.dependsOn, running.sequence);
       if (!isNews && now < entry.sureUntil) return entry;
-      const next = loading.get(key);
+      const next = inFlight.get(key);
       const isLater = next !== undefined && next.began >= now && next.sequence >= sequence;
       return (isLater ? next : start(key, clock.monotonic(), behalf)).result;
     });
   };
 
-  const loadNow = (key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
+  const loadNow = (key: string, now: number, behalf: Behalf | undefined): Promise<CacheEntry<V>> => {
     const wasHeard = isHeard(now);
     const running = joinable(key, now);
     const result = running === undefined ? start(key, now, behalf).result : share(running, key, now, behalf);
-    return result.then((entry) => tell(entry, now, wasHeard, behalf));
+    return result.then((entry) => reportIfStale(entry, now, wasHeard, behalf));
   };
 
   /** What the store answers, or, where it fails, what is remembered. */
-  const loadOr = (entry: Entry<V>, key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> =>
+  const loadOr = (entry: CacheEntry<V>, key: string, now: number, behalf: Behalf | undefined): Promise<CacheEntry<V>> =>
     loadNow(key, now, behalf).catch((error: unknown) => {
       if (!mayAnswer(entry, clock.monotonic())) throw error;
-      return tell(entry, now, true, behalf);
+      return reportIfStale(entry, now, true, behalf);
     });
 
   /** The same while the feed is silent: the store is not asked too much, and not waited for too long. */
-  const readThrough = (entry: Entry<V>, key: string, now: number, behalf: Behalf | undefined): Entry<V> | Promise<Entry<V>> => {
+  const readThrough = (
+    entry: CacheEntry<V>,
+    key: string,
+    now: number,
+    behalf: Behalf | undefined,
+  ): CacheEntry<V> | Promise<CacheEntry<V>> => {
     const running = joinableUnchanged(key, now) ?? startBounded(key, now, behalf);
-    if (running === undefined) return tell(entry, now, false, behalf);
+    if (running === undefined) return reportIfStale(entry, now, false, behalf);
     return soonOf(running).then((found) => {
-      if (found === undefined && !mayAnswer(entry, clock.monotonic())) return running.result.then((late) => tell(late, now, false, behalf));
-      return tell(found ?? entry, now, false, behalf);
+      if (found === undefined && !mayAnswer(entry, clock.monotonic()))
+        return running.result.then((late) => reportIfStale(late, now, false, behalf));
+      return reportIfStale(found ?? entry, now, false, behalf);
     });
   };
 
   /** While the feed is silent, of what is remembered and may not answer: where there is no room to ask, nothing does. */
-  const loadBounded = (key: string, now: number, behalf: Behalf | undefined): Promise<Entry<V>> => {
+  const loadBounded = (key: string, now: number, behalf: Behalf | undefined): Promise<CacheEntry<V>> => {
     const running = joinableUnchanged(key, now) ?? startBounded(key, now, behalf);
     if (running === undefined) return Promise.reject(new StoreOverloadedError("too much is asked of a store that is slow, or away"));
-    return running.result.then((entry) => tell(entry, now, false, behalf));
+    return running.result.then((entry) => reportIfStale(entry, now, false, behalf));
   };
 
-  const get = (key: string, behalf?: Behalf): Entry<V> | Promise<Entry<V>> => {
+  const get = (key: string, behalf?: Behalf): CacheEntry<V> | Promise<CacheEntry<V>> => {
     const entry = entries.get(key);
     const now = clock.monotonic();
     if (entry !== undefined) {
       const isKnown = isHeard(now) || now - entry.readAt < SILENT_AFTER_MS;
       if (isKnown && now < entry.expiresAt && isValid(entry)) {
         onAccess?.(true);
-        entry.used = true;
+        entry.referenced = true;
         // A failed refresh is no one's concern: the entry serves until it expires, then the caller hears of it.
-        if (entry.refreshes && now >= entry.expiresAt - REFRESH_BEFORE_MS && !loading.has(key)) {
+        if (entry.refreshes && now >= entry.expiresAt - REFRESH_BEFORE_MS && !inFlight.has(key)) {
           start(key, now, behalf).result.catch(() => undefined);
         }
         return entry;
       }
       onAccess?.(false);
       if (mayAnswer(entry, now)) {
-        entry.used = true;
+        entry.referenced = true;
         return isHeard(now) ? loadOr(entry, key, now, behalf) : readThrough(entry, key, now, behalf);
       }
       if (!isHeard(now) && entry.lasts && isValid(entry)) return loadBounded(key, now, behalf);

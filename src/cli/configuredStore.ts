@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { createChangesFeed } from "../cache/changesFeed.ts";
+import { createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import { type Config, withoutCredentials } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -55,7 +55,7 @@ export const withAnnouncingStore = (
     clock,
     async (store): Promise<ExitCode> => {
       const { clock: time } = store;
-      const feed = createChangesFeed({
+      const feed = createAnnouncementFeed({
         clock: time,
         invalidations: createInvalidations(time),
         changes: createChangesRepository(store),

@@ -3,8 +3,8 @@ import type { CounterPlace } from "../domain/counterKey.ts";
 import { weightedPrevious, windowEnd } from "../domain/slidingWindow.ts";
 import type { OperationOptions } from "../storage/port/collection.ts";
 import { ALL_LENGTHS, type CounterListRepository, type Lengths, type ListedCounter } from "../storage/repositories/counterList.ts";
-import { asOf } from "./exchange.ts";
 import type { Limiter } from "./limiter.ts";
+import { type RolledForward, rollForward } from "./rollForward.ts";
 
 /** Counters that one page looks at, when most of them count no more. */
 const MOST_LOOKED_AT = 1_000;
@@ -47,7 +47,7 @@ export interface CountersPage {
 export interface CountersPageDeps {
   readonly clock: Clock;
   readonly counterList: CounterListRepository;
-  readonly limiter: Pick<Limiter, "held" | "readBoth" | "run">;
+  readonly limiter: Pick<Limiter, "held" | "readBoth" | "keyPrefix">;
 }
 
 /** What a counter is now, and what of it this node holds. */
@@ -55,15 +55,15 @@ const readCurrent = async (
   { clock, limiter }: CountersPageDeps,
   { key, duration, shared }: ListedCounter,
   options: OperationOptions,
-): Promise<ReturnType<typeof asOf> & { readonly held: number }> => {
-  const known = asOf(clock, shared, duration);
+): Promise<RolledForward & { readonly held: number }> => {
+  const known = rollForward(shared, duration, clock.now());
   const own = limiter.held(key);
   const { seq, current, previous } = known.state;
   if (own === undefined || own.amount === 0 || (own.seq !== seq && own.seq !== seq - 1)) return { ...known, held: 0 };
   if ((own.seq === seq ? current : previous) === own.current) return { ...known, held: own.amount };
   // What is held was charged after the counter was read, or other nodes have used or given back some since it was charged.
   const both = await limiter.readBoth(key, options);
-  const read = asOf(clock, both.shared, duration);
+  const read = rollForward(both.shared, duration, clock.now());
   const isHeld = both.seq === read.state.seq || both.seq === read.state.seq - 1;
   return { ...read, held: isHeld ? both.held + both.reserved : 0 };
 };
@@ -95,7 +95,7 @@ export const readCountersPage = async (
 ): Promise<CountersPage> => {
   const items: CurrentCounter[] = [];
   let looked = 0;
-  const walk = { namespaceId, run: deps.limiter.run(), prefix, from: from.place, wanted: limit + 1, lengths: from.lengths };
+  const walk = { namespaceId, run: deps.limiter.keyPrefix(), prefix, from: from.place, wanted: limit + 1, lengths: from.lengths };
   const { lengths, counters } = await deps.counterList.walk(walk, options);
   for await (const counter of counters) {
     const { identifier, duration } = counter;

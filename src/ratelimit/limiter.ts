@@ -3,21 +3,21 @@ import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
 import type { Counters } from "../storage/port/counters.ts";
 import { chunks } from "../util/chunks.ts";
+import { createCharger } from "./charger.ts";
 import type { Check } from "./check.ts";
-import type { Claim, DecisionSource, Grant, LimitedCall } from "./counter.ts";
-import { type Counter, usedAt } from "./counter.ts";
-import { createCounterTable } from "./counterTable.ts";
-import { createExchange } from "./exchange.ts";
-import { createJudge, type StoreDownPolicy } from "./judge.ts";
+import { createClaimQueue, type StoreDownPolicy } from "./claimQueue.ts";
+import type { Claim, DecisionSource, Grant, LimitedCall } from "./localCounter.ts";
+import { type LocalCounter, usedAt } from "./localCounter.ts";
+import { createLocalCounterTable } from "./localCounterTable.ts";
 import { type CountsAndHeld, createPeek, createReadBoth, type Peek } from "./peek.ts";
-import { takeTurns } from "./takeTurns.ts";
+import { resumableWalk } from "./resumableWalk.ts";
 
 /** Budget that nobody spends for so long goes back to the shared counter. */
 const REFUND_IDLE_MS = 1_000;
-const SWEEP_EVERY_MS = 500;
-/** What one sweep looks at, and gives back at most: a million counters never hold up the event loop, nor the store. */
-const LOOK_AT_PER_SWEEP = 20_000;
-const REFUNDS_PER_SWEEP = 1_000;
+const RECLAIM_EVERY_MS = 500;
+/** What one round looks at, and gives back at most: a million counters never hold up the event loop, nor the store. */
+const LOOK_AT_PER_ROUND = 20_000;
+const REFUNDS_PER_ROUND = 1_000;
 const REFUNDS_AT_ONCE = 100;
 
 /**
@@ -75,11 +75,11 @@ export interface Limiter {
   /** The same, together with the store's counts as of one moment. Rejects with `StoreUnavailableError`. */
   readonly readBoth: (key: string, behalf: Behalf | undefined) => Promise<CountsAndHeld>;
   /** What the keys of counters begin with: nothing, but under a clock that tests turn. */
-  readonly run: () => string;
-  /** Sweeps twice a second from now on. */
+  readonly keyPrefix: () => string;
+  /** Reclaims what is idle twice a second from now on. */
   readonly start: () => void;
-  /** One round of housekeeping: gives idle budget back, forgets idle counters. Settles when the store has answered. */
-  readonly sweep: () => Promise<void>;
+  /** One round: gives idle budget back to the store, forgets idle counters. Settles when the store has answered. */
+  readonly reclaimIdle: () => Promise<void>;
   /** Gives all held budget back; resolves when everything that is on its way to the store has arrived, or failed. */
   readonly stop: () => Promise<void>;
   /** Counters in memory. */
@@ -94,7 +94,7 @@ export interface LimiterOptions {
   readonly onDecision?: (passed: boolean, source: DecisionSource, isOwn: boolean) => void;
 }
 
-const costOn = (counter: Counter, claims: readonly Claim[]): number => {
+const costOn = (counter: LocalCounter, claims: readonly Claim[]): number => {
   let sum = 0;
   for (const claim of claims) if (claim.counter === counter) sum += claim.cost;
   return sum;
@@ -105,19 +105,19 @@ const costOn = (counter: Counter, claims: readonly Claim[]): number => {
  * anything out of it, so nodes together never admit more than the limit. While it holds budget it decides without
  * the store; otherwise the calls of one counter wait in order of arrival behind one operation.
  */
-export const createLimiter = ({ clock, counters: repository, storeDown, onDecision }: LimiterOptions): Limiter => {
-  const exchange = createExchange(repository, clock);
-  const holders = new Set<Counter>();
-  const { isShared } = repository;
-  const judge = createJudge({
+export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDecision }: LimiterOptions): Limiter => {
+  const charger = createCharger(sharedCounters, clock);
+  const holders = new Set<LocalCounter>();
+  const { isShared } = sharedCounters;
+  const queue = createClaimQueue({
     clock,
-    exchange,
+    charger,
     storeDown,
     leastChunk: ({ key }) => (isShared || holders.size >= MOST_HOLDERS_ALONE || key.length > LONGEST_KEY_HELD ? 1 : CHUNK_ALONE),
     chunkLasts: isShared ? CHUNK_LASTS.shared : CHUNK_LASTS.alone,
     onHeld: (counter) => holders.add(counter),
   });
-  const table = createCounterTable({ isBusy: judge.isBusy, keepsWhatIsKnown: isShared });
+  const table = createLocalCounterTable({ isBusy: queue.isBusy, keepsWhatIsKnown: isShared });
   let timer: NodeJS.Timeout | undefined;
 
   /** Spends what the claim reserved, or gives it back. */
@@ -133,9 +133,9 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
         holders.add(counter);
       }
     } else if (!passed) {
-      exchange.giveBackLate(counter, seq, reserved);
+      charger.refundLate(counter, seq, reserved);
     }
-    judge.concluded(counter);
+    queue.reservationEnded(counter);
   };
 
   /**
@@ -153,7 +153,7 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     return { passed: true, remaining: Math.max(0, limit - usedAt(counter, now) - notItsOwn), reset };
   };
 
-  const told = (claims: readonly Claim[], decision: Decision): Decision => {
+  const reportDegraded = (claims: readonly Claim[], decision: Decision): Decision => {
     if (decision.storeAway) claims[0]?.call.behalf?.degrade?.("ratelimits");
     return decision;
   };
@@ -166,15 +166,15 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
       const { counter, call } = claims[0] as Claim;
       onDecision?.(granted, source, call.isOwn);
       const reset = windowEnd(now, counter.duration);
-      return told(claims, { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" });
+      return reportDegraded(claims, { passed, results: [{ passed, remaining, reset }], storeAway: source === "store_down" });
     }
     for (const [i, claim] of claims.entries()) settle(claim, grants[i] as Grant, passed);
     const results = claims.map((claim, i) => resultOf(claim, grants[i] as Grant, passed));
-    return told(claims, { passed, results, storeAway: grants.some(({ source }) => source === "store_down") });
+    return reportDegraded(claims, { passed, results, storeAway: grants.some(({ source }) => source === "store_down") });
   };
 
   const concludeInTurn = async (claims: readonly Claim[]): Promise<Decision> => {
-    const answers = await Promise.allSettled(claims.map((claim) => claim.grant ?? judge.decideInTurn(claim)));
+    const answers = await Promise.allSettled(claims.map((claim) => claim.grant ?? queue.decideInTurn(claim)));
     const failed = answers.find((answer) => answer.status === "rejected");
     if (failed) {
       for (const claim of claims) if (claim.grant) settle(claim, claim.grant, false);
@@ -187,77 +187,78 @@ export const createLimiter = ({ clock, counters: repository, storeDown, onDecisi
     return decision;
   };
 
-  const refund = async (counter: Counter): Promise<void> => {
-    await judge.refund(counter);
+  const refund = async (counter: LocalCounter): Promise<void> => {
+    await queue.refund(counter);
     if (counter.held === 0) holders.delete(counter);
   };
 
-  const refundAll = async (idle: Iterable<Counter>): Promise<void> => {
+  const refundAll = async (idle: Iterable<LocalCounter>): Promise<void> => {
     for (const batch of chunks([...idle], isShared ? REFUNDS_AT_ONCE : REFUNDS_AT_ONCE_ALONE)) await Promise.all(batch.map(refund));
   };
 
-  const nextHolders = takeTurns(holders);
+  const walkHolders = resumableWalk(holders);
 
-  const sweep = async (): Promise<void> => {
+  const reclaimIdle = async (): Promise<void> => {
     const monotonic = clock.monotonic();
     const now = clock.now();
-    table.tidy(LOOK_AT_PER_SWEEP, now, monotonic);
-    const idle: Counter[] = [];
+    table.evictIdle(LOOK_AT_PER_ROUND, now, monotonic);
+    const idle: LocalCounter[] = [];
     const isWanted = isShared || holders.size >= MANY_HOLDERS_ALONE;
-    for (const counter of nextHolders(LOOK_AT_PER_SWEEP)) {
+    for (const counter of walkHolders(LOOK_AT_PER_ROUND)) {
       const windowsAgo = windowAt(now, counter.duration) - counter.seq;
-      if (!isShared && windowsAgo > 1 && !judge.isBusy(counter)) counter.held = 0;
+      if (!isShared && windowsAgo > 1 && !queue.isBusy(counter)) counter.held = 0;
       if (counter.held === 0) holders.delete(counter);
       else if (isWanted && (windowsAgo > 0 || monotonic - counter.movedAt >= REFUND_IDLE_MS)) idle.push(counter);
-      if (idle.length === REFUNDS_PER_SWEEP) break;
+      if (idle.length === REFUNDS_PER_ROUND) break;
     }
     await refundAll(idle);
   };
 
-  let sweeping: Promise<void> | undefined;
+  let reclaiming: Promise<void> | undefined;
   const schedule = (): void => {
     timer = setTimeout(() => {
-      sweeping = sweep().finally(() => timer && schedule());
-    }, SWEEP_EVERY_MS);
+      reclaiming = reclaimIdle().finally(() => timer && schedule());
+    }, RECLAIM_EVERY_MS);
     timer.unref();
   };
 
   return {
     check: (checks, now, behalf, isOwn = false) => {
       const call: LimitedCall = { claims: [], behalf, isOwn, lost: false };
+      const monotonic = clock.monotonic();
       for (const { key, duration, limit, cost } of checks) {
-        const counter = table.open(key, duration, clock.monotonic());
+        const counter = table.open(key, duration, monotonic);
         const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);
         call.claims.push({ counter, limit, cost, earlier, call, grant: undefined });
       }
       for (const [i, claim] of call.claims.entries()) {
         // Of claims on one counter the later ones wait for the earlier ones.
         const isBehind = claim.earlier > 0 && call.claims.slice(0, i).some((other) => other.counter === claim.counter && !other.grant);
-        claim.grant = isBehind ? undefined : judge.decideNow(claim, now);
+        claim.grant = isBehind ? undefined : queue.decideNow(claim, now, monotonic);
       }
       const grants: Grant[] = [];
       for (const claim of call.claims) {
         // One that was looked at before another one refused only has to tell what it has.
-        if (call.lost) claim.grant ??= judge.decideNow(claim, now);
+        if (call.lost) claim.grant ??= queue.decideNow(claim, now, monotonic);
         if (claim.grant) grants.push(claim.grant);
       }
       return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
     },
-    peek: createPeek({ clock, counters: repository, find: table.find }),
-    readBoth: createReadBoth({ counters: repository, find: table.find }),
+    peek: createPeek({ clock, counters: sharedCounters, find: table.find }),
+    readBoth: createReadBoth({ counters: sharedCounters, find: table.find }),
     held: (key) => {
       const counter = table.find(key);
       return counter && { seq: counter.seq, amount: counter.held + counter.reserved, current: counter.current };
     },
-    run: () => "",
+    keyPrefix: () => "",
     start: schedule,
-    sweep,
+    reclaimIdle,
     stop: async () => {
       clearTimeout(timer);
       timer = undefined;
-      await sweeping;
+      await reclaiming;
       await refundAll(holders);
-      await exchange.settled();
+      await charger.settled();
     },
     size: table.size,
   };

@@ -1,6 +1,6 @@
+import type { Cached } from "../cache/cacheEntry.ts";
 import type { Contact } from "../cache/contact.ts";
 import { type CacheSize, createCache } from "../cache/createCache.ts";
-import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";

@@ -3,8 +3,8 @@ import type { Clock } from "../domain/clock.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
 import type { Counters, SharedCounter } from "../storage/port/counters.ts";
 import type { Check } from "./check.ts";
-import { type Counter, canTake, UNSEEN } from "./counter.ts";
-import { asOf } from "./exchange.ts";
+import { canTake, type LocalCounter, UNSEEN } from "./localCounter.ts";
+import { rollForward } from "./rollForward.ts";
 
 /** A counter as it is, and what it would say to one check. */
 export interface Peek {
@@ -35,21 +35,21 @@ export interface PeekOptions {
   readonly clock: Clock;
   readonly counters: Pick<Counters, "read">;
   /** The counter, if this node may hold something of it. */
-  readonly find: (key: string) => Counter | undefined;
+  readonly find: (key: string) => LocalCounter | undefined;
 }
 
 /** Reads of one counter, at most, while this node charges it all the time. */
 const ATTEMPTS = 5;
 
-/** What this node holds of a counter, and what it last learned, by which an exchange with the store is seen. */
-interface Held extends Pick<Counter, "seq" | "current" | "previous" | "learnedAt" | "held" | "reserved"> {
-  /** An exchange is on its way: nobody knows whether the store has it already. */
+/** What this node holds of a counter, and what it last learned, by which an answer of the store is seen. */
+interface Held extends Pick<LocalCounter, "seq" | "current" | "previous" | "learnedAt" | "held" | "reserved"> {
+  /** A charge, refund or read is on its way: nobody knows whether the store has it already. */
   readonly isMoving: boolean;
 }
 
 const NOTHING: Held = { seq: UNSEEN, current: 0, previous: 0, learnedAt: 0, held: 0, reserved: 0, isMoving: false };
 
-const heldOf = (counter: Counter | undefined): Held => {
+const heldOf = (counter: LocalCounter | undefined): Held => {
   if (counter === undefined) return NOTHING;
   const { seq, current, previous, learnedAt, held, reserved, line } = counter;
   return { seq, current, previous, learnedAt, held, reserved, isMoving: line !== undefined };
@@ -97,7 +97,7 @@ export const createPeek = ({
     Promise.all(
       checks.map(async ({ key, limit, duration, cost }) => {
         const own = await readBoth(key, behalf);
-        const { state, now } = asOf(clock, own.shared, duration);
+        const { state, now } = rollForward(own.shared, duration, clock.now());
         const { seq } = state;
         const counter = find(key);
         // What is left of a window that is over goes back before anybody is judged by the next one.

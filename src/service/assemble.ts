@@ -4,7 +4,7 @@ import { indexAudit } from "../audit/auditIndexer.ts";
 import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
 import { createAuditRetention } from "../audit/auditRetention.ts";
 import { AUDIT_FORMAT } from "../audit/chainHash.ts";
-import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
+import { type AnnouncementFeed, createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
@@ -15,7 +15,7 @@ import { createReservations } from "../idempotency/reservations.ts";
 import { createProcedures } from "../procedures/registry.ts";
 import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
-import { restartWhenSetBack } from "../ratelimit/restartable.ts";
+import { restartWhenSetBack } from "../ratelimit/restartWhenSetBack.ts";
 import { type Authenticator, createAuthenticator } from "../rootKeys/authenticator.ts";
 import { createUsedPermissions } from "../rootKeys/usedPermissions.ts";
 import { refusedRootKeyRest, unknownRootKeyRest } from "../rpc/http/limits.ts";
@@ -83,7 +83,7 @@ export interface Core {
   readonly authenticator: Authenticator<IncomingCall>;
   readonly limiter: Limiter;
   readonly analytics: Analytics | undefined;
-  readonly feed: ChangesFeed;
+  readonly feed: AnnouncementFeed;
   readonly auditMover: AuditMover;
   /** Work in the background that one node does at a time: sweep and backfill. */
   readonly rounds: readonly LeasedRounds[];
@@ -99,7 +99,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const invalidations = createInvalidations(clock, contact);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
   const commonClock = testClock ? systemClock : clock;
-  const feed = createChangesFeed({
+  const feed = createAnnouncementFeed({
     clock: commonClock,
     invalidations,
     changes: createChangesRepository(plainStore),

@@ -3,8 +3,8 @@ import { bringInRefills } from "../domain/refill.ts";
 import type { KeysRepository } from "../storage/repositories/keysRepository.ts";
 import { refillCredits } from "./refillCredits.ts";
 
-/** More than this many spends of one key never wait for the same write. */
-const BATCH = 1_000;
+/** More than this many spends of one key never share a write. */
+const MOST_IN_GROUP = 1_000;
 
 /** What became of one spend (verify §6 step 11). `balance` is what the store holds after it, `refilledAt` its mark. */
 export type Spend =
@@ -19,8 +19,8 @@ export interface CreditSpender {
    * `StoreUnavailableError`, after which it is unknown whether the credits were taken.
    */
   readonly spend: (keyId: string, cost: number, time?: SpendTime, behalf?: Behalf) => Promise<Spend>;
-  /** Runs `task` between two spends of the key on this node, so that a change of the balance seldom has to be repeated. */
-  readonly between: <T>(keyId: string, task: () => Promise<T>) => Promise<T>;
+  /** Runs `task` while no spend of the key is under way on this node, so that a change of the balance seldom has to be repeated. */
+  readonly runExclusive: <T>(keyId: string, task: () => Promise<T>) => Promise<T>;
 }
 
 /** When a spend counts: no call is denied while a refill is due that would pay for it. */
@@ -30,7 +30,7 @@ export interface SpendTime {
   readonly refillDue: boolean;
 }
 
-interface Member {
+interface PendingSpend {
   readonly cost: number;
   readonly time: SpendTime | undefined;
   readonly behalf: Behalf;
@@ -38,16 +38,16 @@ interface Member {
   readonly reject: (error: unknown) => void;
 }
 
-/** Something else that waits for its turn among the spends. */
-interface Task {
+/** Something else that has the key for itself when its turn comes. */
+interface ExclusiveTask {
   readonly run: () => Promise<void>;
 }
 
-type Waiting = Member | Task;
+type QueueItem = PendingSpend | ExclusiveTask;
 
 /** The members, in order of arrival, that a balance of `available` can pay; those behind one that does not fit still may. */
-const affordable = (members: readonly Member[], available: number): Set<Member> => {
-  const fitting = new Set<Member>();
+const affordable = (members: readonly PendingSpend[], available: number): Set<PendingSpend> => {
+  const fitting = new Set<PendingSpend>();
   let left = available;
   for (const member of members) {
     if (member.cost > left) continue;
@@ -58,25 +58,25 @@ const affordable = (members: readonly Member[], available: number): Set<Member> 
 };
 
 /** The latest time of any of them. */
-const latest = (members: readonly Member[]): number => members.reduce((now, { time }) => Math.max(now, time?.now ?? 0), 0);
+const latest = (members: readonly PendingSpend[]): number => members.reduce((now, { time }) => Math.max(now, time?.now ?? 0), 0);
 
-const total = (members: Iterable<Member>): number => {
+const total = (members: Iterable<PendingSpend>): number => {
   let sum = 0;
   for (const { cost } of members) sum += cost;
   return sum;
 };
 
 /**
- * Concurrent spends of one key become one conditional write (DESIGN §4). Members are served in order of arrival, with
+ * Group commit: concurrent spends of one key become one conditional write (DESIGN §4). Members are served in order of arrival, with
  * balances computed backwards from the one the store returned. If their sum is refused, the balance is read and those
  * that fit are sent alone: a member is denied only against a balance that the store returned after its predecessors
  * were spent. Refills that are due are brought in before them.
  */
 export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
-  const queues = new Map<string, Waiting[]>();
+  const queues = new Map<string, QueueItem[]>();
 
   /** Spends for all of `members`, or nothing. */
-  const spendTogether = async (keyId: string, members: readonly Member[], behalf: Behalf): Promise<boolean> => {
+  const spendAsGroup = async (keyId: string, members: readonly PendingSpend[], behalf: Behalf): Promise<boolean> => {
     const sum = total(members);
     const after = await keys.spend(keyId, sum, behalf);
     if (after?.remaining === undefined) return false;
@@ -89,8 +89,8 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
   };
 
   /** Serves some of `members` unless something changed under them, and returns those who have to be judged again. */
-  const serve = async (keyId: string, members: readonly Member[], behalf: Behalf): Promise<readonly Member[]> => {
-    if (await spendTogether(keyId, members, behalf)) return [];
+  const serve = async (keyId: string, members: readonly PendingSpend[], behalf: Behalf): Promise<readonly PendingSpend[]> => {
+    if (await spendAsGroup(keyId, members, behalf)) return [];
     const key = await keys.find(keyId, behalf);
     if (key?.remaining === undefined) {
       for (const member of members) member.resolve(key ? { outcome: "unlimited" } : { outcome: "gone" });
@@ -107,18 +107,18 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
       return [];
     }
     // Refused again only if someone else was faster; then everybody is judged against the new balance.
-    if (!(await spendTogether(keyId, [...fitting], behalf))) return members;
+    if (!(await spendAsGroup(keyId, [...fitting], behalf))) return members;
     return members.filter((member) => !fitting.has(member));
   };
 
   /** Takes the members at the head of the queue that can be served together. */
-  const takeMembers = (queue: Waiting[]): Member[] => {
+  const takeGroup = (queue: QueueItem[]): PendingSpend[] => {
     const end = queue.findIndex((waiting) => "run" in waiting);
-    return queue.splice(0, Math.min(end === -1 ? queue.length : end, BATCH)) as Member[];
+    return queue.splice(0, Math.min(end === -1 ? queue.length : end, MOST_IN_GROUP)) as PendingSpend[];
   };
 
-  const serveMembers = async (keyId: string, queue: Waiting[]): Promise<void> => {
-    const members = takeMembers(queue);
+  const serveGroup = async (keyId: string, queue: QueueItem[]): Promise<void> => {
+    const members = takeGroup(queue);
     const behalf = members[0]?.behalf ?? {};
     try {
       if (members.some(({ time }) => time?.refillDue)) await refillCredits(keys, keyId, latest(members), behalf);
@@ -129,19 +129,19 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
     }
   };
 
-  const drain = async (keyId: string, queue: Waiting[]): Promise<void> => {
+  const drain = async (keyId: string, queue: QueueItem[]): Promise<void> => {
     for (let first = queue[0]; first !== undefined; first = queue[0]) {
       if ("run" in first) {
         queue.shift();
         await first.run();
       } else {
-        await serveMembers(keyId, queue);
+        await serveGroup(keyId, queue);
       }
     }
     queues.delete(keyId);
   };
 
-  const enqueue = (keyId: string, waiting: Waiting): void => {
+  const enqueue = (keyId: string, waiting: QueueItem): void => {
     const queue = queues.get(keyId);
     if (queue) {
       queue.push(waiting);
@@ -158,7 +158,7 @@ export const createCreditSpender = (keys: KeysRepository): CreditSpender => {
       enqueue(keyId, { cost, time, behalf: { caller: behalf?.caller }, resolve, reject });
       return promise;
     },
-    between: <T>(keyId: string, task: () => Promise<T>) => {
+    runExclusive: <T>(keyId: string, task: () => Promise<T>) => {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       enqueue(keyId, { run: () => task().then(resolve, reject) });
       return promise;

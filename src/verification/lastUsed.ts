@@ -4,9 +4,9 @@ import type { Clock } from "../domain/clock.ts";
 const WRITE_EVERY_MS = 60_000;
 const FLUSH_EVERY_MS = 5_000;
 /** Keys of one store write: few enough to end well within an operation's time. */
-const CHUNK = 500;
+const KEYS_PER_WRITE = 500;
 
-/** When keys were used last, written behind the answers (verify §10). */
+/** When keys were used last: a write-behind buffer, so that no answer waits for the store (verify §10). */
 export interface LastUsed {
   /** Notes a use at `now` (Unix ms); earlier ones than the last change nothing. */
   readonly mark: (id: string, now: number) => void;
@@ -54,7 +54,7 @@ export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): Last
   };
 
   /** Of a key that nobody uses any more nothing is kept. */
-  const forget = (now: number): void => {
+  const evictIdle = (now: number): void => {
     if (now - forgotAt < WRITE_EVERY_MS) return;
     forgotAt = now;
     for (const [id, use] of uses) {
@@ -65,8 +65,8 @@ export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): Last
   const flush = async (all: boolean): Promise<void> => {
     const now = clock.monotonic();
     const due = [...dirty].filter((use) => all || !isResting(use, now));
-    for (let from = 0; from < due.length; from += CHUNK) await writeChunk(due.slice(from, from + CHUNK), now);
-    forget(now);
+    for (let from = 0; from < due.length; from += KEYS_PER_WRITE) await writeChunk(due.slice(from, from + KEYS_PER_WRITE), now);
+    evictIdle(now);
   };
 
   const schedule = (): void => {

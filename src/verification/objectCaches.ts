@@ -1,7 +1,7 @@
-import { batched } from "../cache/batched.ts";
+import { createBatchLoader } from "../cache/batchLoader.ts";
+import type { Cached } from "../cache/cacheEntry.ts";
 import type { Contact } from "../cache/contact.ts";
 import { type Cache, type CacheSize, createCache, sizeOfAll } from "../cache/createCache.ts";
-import type { Cached } from "../cache/entry.ts";
 import type { Invalidations } from "../cache/invalidations.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -50,8 +50,8 @@ export const createObjectCaches = (options: ObjectCachesOptions): ObjectCaches =
     });
   const api = cacheOf(apis.find);
   const identity = cacheOf(identities.find);
-  const role = cacheOf(batched((ids) => roles.findMany(ids)));
-  const permission = cacheOf(batched((ids) => permissions.findMany(ids)));
+  const role = cacheOf(createBatchLoader((ids) => roles.findMany(ids)));
+  const permission = cacheOf(createBatchLoader((ids) => permissions.findMany(ids)));
   return {
     ...{ api: api.get, identity: identity.get, role: role.get, permission: permission.get },
     ...sizeOfAll([api, identity, role, permission]),

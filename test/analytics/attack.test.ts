@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
+import pMap from "p-map";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { mapLimited } from "../../src/util/mapLimited.ts";
 import { type Api, startApi } from "../support/api.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
@@ -77,7 +77,7 @@ describe.each(ways)("[analytics §2] on $name", (way) => {
           wrong.push({ sql: sql.slice(0, 300), status, answer: text.slice(0, 600), outcomes });
         }
       };
-      await mapLimited(list, 8, check);
+      await pMap(list, check, { concurrency: 8 });
       expect(wrong).toEqual([]);
     });
   });

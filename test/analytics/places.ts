@@ -76,11 +76,11 @@ const noLimits: Limiter = {
   peek: async () => [],
   held: () => undefined,
   readBoth: async () => ({ shared: null, seq: -1, held: 0, reserved: 0 }),
-  run: () => "",
+  keyPrefix: () => "",
   start: () => undefined,
   stop: async () => undefined,
   size: () => 0,
-  sweep: async () => undefined,
+  reclaimIdle: async () => undefined,
 };
 
 const silent = (): undefined => undefined;

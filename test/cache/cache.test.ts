@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { LoadResult } from "../../src/cache/cacheEntry.ts";
 import type { Contact } from "../../src/cache/contact.ts";
 import { type Cache, createCache } from "../../src/cache/createCache.ts";
-import type { Loaded } from "../../src/cache/entry.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { inContact } from "../support/contact.ts";
@@ -30,14 +30,14 @@ const cacheOf = (maxBytes = 1_000_000): Cache<string> =>
     maxBytes,
     load: () => begin(loads),
   });
-const loaded = (value: string, rest?: Partial<Loaded<string>>): Loaded<string> => loadedAt(clock, value, rest);
+const loaded = (value: string, rest?: Partial<LoadResult<string>>): LoadResult<string> => loadedAt(clock, value, rest);
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** What the cache answers at once, or undefined when it has to ask. */
 const kept = (cache: Cache<string>, key = "key"): string | undefined => {
   const found = cache.get(key);
   return found instanceof Promise ? undefined : found.value;
 };
-const fill = async (cache: Cache<string>, value: string, rest?: Partial<Loaded<string>>): Promise<void> => {
+const fill = async (cache: Cache<string>, value: string, rest?: Partial<LoadResult<string>>): Promise<void> => {
   const asked = cache.get("key");
   loads.at(-1)?.resolve(loaded(value, rest));
   await asked;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { LoadResult } from "../../src/cache/cacheEntry.ts";
 import { type Contact, createContact } from "../../src/cache/contact.ts";
 import { type Cache, createCache } from "../../src/cache/createCache.ts";
-import type { Loaded } from "../../src/cache/entry.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import type { Degraded } from "../../src/domain/behalf.ts";
 import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
@@ -39,8 +39,8 @@ const cacheOf = (): Cache<string> =>
     maxBytes: 1_000_000,
     load: () => begin(loads),
   });
-const loaded = (value: string, rest?: Partial<Loaded<string>>): Loaded<string> => loadedAt(clock, value, rest);
-const remembering = async (value: string, rest: Partial<Loaded<string>> = {}): Promise<Cache<string>> => {
+const loaded = (value: string, rest?: Partial<LoadResult<string>>): LoadResult<string> => loadedAt(clock, value, rest);
+const remembering = async (value: string, rest: Partial<LoadResult<string>> = {}): Promise<Cache<string>> => {
   const cache = cacheOf();
   const asked = cache.get("key");
   loads.at(-1)?.resolve(loaded(value, rest));

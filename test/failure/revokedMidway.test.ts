@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../src/audit/auditEvent.ts";
-import { createChangesFeed } from "../../src/cache/changesFeed.ts";
+import { createAnnouncementFeed } from "../../src/cache/announcementFeed.ts";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { updateRootKey } from "../../src/rootKeys/rootKeyChanges.ts";
@@ -29,7 +29,7 @@ describe.each(engines)("on $name", (engine) => {
 
   /** Changes a root key as another process does, such as the command line. */
   const changeElsewhere = async (rootKey: string, change: Parameters<typeof updateRootKey>[2]): Promise<void> => {
-    const feed = createChangesFeed({
+    const feed = createAnnouncementFeed({
       clock: systemClock,
       invalidations: createInvalidations(systemClock),
       changes: createChangesRepository(api.store),

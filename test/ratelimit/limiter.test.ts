@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
 import { weightedPrevious, windowAt } from "../../src/domain/slidingWindow.ts";
 import type { Check } from "../../src/ratelimit/check.ts";
-import type { StoreDownPolicy } from "../../src/ratelimit/judge.ts";
+import type { StoreDownPolicy } from "../../src/ratelimit/claimQueue.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
 import type { Counters } from "../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Fate, type SimulatedCounters, simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import type { Check } from "../../src/ratelimit/check.ts";
-import type { StoreDownPolicy } from "../../src/ratelimit/judge.ts";
+import type { StoreDownPolicy } from "../../src/ratelimit/claimQueue.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
 
 const MONTH = 2_592_000_000;
@@ -276,7 +276,7 @@ describe("a store that is away", () => {
 });
 
 describe("memory", () => {
-  test("[design §4] an idle counter is parked, costs one operation when it is asked for again, and still denies by what it knew", async () => {
+  test("[design §4] an idle counter is made compact, costs one operation when it is asked for again, and still denies by what it knew", async () => {
     const limiter = node();
     limiter.start();
     expect(await passes(limiter, limitOf("a", 3))).toBe(true);

@@ -116,7 +116,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
 
   const step = fc.record({
     wait: fc.constantFrom(0, 0, 0, 1, 150, 400, 1_100, 2_300),
-    sweeps: fc.boolean(),
+    reclaims: fc.boolean(),
     key: fc.constantFrom("a", "b"),
     limit: fc.constantFrom(3, 25, 60, 400, 400),
     cost: fc.constantFrom(0, 1, 1, 1, 2, 30),
@@ -128,9 +128,9 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
         vi.setSystemTime(START);
         const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
         const counts = new Map<string, number>();
-        for (const { wait, sweeps, key, limit, cost } of steps) {
+        for (const { wait, reclaims, key, limit, cost } of steps) {
           await vi.advanceTimersByTimeAsync(wait);
-          if (sweeps) await limiter.sweep();
+          if (reclaims) await limiter.reclaimIdle();
           const now = Date.now();
           const seq = Math.floor(now / SECOND);
           const count = (window: number): number => counts.get(`${key} ${window}`) ?? 0;

@@ -42,7 +42,7 @@ test("[management §3] budget that is charged while a page is read hides no coun
       }),
     };
     const readBoth = async () => ({ shared: { ...later, previous: 0 }, seq: own.seq, held: own.amount, reserved: 0 });
-    const limiter = { run: () => "", held: () => own, readBoth };
+    const limiter = { keyPrefix: () => "", held: () => own, readBoth };
     const deps = { clock, limiter, counterList };
     const { items } = await readCountersPage(deps, { namespaceId: "rlns_1", prefix: "", from: undefined, limit: 1 }, {});
     return items.map(({ current, previous, held, used }) => ({ current, previous, held, used }));

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import type { Turn } from "../../src/domain/fairness/sharedTurns.ts";
+import type { Permit } from "../../src/domain/fairness/sharedSemaphore.ts";
 import { createPlaces, type Places } from "../../src/storage/decorators/places.ts";
 import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
 
 const NEVER = 1_000_000;
 
 /** Enters so often, and notes the names of those that have a place in the order in which they get it. */
-const enterAs = async (places: Places, line: string, times: number, entered: string[], held: Turn[]): Promise<void> => {
+const enterAs = async (places: Places, line: string, times: number, entered: string[], held: Permit[]): Promise<void> => {
   await Promise.all(
     Array.from({ length: times }, async (_, i) => {
       const turn = await places.enter(line, undefined);
@@ -21,7 +21,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 test("one line alone has half of the places, and what waits in it enters in the order of its arrival", async () => {
   const places = createPlaces(4, NEVER);
   const entered: string[] = [];
-  const held: Turn[] = [];
+  const held: Permit[] = [];
   const all = enterAs(places, "a", 5, entered, held);
   await settled();
   expect(entered).toEqual(["a0", "a1"]);
@@ -36,7 +36,7 @@ test("one line alone has half of the places, and what waits in it enters in the 
 test("[attack B9] whoever comes later has a place at once, although nothing of a flood before it ends", async () => {
   const places = createPlaces(8, NEVER);
   const entered: string[] = [];
-  const held: Turn[] = [];
+  const held: Permit[] = [];
   void enterAs(places, "hog", 500, entered, held);
   for (const line of ["b", "c", "", "counters/"]) expect(places.enter(line, undefined)).not.toBeInstanceOf(Promise);
   await settled();
@@ -46,7 +46,7 @@ test("[attack B9] whoever comes later has a place at once, although nothing of a
 test("[attack B9] lines are served in turn, so that a flood keeps nobody waiting for more than one of its own for each of theirs", async () => {
   const places = createPlaces(1, NEVER);
   const entered: string[] = [];
-  const held: Turn[] = [];
+  const held: Permit[] = [];
   const lines = [enterAs(places, "hog", 50, entered, held), enterAs(places, "b", 2, entered, held), enterAs(places, "", 2, entered, held)];
   for (let i = 0; i < 54; i++) {
     await settled();

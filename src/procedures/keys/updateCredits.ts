@@ -74,7 +74,7 @@ export const updateCredits =
       if (due === undefined) return { ...added, events };
       return { update: { $set: { updatedAt, remaining, ...marks } }, events, guard: balanceOf(key), from: current, told: added.update };
     };
-    const before = made ? found : await deps.credits.between(keyId, () => deps.keys.modify(keyId, decide, call));
+    const before = made ? found : await deps.credits.runExclusive(keyId, () => deps.keys.modify(keyId, decide, call));
     if (before === null) throw keyNotFound(keyId);
     const current = withDueRefills(before, now);
     const remaining = made ? current.remaining : newBalance(operation, value, current.remaining);

@@ -92,7 +92,7 @@ export const updateKey =
       return { ...change, from: withDueRefills(key, call.receivedAt), ...(due.guard === undefined ? {} : { guard: due.guard }) };
     };
     const modify = () => deps.keys.modify(request.keyId, decide, call);
-    const changed = await (request.credits === undefined ? modify() : deps.credits.between(request.keyId, modify));
+    const changed = await (request.credits === undefined ? modify() : deps.credits.runExclusive(request.keyId, modify));
     if (changed === null) throw keyNotFound(request.keyId);
     return answer;
   };

@@ -1,5 +1,5 @@
-import { createFairLine } from "../../domain/fairness/fairLine.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
+import { createRoundRobinQueue } from "../../domain/fairness/roundRobinQueue.ts";
 
 /** Bounds what is begun in one turn of the event loop, so that what comes all at once delays others by one turn at a time. */
 export interface Pace {
@@ -11,7 +11,7 @@ export interface Pace {
 
 /** @param most how many begin in one turn. */
 export const createPace = (most: number): Pace => {
-  const line = createFairLine<() => void>();
+  const line = createRoundRobinQueue<() => void>();
   let begun = 0;
   let isArmed = false;
 

@@ -1,5 +1,5 @@
-import { createFairLine } from "../../domain/fairness/fairLine.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
+import { createRoundRobinQueue } from "../../domain/fairness/roundRobinQueue.ts";
 import { briefBody, endsPerTurn, wholePerTurn } from "../http/limits.ts";
 
 /** Work in slices: `yield` says how many bytes were handled since the last one, and lets others go on. */
@@ -40,7 +40,7 @@ interface Task {
  * bodies share the time between calls among their callers, and any number of them adds no more to a call's wait than that.
  */
 export const createSlices = ({ onSlice }: SlicesOptions = {}): Slices => {
-  const line = createFairLine<Task>();
+  const line = createRoundRobinQueue<Task>();
   /** Bytes that were handled beside the line in this turn. */
   let whole = 0;
 

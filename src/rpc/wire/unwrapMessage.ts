@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Code } from "@connectrpc/connect";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
-import { createFairTurns } from "../../domain/fairness/fairTurns.ts";
+import { createFairSemaphore } from "../../domain/fairness/fairSemaphore.ts";
 import type { EdgeCall } from "../edges/edgeCall.ts";
 import { headerText } from "../http/headerFields.ts";
 import { awaitedRequestBytes, inflationsAtATime, smallBodyBytes } from "../http/limits.ts";
@@ -20,7 +20,7 @@ const gunzipAsync = promisify(gunzip);
 const broken = (message: string): Unwrapped => ({ violation: { location: "body", message } });
 
 /** One for the process, as its threads are. */
-const turns = createFairTurns(inflationsAtATime);
+const turns = createFairSemaphore(inflationsAtATime);
 
 const decompress = async (bytes: Buffer, limit: number, call: EdgeCall): Promise<Unwrapped> => {
   if (bytes.length === 0) return { bytes };

@@ -1,6 +1,6 @@
 import type { Behalf } from "../../domain/behalf.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Turn } from "../../domain/fairness/sharedTurns.ts";
+import type { Permit } from "../../domain/fairness/sharedSemaphore.ts";
 import type { Collection, Identified, OperationOptions } from "../port/collection.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
 import { StoreUnavailableError } from "../port/errors.ts";
@@ -125,7 +125,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
 
   /** A place is held until the operation has really ended: its connection is busy for as long, whether or not anybody still waits for it. */
   const inPlace =
-    <T>(place: Turn, operation: () => Promise<T>) =>
+    <T>(place: Permit, operation: () => Promise<T>) =>
     (): Promise<T> => {
       const running = Promise.try(operation);
       running.then(place.end, place.end);

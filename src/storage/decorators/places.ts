@@ -1,5 +1,5 @@
 import { createFairShares } from "../../domain/fairness/fairShares.ts";
-import { createSharedTurns, type Turn } from "../../domain/fairness/sharedTurns.ts";
+import { createSharedSemaphore, type Permit } from "../../domain/fairness/sharedSemaphore.ts";
 import { StoreOverloadedError } from "../port/errors.ts";
 
 /** As many operations at a time as the store takes at once; the others wait, each in the line of its caller. */
@@ -8,7 +8,7 @@ export interface Places {
    * A place, at once if there is one; its `end` gives it back. Rejects with `StoreOverloadedError` when none becomes free in
    * time, or too many wait, and with the signal's reason when that is aborted before.
    */
-  readonly enter: (line: string, signal: AbortSignal | undefined) => Turn | Promise<Turn>;
+  readonly enter: (line: string, signal: AbortSignal | undefined) => Permit | Promise<Permit>;
 }
 
 /** So many times as many as run may wait: all of them take memory, and the last ones would not come in time. */
@@ -26,10 +26,10 @@ const tooMany = (): StoreOverloadedError => new StoreOverloadedError("too many o
  */
 export const createPlaces = (most: number, longest: number): Places => {
   const capacity = Math.ceil(most / 2);
-  const turns = createSharedTurns(createFairShares({ capacity, overdraft: most / capacity - 1 }));
+  const turns = createSharedSemaphore(createFairShares({ capacity, overdraft: most / capacity - 1 }));
   const waiting = createFairShares({ capacity: LONGEST_LINE * most });
 
-  const wait = (line: string, signal: AbortSignal | undefined): Promise<Turn> =>
+  const wait = (line: string, signal: AbortSignal | undefined): Promise<Permit> =>
     new Promise((resolve, reject) => {
       const giveUp = (error: unknown): void => {
         leave();

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "../../domain/counterKey.ts";
 import { chunks } from "../../util/chunks.ts";
-import { createLeastFirst } from "../../util/leastFirst.ts";
+import { createMinHeap } from "../../util/minHeap.ts";
 import type { Filter, OperationOptions } from "../port/collection.ts";
 import type { RecentCounters, SharedCounter } from "../port/counters.ts";
 import type { CounterDocument } from "../port/documents.ts";
@@ -193,7 +193,7 @@ export const createCounterListRepository = (store: Store): CounterListRepository
     recent: RecentCounters | undefined,
     options: OperationOptions,
   ): AsyncGenerator<ListedCounter, void, undefined> {
-    const heads = createLeastFirst<{ readonly head: Found; readonly source: Source }>((a, b) => comparePlaces(a.head, b.head) < 0);
+    const heads = createMinHeap<{ readonly head: Found; readonly source: Source }>((a, b) => comparePlaces(a.head, b.head) < 0);
     const take = (source: Source): void => {
       const head = source.found[source.next++];
       if (head !== undefined) heads.push({ head, source });

@@ -1,5 +1,5 @@
+import pMap from "p-map";
 import { describe, expect, test } from "vitest";
-import { mapLimited } from "../../../src/util/mapLimited.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { keySearchesOf } from "../../support/keySearches.ts";
 
@@ -59,8 +59,8 @@ everywhere((run) => {
       const apiId = await run.createApi();
       const stem = run.unique("limits");
       const prefix = stem.replaceAll("-", "").slice(-15);
-      const starts = await mapLimited([0, 1], 2, () => run.createKey({ apiId, prefix, name: `${stem} 0` }));
-      const names = await mapLimited([5, 4, 3, 2, 1], 1, (i) => run.createKey({ apiId, name: `${prefix} ${i}` }));
+      const starts = await pMap([0, 1], () => run.createKey({ apiId, prefix, name: `${stem} 0` }), { concurrency: 2 });
+      const names = await pMap([5, 4, 3, 2, 1], (i) => run.createKey({ apiId, name: `${prefix} ${i}` }), { concurrency: 1 });
       const all = [...starts, ...names].map(({ keyId }) => keyId);
       for (const limits of [
         [6, 1, 1, 1, 1, 1],
@@ -85,7 +85,7 @@ everywhere((run) => {
       const stem = run.unique("grown");
       const prefix = stem.replaceAll("-", "").slice(-15);
       for (let i = 0; i < 4; i++) await run.createKey({ apiId, prefix });
-      const few = await mapLimited([0, 1, 2, 3, 4], 1, (i) => run.createKey({ apiId, name: `${prefix} z${5 - i}` }));
+      const few = await pMap([0, 1, 2, 3, 4], (i) => run.createKey({ apiId, name: `${prefix} z${5 - i}` }), { concurrency: 1 });
       const first = await page({ query: prefix, apiId, limit: 6 });
       const shown = first.data.slice(4).map(({ keyId }) => keyId);
       expect(shown).toEqual(
@@ -132,8 +132,10 @@ everywhere((run) => {
       const stem = run.unique("many");
       const prefix = stem.replaceAll("-", "");
       const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
-      const made = await mapLimited(numbers(130), 8, (i) =>
-        run.createKey({ apiId: apiIds[i % 2], prefix, name: `${stem} ${i % 7}`, externalId: `${stem}.${i % 3}` }),
+      const made = await pMap(
+        numbers(130),
+        (i) => run.createKey({ apiId: apiIds[i % 2], prefix, name: `${stem} ${i % 7}`, externalId: `${stem}.${i % 3}` }),
+        { concurrency: 8 },
       );
       const ids = made.map(({ keyId }) => keyId).sort();
       for (const query of [stem, `${prefix}_`, stem.toUpperCase()]) {
@@ -151,7 +153,9 @@ everywhere((run) => {
       expect((await walk({ query: `${stem}.0` }, 20)).ids).toEqual(ofOne.sort());
       expect((await walk({ externalId: `${stem}.0` }, 20)).ids).toEqual(ofOne.sort());
       // Nothing but identities leads to these: none has the text in its name or start.
-      const owned = await mapLimited(numbers(105), 8, (i) => run.createKey({ apiId: apiIds[i % 2], externalId: `${stem}_own.${i % 50}` }));
+      const owned = await pMap(numbers(105), (i) => run.createKey({ apiId: apiIds[i % 2], externalId: `${stem}_own.${i % 50}` }), {
+        concurrency: 8,
+      });
       for (const limit of [40, 100]) {
         const walked = await walk({ query: `${stem}_OWN` }, limit);
         expect([...walked.ids].sort()).toEqual(owned.map(({ keyId }) => keyId).sort());

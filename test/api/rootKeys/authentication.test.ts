@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../../src/audit/auditEvent.ts";
-import { createChangesFeed } from "../../../src/cache/changesFeed.ts";
+import { createAnnouncementFeed } from "../../../src/cache/announcementFeed.ts";
 import { createInvalidations } from "../../../src/cache/invalidations.ts";
 import { allows } from "../../../src/domain/authorization.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
@@ -209,7 +209,7 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     const store = await engine.open();
     const clock = createTestClock();
     const invalidations = createInvalidations(clock);
-    const feed = createChangesFeed({ clock, invalidations, changes: createChangesRepository(store), durable: true });
+    const feed = createAnnouncementFeed({ clock, invalidations, changes: createChangesRepository(store), durable: true });
     feeds.push(feed);
     const rootKeys = createRootKeysRepository(announceWrites(store, feed, clock));
     const { authenticate } = createAuthenticator({
@@ -263,7 +263,7 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
   test("a node hears of what another one did to a root key", async () => {
     const store = await engine.open();
     const api = await startApi(engine, { store });
-    const feed = createChangesFeed({
+    const feed = createAnnouncementFeed({
       clock: systemClock,
       invalidations: createInvalidations(systemClock),
       changes: createChangesRepository(store),

@@ -1,3 +1,4 @@
+import pMap from "p-map";
 import type { MigrateKey } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../../audit/auditEvent.ts";
 import { createId } from "../../../domain/ids.ts";
@@ -9,7 +10,6 @@ import type { PermissionsRepository } from "../../../storage/repositories/permis
 import { slugKey } from "../../../storage/repositories/permissionsRepository.ts";
 import { nameKey, type RolesRepository } from "../../../storage/repositories/rolesRepository.ts";
 import { chunks } from "../../../util/chunks.ts";
-import { mapLimited } from "../../../util/mapLimited.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
 import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
@@ -58,11 +58,15 @@ const importRoles = async ({ roles }: ImportReferencesDeps, names: readonly stri
     for (const role of await roles.findManyByName(chunk, call)) found.set(nameKey(role.name), role);
   }
   const missing = [...wanted].filter(([key]) => !found.has(key));
-  await mapLimited(missing, PARALLEL, async ([key, name]) => {
-    const id = createId("role", call.receivedAt);
-    const event = auditEvent(auditSource(call), "role.create", `Created role ${name}`, resource("role", id, name));
-    found.set(key, await roles.findOrCreate({ id, name, permissionIds: [] }, call.receivedAt, [event], call));
-  });
+  await pMap(
+    missing,
+    async ([key, name]) => {
+      const id = createId("role", call.receivedAt);
+      const event = auditEvent(auditSource(call), "role.create", `Created role ${name}`, resource("role", id, name));
+      found.set(key, await roles.findOrCreate({ id, name, permissionIds: [] }, call.receivedAt, [event], call));
+    },
+    { concurrency: PARALLEL },
+  );
   return found;
 };
 
@@ -93,9 +97,13 @@ const importIdentities = async (
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
       // Someone else made one of them meanwhile.
-      await mapLimited(made, PARALLEL, async ({ identity: { externalId } }) => {
-        found.set(externalId, (await linkIdentity(identities, externalId, call))._id);
-      });
+      await pMap(
+        made,
+        async ({ identity: { externalId } }) => {
+          found.set(externalId, (await linkIdentity(identities, externalId, call))._id);
+        },
+        { concurrency: PARALLEL },
+      );
     }
   }
   return found;

@@ -1,3 +1,4 @@
+import pMap from "p-map";
 import { isId } from "../../../domain/ids.ts";
 import { hashKey, looksLikeKeySecret } from "../../../domain/secrets/keySecret.ts";
 import { looksLikeRootKey } from "../../../domain/secrets/rootKeySecret.ts";
@@ -12,7 +13,6 @@ import {
 import type { KeysRepository } from "../../../storage/repositories/keysRepository.ts";
 import { chunks } from "../../../util/chunks.ts";
 import { foldCase } from "../../../util/foldCase.ts";
-import { mapLimited } from "../../../util/mapLimited.ts";
 import { foreignHashOf } from "../../../verification/migrateOnUse.ts";
 
 /** A way of finding keys (management §2). */
@@ -88,7 +88,7 @@ export const createSearchWays = async (
     if (only !== undefined && apiIds.length === 1) return read(only);
     let first: readonly SearchEntry[] = [];
     for (const some of chunks(apiIds, APIS_AT_ONCE)) {
-      const entries = await mapLimited(some, PARALLEL, read);
+      const entries = await pMap(some, read, { concurrency: PARALLEL });
       first = [...first, ...entries.flat()].sort(compareEntries).slice(0, limit);
     }
     return first;

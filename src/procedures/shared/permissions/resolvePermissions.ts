@@ -1,9 +1,9 @@
+import pMap from "p-map";
 import { auditEvent, resource } from "../../../audit/auditEvent.ts";
 import { createId } from "../../../domain/ids.ts";
 import type { PermissionDocument } from "../../../storage/port/documents.ts";
 import { type PermissionsRepository, slugKey } from "../../../storage/repositories/permissionsRepository.ts";
 import { chunks } from "../../../util/chunks.ts";
-import { mapLimited } from "../../../util/mapLimited.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
 
@@ -66,10 +66,14 @@ export const createMissingPermissions = async (
   { existing, missing }: ResolvedPermissions,
   call: Call,
 ): Promise<PermissionDocument[]> => {
-  const made = await mapLimited(shuffled(missing), PARALLEL, (slug) => {
-    const id = createId("perm", call.receivedAt);
-    const event = auditEvent(auditSource(call), "permission.create", `Created permission ${slug}`, resource("permission", id, slug));
-    return permissions.findOrCreate({ id, name: slug, slug }, call.receivedAt, [event], call);
-  });
+  const made = await pMap(
+    shuffled(missing),
+    (slug) => {
+      const id = createId("perm", call.receivedAt);
+      const event = auditEvent(auditSource(call), "permission.create", `Created permission ${slug}`, resource("permission", id, slug));
+      return permissions.findOrCreate({ id, name: slug, slug }, call.receivedAt, [event], call);
+    },
+    { concurrency: PARALLEL },
+  );
   return [...existing, ...made];
 };

@@ -1,4 +1,4 @@
-import { whenGathered } from "../sqlite/whenGathered.ts";
+import { gatherForGroupCommit } from "../sqlite/gatherForGroupCommit.ts";
 import type { AppendLog } from "./appendLog.ts";
 import { textOfRecord } from "./logRecords.ts";
 
@@ -12,7 +12,7 @@ export interface Journal {
    * Later entries go to the other log. Resolves with a function that clears this one, when all that went to it is on
    * disk, or undone.
    */
-  readonly turn: () => Promise<() => Promise<void>>;
+  readonly rotate: () => Promise<() => Promise<void>>;
   /** The number of the record that the last entry went to. Numbers grow. */
   readonly lastRecord: () => number;
   /** The number of the last record that is on disk. */
@@ -21,12 +21,12 @@ export interface Journal {
   readonly isSettled: (record: number) => boolean;
   /** Resolves when every entry so far is on disk, or undone. */
   readonly settled: () => Promise<void>;
-  /** Characters of the entries since the last turn. */
+  /** Characters of the entries since the last rotation. */
   readonly size: () => number;
 }
 
-/** Entries that become one record. */
-interface Batch {
+/** Entries that share a commit: they become one record. */
+interface Group {
   readonly number: number;
   readonly log: AppendLog;
   readonly entries: string[];
@@ -35,8 +35,8 @@ interface Batch {
 }
 
 /**
- * A journal in two logs that take turns: while what one of them tells is put in its place, the other one takes what
- * comes. Entries of one turn of the event loop, and all that come while those before them are written, share a record.
+ * A write-ahead log in two files that are rotated: while what one of them tells is put in its place, the other one takes what
+ * comes. Entries of one turn of the event loop, and all that come while those before them are written, share a record (group commit).
  *
  * @param lastNumber of the last record in the logs; greater than those of all records that they ever had
  */
@@ -47,66 +47,66 @@ export const createJournal = (logs: readonly [AppendLog, AppendLog], lastNumber:
   let [log, other] = logs;
   let size = 0;
   /** In order. */
-  let batches: Batch[] = [];
+  let groups: Group[] = [];
   /** The first one, once it is on its way. */
-  let sent: Batch | undefined;
-  let isPumping = false;
+  let sent: Group | undefined;
+  let isFlushing = false;
 
   const fail = (error: unknown): void => {
-    const failed = batches;
-    batches = [];
+    const failed = groups;
+    groups = [];
     // What came later was made of what came before.
     for (const { undo } of failed.toReversed()) for (const back of undo.toReversed()) back();
     for (const { written } of failed) written.reject(error);
   };
 
-  const waiting = (): number => batches[0]?.entries.length ?? 0;
+  const groupSize = (): number => groups[0]?.entries.length ?? 0;
 
-  const pump = async (): Promise<void> => {
-    const batch = batches[0];
-    if (batch !== undefined) {
-      sent = batch;
+  const flush = async (): Promise<void> => {
+    const group = groups[0];
+    if (group !== undefined) {
+      sent = group;
       try {
-        const after = batch.number === written + 1 ? undefined : written;
-        await batch.log.append({ number: batch.number, text: textOfRecord(batch.entries, after) });
-        written = batch.number;
-        batches.shift();
-        batch.written.resolve();
+        const after = group.number === written + 1 ? undefined : written;
+        await group.log.append({ number: group.number, text: textOfRecord(group.entries, after) });
+        written = group.number;
+        groups.shift();
+        group.written.resolve();
       } catch (error) {
         fail(error);
       }
     }
     sent = undefined;
-    if (batches.length > 0) whenGathered(waiting, pump);
-    else isPumping = false;
+    if (groups.length > 0) gatherForGroupCommit(groupSize, flush);
+    else isFlushing = false;
   };
 
-  /** The batch that still takes entries; a new one when the last one has been sent, or is of the other log. */
-  const open = (): Batch => {
-    const last = batches.at(-1);
+  /** The group that still takes entries; a new one when the last one has been sent, or is of the other log. */
+  const open = (): Group => {
+    const last = groups.at(-1);
     if (last !== undefined && last.log === log && last !== sent) return last;
-    const batch: Batch = { number: ++number, log, entries: [], undo: [], written: Promise.withResolvers() };
-    batches.push(batch);
-    if (!isPumping) {
-      isPumping = true;
-      whenGathered(waiting, pump);
+    const group: Group = { number: ++number, log, entries: [], undo: [], written: Promise.withResolvers() };
+    groups.push(group);
+    if (!isFlushing) {
+      isFlushing = true;
+      gatherForGroupCommit(groupSize, flush);
     }
-    return batch;
+    return group;
   };
 
   const settled = async (): Promise<void> => {
-    await batches.at(-1)?.written.promise.catch(() => undefined);
+    await groups.at(-1)?.written.promise.catch(() => undefined);
   };
 
   return {
     append: (entry, undo) => {
-      const batch = open();
-      batch.entries.push(entry);
-      batch.undo.push(undo);
+      const group = open();
+      group.entries.push(entry);
+      group.undo.push(undo);
       size += entry.length;
-      return batch.written.promise;
+      return group.written.promise;
     },
-    turn: async () => {
+    rotate: async () => {
       const full = log;
       const all = settled();
       [log, other] = [other, log];
@@ -116,7 +116,7 @@ export const createJournal = (logs: readonly [AppendLog, AppendLog], lastNumber:
     },
     lastRecord: () => number,
     lastWritten: () => written,
-    isSettled: (record) => record < (batches[0]?.number ?? number + 1),
+    isSettled: (record) => record < (groups[0]?.number ?? number + 1),
     settled,
     size: () => size,
   };

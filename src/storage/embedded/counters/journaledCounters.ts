@@ -2,25 +2,25 @@ import type { SharedCounter } from "../../port/counters.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
 import { filesIn } from "../storeFiles.ts";
 import { type AppendLog, openAppendLog } from "./appendLog.ts";
-import { type CounterState, entryOf, replayEntries, shown, textOf, weightOf } from "./counterEntries.ts";
 import { createJournal, type Journal } from "./journal.ts";
 import type { JournaledCounters, JournaledCountersOptions } from "./journaledCountersOptions.ts";
 import { textOfRecord } from "./logRecords.ts";
-import { createRecentKeys } from "./recentCounters.ts";
+import { createRecentKeys } from "./recentKeys.ts";
+import { documentTextOf, journalEntryOf, replayEntries, type StoredCounter, toSharedCounter, weightOf } from "./storedCounter.ts";
 
 /** Where the disk cannot keep up, changes wait when there are so many times as many as are kept. */
-const FULL = 2;
+const FULL_AT = 2;
 /** The journal is begun anew when it is so many times as long as what it has to tell. */
 const JOURNAL_GROWTH = 4;
 const LONGEST_JOURNAL = 64 * 1024 ** 2;
 /** Counters that are dealt with at once: whoever changes one waits behind them. */
-const CHUNK = 250;
+const COUNTERS_PER_STEP = 250;
 /** After what could not be moved, until it is tried again. */
 const RETRY_AFTER_MS = 5_000;
 /** How much of the journal may go without a mark for it. */
 const MARK_AFTER_MS = 200;
 
-interface Counter extends CounterState {
+interface JournaledCounter extends StoredCounter {
   /** An older state of it may be in the table. */
   inTable: boolean;
   /** The last record of the journal that is about it. */
@@ -30,10 +30,10 @@ interface Counter extends CounterState {
 /**
  * Counters change with almost every check of an identifier that is seen rarely, so they are spared the pages and
  * indexes of a table: those that were changed lately are in memory, and each change is appended to a journal, one record
- * for all changes that wait. A change resolves when it is on disk, and with it all that it was made of.
+ * for all changes that wait (group commit). A change resolves when it is on disk, and with it all that it was made of.
  *
- * When the journal has become long it is begun anew with what is in memory and has not expired. When that is too much,
- * it goes into the table, where a counter is looked up that is not in memory.
+ * When the journal has become long, a checkpoint begins it anew with what is in memory and has not expired. When that is
+ * too much, it goes into the table, where a counter is looked up that is not in memory.
  */
 export const createJournaledCounters = ({
   directory,
@@ -47,7 +47,7 @@ export const createJournaledCounters = ({
   leastJournal = 16 * 1024 ** 2,
   openLog = openAppendLog,
 }: JournaledCountersOptions): JournaledCounters => {
-  const counters = new Map<string, Counter>();
+  const counters = new Map<string, JournaledCounter>();
   let weight = 0;
   let logs: readonly [AppendLog, AppendLog] | undefined;
   let journal: Journal | undefined;
@@ -56,7 +56,7 @@ export const createJournaledCounters = ({
   let clearPrevious: (() => Promise<void>) | undefined;
   let longest = leastJournal;
   let nothingInTable = false;
-  let tidying: Promise<void> | undefined;
+  let checkpointing: Promise<void> | undefined;
   /** Settles with every step of it. */
   let moved = Promise.withResolvers<void>();
   /** When what could not be moved may be tried again, monotonic ms; undefined when the last attempt succeeded. */
@@ -77,7 +77,7 @@ export const createJournaledCounters = ({
     return journal;
   };
 
-  const put = (key: string, counter: Counter): void => {
+  const put = (key: string, counter: JournaledCounter): void => {
     if (!counters.has(key)) weight += weightOf(key);
     counters.set(key, counter);
   };
@@ -87,7 +87,7 @@ export const createJournaledCounters = ({
 
   const recentKeys = createRecentKeys(counters, clock);
 
-  const lookUp = (key: string): Counter | undefined => {
+  const lookUp = (key: string): JournaledCounter | undefined => {
     opened();
     const known = counters.get(key);
     if (known !== undefined || nothingInTable) return known;
@@ -95,31 +95,31 @@ export const createJournaledCounters = ({
     return found && { ...found, expireAt: found.expireAt.getTime(), inTable: true, record: 0 };
   };
 
-  const append = (to: Journal, key: string, counter: Counter, undo: () => void): Promise<void> => {
-    const appended = to.append(entryOf(key, counter), undo);
+  const append = (to: Journal, key: string, counter: JournaledCounter, undo: () => void): Promise<void> => {
+    const appended = to.append(journalEntryOf(key, counter), undo);
     counter.record = to.lastRecord();
     if (marking === undefined) markSoon();
     return appended;
   };
 
-  const create = (key: string, state: CounterState): Promise<void> => {
-    const counter: Counter = { ...state, inTable: false, record: 0 };
+  const create = (key: string, state: StoredCounter): Promise<void> => {
+    const counter: JournaledCounter = { ...state, inTable: false, record: 0 };
     put(key, counter);
     const created = append(opened(), key, counter, () => drop(key));
-    keepWithinBounds();
+    checkpointWhenDue();
     return created;
   };
 
   /** Makes the counter what the state says; undone when that cannot be written. */
-  const change = (key: string, counter: Counter, { seq, current, previous, expireAt }: CounterState): Promise<void> => {
-    const before: CounterState = { seq: counter.seq, current: counter.current, previous: counter.previous, expireAt: counter.expireAt };
+  const change = (key: string, counter: JournaledCounter, { seq, current, previous, expireAt }: StoredCounter): Promise<void> => {
+    const before: StoredCounter = { seq: counter.seq, current: counter.current, previous: counter.previous, expireAt: counter.expireAt };
     put(key, counter);
     counter.seq = seq;
     counter.current = current;
     counter.previous = previous;
     counter.expireAt = expireAt;
     const changed = append(opened(), key, counter, () => Object.assign(counter, before));
-    keepWithinBounds();
+    checkpointWhenDue();
     return changed;
   };
 
@@ -127,11 +127,11 @@ export const createJournaledCounters = ({
    * Everything that is in memory now into the journal or, if so asked and no change of it is on its way to the disk, into
    * the table and out of memory. Without a journal there is no such change.
    */
-  const moveOn = async (to: Journal | undefined, intoTable: boolean): Promise<void> => {
+  const rewrite = async (to: Journal | undefined, intoTable: boolean): Promise<void> => {
     const now = clock.now();
-    let leaving: { readonly key: string; readonly counter: Counter; readonly record: number; readonly text: string | null }[] = [];
+    let leaving: { readonly key: string; readonly counter: JournaledCounter; readonly record: number; readonly text: string | null }[] = [];
     let staying: Promise<void>[] = [];
-    const leave = (key: string, counter: Counter, text: string | null): void => {
+    const leave = (key: string, counter: JournaledCounter, text: string | null): void => {
       counter.inTable = true;
       leaving.push({ key, counter, record: counter.record, text });
     };
@@ -157,18 +157,18 @@ export const createJournaledCounters = ({
       if (mayLeave && counter.expireAt <= now) {
         if (counter.inTable) leave(key, counter, null);
         else drop(key);
-      } else if (mayLeave && intoTable) leave(key, counter, textOf(key, counter));
+      } else if (mayLeave && intoTable) leave(key, counter, documentTextOf(key, counter));
       else if (to !== undefined) staying.push(append(to, key, counter, () => undefined));
-      if (leaving.length + staying.length >= CHUNK) await settle();
+      if (leaving.length + staying.length >= COUNTERS_PER_STEP) await settle();
     }
     await settle();
   };
 
-  const tidy = async (): Promise<void> => {
+  const checkpoint = async (): Promise<void> => {
     const to = opened();
     const intoTable = weight >= mostCounters;
-    clearPrevious ??= await to.turn();
-    await moveOn(to, intoTable);
+    clearPrevious ??= await to.rotate();
+    await rewrite(to, intoTable);
     // The last number stays in the journal, also when all that it told of is in the table.
     await to.append("null", () => undefined);
     await clearPrevious();
@@ -177,10 +177,10 @@ export const createJournaledCounters = ({
     nothingInTable = tableIsEmpty();
   };
 
-  const keepWithinBounds = (): void => {
-    if (tidying !== undefined || isClosing || (weight < mostCounters && opened().size() < longest)) return;
+  const checkpointWhenDue = (): void => {
+    if (checkpointing !== undefined || isClosing || (weight < mostCounters && opened().size() < longest)) return;
     if (retryAt !== undefined && clock.monotonic() < retryAt) return;
-    tidying = tidy()
+    checkpointing = checkpoint()
       .then(
         () => {
           retryAt = undefined;
@@ -191,24 +191,24 @@ export const createJournaledCounters = ({
         },
       )
       .finally(() => {
-        tidying = undefined;
+        checkpointing = undefined;
         moved.resolve();
         moved = Promise.withResolvers();
       });
   };
 
-  const isFull = (): boolean => weight >= FULL * mostCounters;
+  const isFull = (): boolean => weight >= FULL_AT * mostCounters;
 
   /** Where so many wait to be moved that memory would run out, changes wait, too. */
-  const room = async (): Promise<void> => {
+  const waitForRoom = async (): Promise<void> => {
     while (isFull()) {
-      keepWithinBounds();
-      if (tidying === undefined) throw new StoreUnavailableError("the embedded store cannot write down more rate limit counters");
+      checkpointWhenDue();
+      if (checkpointing === undefined) throw new StoreUnavailableError("the embedded store cannot write down more rate limit counters");
       await moved.promise;
     }
   };
 
-  const add = async (key: string, counter: Counter, amount: number): Promise<SharedCounter> => {
+  const add = async (key: string, counter: JournaledCounter, amount: number): Promise<SharedCounter> => {
     const { seq, previous, expireAt } = counter;
     const current = counter.current + amount;
     await change(key, counter, { seq, current, previous, expireAt });
@@ -219,17 +219,17 @@ export const createJournaledCounters = ({
     isShared: false,
     read: (key) => {
       const counter = lookUp(key.toWellFormed());
-      return counter === undefined ? null : shown(counter);
+      return counter === undefined ? null : toSharedCounter(counter);
     },
     charge: async (key, seq, atMost, amount) => {
-      if (isFull()) await room();
+      if (isFull()) await waitForRoom();
       const id = key.toWellFormed();
       const counter = lookUp(id);
       if (counter === undefined || counter.seq !== seq || counter.current > atMost) return null;
       return add(id, counter, amount);
     },
     open: async (key, seq, atMost, amount, expireAt) => {
-      if (isFull()) await room();
+      if (isFull()) await waitForRoom();
       const id = key.toWellFormed();
       const counter = lookUp(id);
       if (counter === undefined) {
@@ -240,7 +240,7 @@ export const createJournaledCounters = ({
       return add(id, counter, amount);
     },
     roll: async (key, from, { seq, current, previous }, expireAt) => {
-      if (isFull()) await room();
+      if (isFull()) await waitForRoom();
       const id = key.toWellFormed();
       const counter = lookUp(id);
       if (counter === undefined || counter.seq !== from.seq || counter.current !== from.current) return false;
@@ -262,7 +262,7 @@ export const createJournaledCounters = ({
         runs,
         get: (key) => {
           const counter = counters.get(key);
-          return counter && shown(counter);
+          return counter && toSharedCounter(counter);
         },
       };
     },
@@ -271,7 +271,7 @@ export const createJournaledCounters = ({
       const [a, b] = filesIn(directory).logs;
       logs ??= [openLog(a, store), openLog(b, store)];
       const { inOrder, lastNumber } = replayEntries(logs, (key, state) => put(key, { ...state, inTable: true, record: 0 }), log);
-      await moveOn(undefined, true);
+      await rewrite(undefined, true);
       const [older, newer] = inOrder;
       // Greater than those of a journal that is lost, too.
       const number = lastNumber === 0 ? clock.now() : lastNumber + 1;
@@ -286,7 +286,7 @@ export const createJournaledCounters = ({
     ping: async () => opened().append("null", () => undefined),
     close: async () => {
       isClosing = true;
-      while (tidying !== undefined) await tidying;
+      while (checkpointing !== undefined) await checkpointing;
       await journal?.settled();
       clearTimeout(marking);
       if (journal !== undefined) mark?.(journal.lastWritten(), true);

@@ -42,7 +42,7 @@ const nextIn = (bytes: Buffer, from: number): number | undefined => {
   return undefined;
 };
 
-export interface Told {
+export interface RecordListener {
   /** Bytes that are no record, with records behind them. */
   readonly onDamage?: ((bytes: number) => void) | undefined;
   /** Bytes at the end that are no whole record. */
@@ -50,7 +50,7 @@ export interface Told {
 }
 
 /** All whole records from an offset on. What is none is skipped. */
-export const decodeRecords = function* (bytes: Buffer, from: number, { onDamage, onRest }: Told): Generator<LogRecord, void> {
+export const decodeRecords = function* (bytes: Buffer, from: number, { onDamage, onRest }: RecordListener): Generator<LogRecord, void> {
   for (let at = from; at < bytes.length; ) {
     const end = endOf(bytes, at);
     if (end !== undefined) {

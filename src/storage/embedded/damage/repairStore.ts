@@ -6,7 +6,6 @@ import type { Clock } from "../../../domain/clock.ts";
 import { looksLikeRootKey } from "../../../domain/secrets/rootKeySecret.ts";
 import { SCHEMA_VERSION } from "../../port/baseDocument.ts";
 import { SchemaTooNewError } from "../../schemaVersion.ts";
-import { createAsides } from "../counters/asides.ts";
 import { afterOf, decodeRecords, encodeRecord, headOf, movedBehind, readHead } from "../counters/logRecords.ts";
 import { replaceMarks } from "../marks.ts";
 import { isServerLockTaken, refuseSecondServer, refuseWhileOpen, takeServerLock } from "../serverLock.ts";
@@ -20,6 +19,7 @@ import { findingsBeside, lockFinding } from "./findings.ts";
 import { damageIn } from "./integrity.ts";
 import { undoInterrupted } from "./interrupted.ts";
 import { gapBetween } from "./journalFindings.ts";
+import { createQuarantine } from "./quarantine.ts";
 import { salvage } from "./salvage.ts";
 
 /**
@@ -71,7 +71,7 @@ export const repairStore = (directory: string, clock: Clock): readonly string[] 
   const files = filesIn(directory);
   const suffix = `.damaged-${new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
   const told: string[] = [];
-  const { setAside, keepCopy } = createAsides(files.database, suffix);
+  const { setAside, keepCopy } = createQuarantine(files.database, suffix);
   /** Whole as soon as it has this name. */
   const next = `${files.database}.new`;
 

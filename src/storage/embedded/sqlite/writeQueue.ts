@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
 import { DuplicateKeyError, StoreUnavailableError } from "../../port/errors.ts";
 import type { StoreLog } from "../../port/storeLog.ts";
+import { gatherForGroupCommit } from "./gatherForGroupCommit.ts";
 import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
 import { damagedPart } from "./sqliteErrors.ts";
-import { whenGathered } from "./whenGathered.ts";
 
 /** Bounds how long a transaction runs, and how much memory its message takes. */
 const BATCH = 1000;
@@ -92,7 +92,7 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCom
 
   const schedule = (): void => {
     scheduled = true;
-    whenGathered(
+    gatherForGroupCommit(
       () => waiting.length,
       () => {
         scheduled = false;

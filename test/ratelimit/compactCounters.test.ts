@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createParkedCounters, type ParkedCounter } from "../../src/ratelimit/parkedCounters.ts";
+import { type CompactCounter, createCompactCounters } from "../../src/ratelimit/compactCounters.ts";
 
 const TICK = 16;
-const counterOf = (n: number): ParkedCounter => ({
+const counterOf = (n: number): CompactCounter => ({
   seq: n * 1_000_003,
   current: n,
   previous: Number.MAX_SAFE_INTEGER - n,
@@ -17,28 +17,28 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("pass" as const), time: fc.nat(300) }) },
 );
 
-test("[design §4] parked counters are what a map would keep, until they are due", () => {
+test("[design §4] compact counters are what a map would keep, until they are due", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-      const parked = createParkedCounters();
-      const model = new Map<number, { counter: ParkedCounter; forgetAt: number }>();
+      const compact = createCompactCounters();
+      const model = new Map<number, { counter: CompactCounter; forgetAt: number }>();
       let now = 1_000;
       for (const each of steps) {
         if (each.do === "put") {
           const forgetAt = now + each.keepFor;
-          parked.put(`key ${each.key}`, counterOf(each.n), forgetAt);
+          compact.put(`key ${each.key}`, counterOf(each.n), forgetAt);
           model.set(each.key, { counter: counterOf(each.n), forgetAt });
         } else if (each.do === "take") {
-          expect(parked.take(`key ${each.key}`)).toEqual(model.get(each.key)?.counter);
+          expect(compact.take(`key ${each.key}`)).toEqual(model.get(each.key)?.counter);
           model.delete(each.key);
         } else {
           now += each.time;
-          parked.forget(Number.POSITIVE_INFINITY, now);
+          compact.forget(Number.POSITIVE_INFINITY, now);
           for (const [key, { forgetAt }] of model) {
             if (Math.floor(now / TICK) >= Math.floor(forgetAt / TICK)) model.delete(key);
           }
         }
-        expect(parked.size()).toBe(model.size);
+        expect(compact.size()).toBe(model.size);
       }
     }),
     { numRuns: 200 },
@@ -46,12 +46,12 @@ test("[design §4] parked counters are what a map would keep, until they are due
 });
 
 test("[design §4] many grow into larger tables and are found there, are forgotten in slices, and leave nothing", () => {
-  const parked = createParkedCounters();
+  const compact = createCompactCounters();
   const total = 50_000;
-  for (let n = 0; n < total; n++) parked.put(`key ${n}`, counterOf(n), n % 2 === 0 ? 100 : 10_000);
-  expect(parked.size()).toBe(total);
-  for (let slice = 0; slice < 100; slice++) parked.forget(1_000, 1_000);
-  expect(parked.size()).toBe(total / 2);
-  for (let n = 0; n < total; n++) expect(parked.take(`key ${n}`)).toEqual(n % 2 === 0 ? undefined : counterOf(n));
-  expect(parked.size()).toBe(0);
+  for (let n = 0; n < total; n++) compact.put(`key ${n}`, counterOf(n), n % 2 === 0 ? 100 : 10_000);
+  expect(compact.size()).toBe(total);
+  for (let slice = 0; slice < 100; slice++) compact.forget(1_000, 1_000);
+  expect(compact.size()).toBe(total / 2);
+  for (let n = 0; n < total; n++) expect(compact.take(`key ${n}`)).toEqual(n % 2 === 0 ? undefined : counterOf(n));
+  expect(compact.size()).toBe(0);
 });

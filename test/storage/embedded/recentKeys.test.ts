@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { counterKey, placeOfKey } from "../../../src/domain/counterKey.ts";
 import { createJournaledCounters } from "../../../src/storage/embedded/counters/journaledCounters.ts";
-import { createRecentKeys } from "../../../src/storage/embedded/counters/recentCounters.ts";
+import { createRecentKeys } from "../../../src/storage/embedded/counters/recentKeys.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterList.ts";

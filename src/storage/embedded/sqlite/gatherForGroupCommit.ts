@@ -2,11 +2,11 @@
 const MOST_TURNS = 20;
 
 /**
- * Calls `then` as soon as a turn of the event loop brings nothing more to what `count` counts. A commit costs as much as
+ * Group commit: calls `then` as soon as a turn of the event loop brings nothing more to what `count` counts. A commit costs as much as
  * several calls, so it is worth these microseconds to have all of them in it that are already on their way; one alone
  * goes at once.
  */
-export const whenGathered = (count: () => number, then: () => void): void => {
+export const gatherForGroupCommit = (count: () => number, then: () => void): void => {
   const look = (seen: number, turns: number): void => {
     setImmediate(() => {
       const now = count();

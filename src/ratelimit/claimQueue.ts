@@ -1,74 +1,62 @@
 import type { Clock } from "../domain/clock.ts";
 import { windowAt } from "../domain/slidingWindow.ts";
 import { StoreUnavailableError } from "../storage/port/errors.ts";
+import { type ChunkLasts, mayChargeAhead, neededBy, nextChunk } from "./chargeRequest.ts";
+import type { Charger } from "./charger.ts";
+import { decideFromMemory, reservedByOthers } from "./decideFromMemory.ts";
 import {
   admitWithoutStore,
   type Claim,
-  type Counter,
-  canTake,
   type DecisionSource,
   type Grant,
-  isDenied,
-  isKnown,
+  type LocalCounter,
   mostAhead,
   remainingAt,
   timeWithin,
   usedAt,
   type Waiter,
-} from "./counter.ts";
-import type { Exchange } from "./exchange.ts";
-
-/** Limits up to this are charged one cost at a time, so that several nodes waste none of them. */
-const UNCHUNKED_LIMIT = 20;
+} from "./localCounter.ts";
 
 /** What to do beyond the held budget while the store is away: at most one further limit per node and window, or nothing. */
 export type StoreDownPolicy = "allow" | "deny";
 
-export interface Judge {
-  /** Decides from memory, or not at all; also not if others wait, they came first. */
-  readonly decideNow: (claim: Claim, now: number) => Grant | undefined;
+export interface ClaimQueue {
+  /** Decides from memory, or not at all; also not if others wait, they came first. `now` and `monotonic` are one moment. */
+  readonly decideNow: (claim: Claim, now: number, monotonic: number) => Grant | undefined;
   /** Decides when those who came earlier have been served. Rejects only with what is no matter of the store. */
   readonly decideInTurn: (claim: Claim) => Promise<Grant>;
   /** A call has spent or given back what it had reserved on this counter. */
-  readonly concluded: (counter: Counter) => void;
+  readonly reservationEnded: (counter: LocalCounter) => void;
   /** Gives the held budget of an idle counter back; calls that come meanwhile wait, so that none is judged without it. */
-  readonly refund: (counter: Counter) => Promise<void>;
-  readonly isBusy: (counter: Counter) => boolean;
+  readonly refund: (counter: LocalCounter) => Promise<void>;
+  readonly isBusy: (counter: LocalCounter) => boolean;
 }
 
-export interface JudgeOptions {
+export interface ClaimQueueOptions {
   readonly clock: Clock;
-  readonly exchange: Exchange;
+  readonly charger: Charger;
   readonly storeDown: StoreDownPolicy;
   /** The chunk of a counter that is asked rarely, as of now. */
-  readonly leastChunk: (counter: Counter) => number;
-  /** How long a chunk should last, in milliseconds: the next one is twice as large after less than `least`, half after more than `most`. */
-  readonly chunkLasts: { readonly least: number; readonly most: number };
+  readonly leastChunk: (counter: LocalCounter) => number;
+  readonly chunkLasts: ChunkLasts;
   /** Hears of every counter that may hold budget now. */
-  readonly onHeld: (counter: Counter) => void;
+  readonly onHeld: (counter: LocalCounter) => void;
 }
 
 /**
- * Decides claims, one counter at a time and in order of arrival. A claim is granted as soon as there is budget. It is
- * denied only when no earlier call may still give back what it reserved: those wait for still earlier ones at most, so
- * all of them end, and calls in parallel pass exactly as they would one after the other (verify §11).
+ * Decides claims as `decideFromMemory` says or, where it cannot say, after a charge; one counter at a time and in order of
+ * arrival. A claim is granted as soon as there is budget. It is denied only when no earlier call may still give back what
+ * it reserved: those wait for still earlier ones at most, so all of them end, and calls in parallel pass exactly as they
+ * would one after the other (verify §11).
  */
-export const createJudge = ({ clock, exchange, storeDown, leastChunk, chunkLasts, onHeld }: JudgeOptions): Judge => {
-  const conclusions = new Map<Counter, PromiseWithResolvers<void>>();
+export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkLasts, onHeld }: ClaimQueueOptions): ClaimQueue => {
+  const reservationEnds = new Map<LocalCounter, PromiseWithResolvers<void>>();
 
-  const reservedByOthers = ({ counter, call }: Claim): number => {
-    let others = counter.reserved;
-    for (const { counter: same, grant } of call.claims) {
-      if (same === counter && grant !== undefined && grant.seq === counter.seq) others -= grant.reserved;
-    }
-    return others;
-  };
-
-  const take = ({ counter, limit, cost, call }: Claim, now: number, source: DecisionSource): Grant => {
+  const take = ({ counter, limit, cost, call }: Claim, now: number, monotonic: number, source: DecisionSource): Grant => {
     const reserved = call.claims.length > 1 ? cost : 0;
     counter.held -= cost;
     counter.reserved += reserved;
-    if (reserved === 0) counter.movedAt = clock.monotonic();
+    if (reserved === 0) counter.movedAt = monotonic;
     return { granted: true, reserved, seq: counter.seq, now, remaining: remainingAt(counter, limit, now), source };
   };
 
@@ -84,57 +72,50 @@ export const createJudge = ({ clock, exchange, storeDown, leastChunk, chunkLasts
     return { granted: true, reserved: 0, seq: counter.seq, now, remaining: remainingAt(counter, limit, now), source };
   };
 
-  const decideFromMemory = (claim: Claim, now: number): Grant | undefined => {
-    const { counter, limit, cost, call } = claim;
-    const seq = windowAt(now, counter.duration);
-    if (cost > limit) return refuse(claim, now, "memory");
-    if (call.lost) return isKnown(counter, seq, clock.monotonic()) ? look(claim, now, "memory") : undefined;
-    if (canTake(counter, seq, limit, cost)) return take(claim, now, "memory");
-    if (isDenied(counter, limit, cost, now, clock.monotonic()) && reservedByOthers(claim) === 0) return refuse(claim, now, "memory");
-    return undefined;
+  /** Does what was decided. */
+  const grantFromMemory = (claim: Claim, now: number, monotonic: number): Grant | undefined => {
+    switch (decideFromMemory(claim, now, monotonic)) {
+      case "take":
+        return take(claim, now, monotonic, "memory");
+      case "look":
+        return look(claim, now, "memory");
+      case "refuse":
+        return refuse(claim, now, "memory");
+      case "askStore":
+        return undefined;
+    }
   };
 
-  /** Follows the rate at which the counter is asked. */
-  const chunkFor = (counter: Counter, limit: number): number => {
-    if (limit <= UNCHUNKED_LIMIT) return 0;
+  const chunkFor = (counter: LocalCounter, limit: number): number => {
+    if (!mayChargeAhead(limit)) return 0;
     const now = clock.monotonic();
     const lasted = now - counter.chargedAt;
     counter.chargedAt = now;
-    const follow = lasted < chunkLasts.least ? counter.chunk * 2 : lasted > chunkLasts.most ? Math.floor(counter.chunk / 2) : counter.chunk;
-    counter.chunk = Math.min(Math.max(leastChunk(counter), follow), mostAhead(remainingAt(counter, limit, clock.now())));
+    const most = mostAhead(remainingAt(counter, limit, clock.now()));
+    counter.chunk = nextChunk(counter.chunk, lasted, chunkLasts, leastChunk(counter), most);
     return counter.chunk;
   };
 
-  /** What those who wait need, as far as they share the first one's limit. */
-  const need = (line: readonly Waiter[], limit: number): number => {
-    let sum = 0;
-    for (const { claim } of line) {
-      if (claim.limit !== limit || claim.cost === 0) break;
-      if (!claim.call.lost) sum += claim.cost;
-    }
-    return sum;
-  };
-
-  const conclusionOf = (counter: Counter): Promise<void> => {
-    const conclusion = conclusions.get(counter) ?? Promise.withResolvers<void>();
-    conclusions.set(counter, conclusion);
-    return conclusion.promise;
+  const nextReservationEnd = (counter: LocalCounter): Promise<void> => {
+    const ended = reservationEnds.get(counter) ?? Promise.withResolvers<void>();
+    reservationEnds.set(counter, ended);
+    return ended.promise;
   };
 
   const decideWithStore = async (claim: Claim, line: readonly Waiter[]): Promise<Grant> => {
     const { counter, limit, cost, call } = claim;
     for (;;) {
-      if (call.lost || cost === 0) return look(claim, await exchange.refresh(counter), "store");
+      if (call.lost || cost === 0) return look(claim, await charger.refresh(counter), "store");
       const mayReturn = reservedByOthers(claim) > 0;
-      const charged = await exchange.charge(counter, limit, cost, need(line, limit), chunkFor(counter, limit));
+      const charged = await charger.charge(counter, { limit, cost, need: neededBy(line, limit), chunk: chunkFor(counter, limit) });
       const now = timeWithin(counter, clock.now());
-      const grant = charged ? take(claim, now, "store") : undefined;
+      const grant = charged ? take(claim, now, clock.monotonic(), "store") : undefined;
       if (counter.held > 0) onHeld(counter);
       if (grant) return grant;
       const windowOver = windowAt(clock.now(), counter.duration) > counter.seq;
       if (!mayReturn && !windowOver) return refuse(claim, now, "store");
-      if (reservedByOthers(claim) > 0) await conclusionOf(counter);
-      const decided = decideFromMemory(claim, timeWithin(counter, clock.now()));
+      if (reservedByOthers(claim) > 0) await nextReservationEnd(counter);
+      const decided = grantFromMemory(claim, timeWithin(counter, clock.now()), clock.monotonic());
       if (decided) return decided;
     }
   };
@@ -148,19 +129,19 @@ export const createJudge = ({ clock, exchange, storeDown, leastChunk, chunkLasts
   };
 
   /** Serves those who wait in order of arrival; whoever comes meanwhile joins the line. */
-  const serve = async (counter: Counter, line: Waiter[]): Promise<void> => {
+  const serve = async (counter: LocalCounter, line: Waiter[]): Promise<void> => {
     const timeHere = (): number => Math.max(clock.now(), counter.seq * counter.duration);
     for (let first = line[0]; first !== undefined; first = line[0]) {
       const { claim, resolve } = first;
       try {
-        claim.grant = decideFromMemory(claim, timeHere()) ?? (await decideWithStore(claim, line));
+        claim.grant = grantFromMemory(claim, timeHere(), clock.monotonic()) ?? (await decideWithStore(claim, line));
         line.shift();
         resolve(claim.grant);
       } catch (error) {
         // Everyone who waits now would only wait for the same answer.
         for (const waiter of line.splice(0)) {
           if (error instanceof StoreUnavailableError) {
-            waiter.claim.grant = decideFromMemory(waiter.claim, timeHere()) ?? decideWithoutStore(waiter.claim);
+            waiter.claim.grant = grantFromMemory(waiter.claim, timeHere(), clock.monotonic()) ?? decideWithoutStore(waiter.claim);
             waiter.resolve(waiter.claim.grant);
           } else {
             waiter.reject(error);
@@ -173,7 +154,7 @@ export const createJudge = ({ clock, exchange, storeDown, leastChunk, chunkLasts
 
   return {
     isBusy: (counter) => counter.line !== undefined,
-    decideNow: (claim, now) => (claim.counter.line ? undefined : decideFromMemory(claim, now)),
+    decideNow: (claim, now, monotonic) => (claim.counter.line ? undefined : grantFromMemory(claim, now, monotonic)),
     decideInTurn: (claim) => {
       const { counter } = claim;
       const { promise, resolve, reject } = Promise.withResolvers<Grant>();
@@ -188,16 +169,16 @@ export const createJudge = ({ clock, exchange, storeDown, leastChunk, chunkLasts
       }
       return promise;
     },
-    concluded: (counter) => {
-      conclusions.get(counter)?.resolve();
-      conclusions.delete(counter);
+    reservationEnded: (counter) => {
+      reservationEnds.get(counter)?.resolve();
+      reservationEnds.delete(counter);
     },
     refund: async (counter) => {
       if (counter.line) return;
       const line: Waiter[] = [];
       counter.line = line;
       // Lost if the store is away: given twice it would admit too much, lost it admits too little for a while.
-      await exchange.refund(counter).catch(() => undefined);
+      await charger.refund(counter).catch(() => undefined);
       await serve(counter, line);
     },
   };

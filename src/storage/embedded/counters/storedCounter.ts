@@ -5,8 +5,8 @@ import { toText } from "../sqlite/documentText.ts";
 import type { AppendLog } from "./appendLog.ts";
 import { JOURNAL_VERSION, type LogRecord } from "./logRecords.ts";
 
-/** A counter of a rate limit. */
-export interface CounterState {
+/** The counter of a rate limit, as the table and the journal have it. */
+export interface StoredCounter {
   seq: number;
   current: number;
   previous: number;
@@ -15,22 +15,22 @@ export interface CounterState {
 }
 
 /** What others are told of a counter. */
-export const shown = ({ seq, current, previous }: CounterState): SharedCounter => ({ seq, current, previous });
+export const toSharedCounter = ({ seq, current, previous }: StoredCounter): SharedCounter => ({ seq, current, previous });
 
 /** The document of a counter, as the table has it. */
-export const textOf = (key: string, { seq, current, previous, expireAt }: CounterState): string =>
+export const documentTextOf = (key: string, { seq, current, previous, expireAt }: StoredCounter): string =>
   toText({ _id: key, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, seq, current, previous, expireAt });
 
 /** How many counters one counts for by the length of its key. */
 export const weightOf = (key: string): number => 1 + (key.length >>> 7);
 
 /** What a counter has become. */
-type Entry = readonly [key: string, seq: number, current: number, previous: number, expireAt: number];
+type JournalEntry = readonly [key: string, seq: number, current: number, previous: number, expireAt: number];
 
-const isEntry = (member: Entry | object | null): member is Entry => Array.isArray(member);
+const isEntry = (member: JournalEntry | object | null): member is JournalEntry => Array.isArray(member);
 
 /** An entry of the journal, as JSON. */
-export const entryOf = (key: string, { seq, current, previous, expireAt }: CounterState): string =>
+export const journalEntryOf = (key: string, { seq, current, previous, expireAt }: StoredCounter): string =>
   `[${JSON.stringify(key)},${seq},${current},${previous},${expireAt}]`;
 
 /**
@@ -40,23 +40,23 @@ export const entryOf = (key: string, { seq, current, previous, expireAt }: Count
  */
 export const replayEntries = (
   logs: readonly [AppendLog, AppendLog],
-  onEntry: (key: string, state: CounterState) => void,
-  told?: StoreLog,
+  onEntry: (key: string, state: StoredCounter) => void,
+  log?: StoreLog,
 ): { readonly inOrder: readonly [AppendLog, AppendLog]; readonly lastNumber: number } => {
   const warn = (bytes: number): void => {
-    told?.warn({ bytes }, "the journal of rate limit counters ends with bytes that are no whole record");
+    log?.warn({ bytes }, "the journal of rate limit counters ends with bytes that are no whole record");
   };
-  const begun = logs.map((log) => {
-    const records = log.read(warn);
+  const begun = logs.map((file) => {
+    const records = file.read(warn);
     const next = (): LogRecord | undefined => records.next().value ?? undefined;
-    return { log, first: next(), next };
+    return { file, first: next(), next };
   });
   begun.sort((one, another) => (one.first?.number ?? 0) - (another.first?.number ?? 0));
   let lastNumber = 0;
   for (const { first, next } of begun) {
     for (let record = first; record !== undefined; record = next()) {
       lastNumber = record.number;
-      const [version, ...entries] = JSON.parse(record.text) as [number, ...(Entry | object | null)[]];
+      const [version, ...entries] = JSON.parse(record.text) as [number, ...(JournalEntry | object | null)[]];
       if (version > JOURNAL_VERSION)
         throw new Error(`the journal of rate limit counters has version ${version}, which this is too old for`);
       for (const entry of entries) {
@@ -66,6 +66,6 @@ export const replayEntries = (
       }
     }
   }
-  const [older, newer] = begun.map(({ log }) => log) as [AppendLog, AppendLog];
+  const [older, newer] = begun.map(({ file }) => file) as [AppendLog, AppendLog];
   return { inOrder: [older, newer], lastNumber };
 };

@@ -10,18 +10,18 @@ import type { Limiter } from "./limiter.ts";
 export const restartWhenSetBack = (limiter: Limiter, clock: SettableClock): Limiter => {
   // Counters are kept in the store, and another start counts from zero again.
   const start = randomUUID();
-  const run = (): string => {
+  const keyPrefix = (): string => {
     const times = clock.timesSetBack();
     return times === 0 ? "" : `${start}:${times}#`;
   };
-  const ofThisRun = (checks: readonly Check[]): readonly Check[] => {
-    const prefix = run();
+  const underPrefix = (checks: readonly Check[]): readonly Check[] => {
+    const prefix = keyPrefix();
     return prefix === "" ? checks : checks.map((check) => ({ ...check, key: prefix + check.key }));
   };
   return {
     ...limiter,
-    run,
-    check: (checks, now, behalf, isOwn) => limiter.check(ofThisRun(checks), now, behalf, isOwn),
-    peek: (checks, behalf) => limiter.peek(ofThisRun(checks), behalf),
+    keyPrefix,
+    check: (checks, now, behalf, isOwn) => limiter.check(underPrefix(checks), now, behalf, isOwn),
+    peek: (checks, behalf) => limiter.peek(underPrefix(checks), behalf),
   };
 };

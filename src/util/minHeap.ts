@@ -1,12 +1,12 @@
-/** Items of which the least is at hand. */
-export interface LeastFirst<T> {
+/** A priority queue: items of which the least is at hand. */
+export interface MinHeap<T> {
   readonly push: (item: T) => void;
   /** Takes out the least; undefined: there is none. */
   readonly pop: () => T | undefined;
 }
 
 /** A binary heap. @param isBefore a strict order; an item must not change its place in it while it is in here. */
-export const createLeastFirst = <T>(isBefore: (a: T, b: T) => boolean): LeastFirst<T> => {
+export const createMinHeap = <T>(isBefore: (a: T, b: T) => boolean): MinHeap<T> => {
   const items: T[] = [];
   const at = (index: number): T => items[index] as T;
   /** Puts an item where there is a place without one. */

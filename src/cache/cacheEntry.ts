@@ -1,5 +1,5 @@
 /** What a load found. */
-export interface Loaded<V> {
+export interface LoadResult<V> {
   readonly value: V;
   /** What makes the value void when it changes: ids of documents, and the hash of the secret that was looked up. */
   readonly dependsOn: readonly string[];
@@ -22,7 +22,7 @@ export interface Cached<V> {
 }
 
 /** What a cache keeps. */
-export interface Entry<V> extends Cached<V> {
+export interface CacheEntry<V> extends Cached<V> {
   readonly expiresAt: number;
   /** Good for longer when the store is away; not so what is believed for a shorter time than others. */
   readonly lasts: boolean;
@@ -30,17 +30,17 @@ export interface Entry<V> extends Cached<V> {
   readonly refreshes: boolean;
   /** Valid with regard to every change up to this sequence. */
   checked: number;
-  /** Asked for since it was last spared. */
-  used: boolean;
+  /** The reference bit of the CLOCK: asked for since the hand last passed it. */
+  referenced: boolean;
   /** Bytes that it takes, with its key. */
   readonly bytes: number;
 }
 
-/** A load that is under way. */
-export interface Running<V> {
+/** A load that is under way, which calls for the same key share (single flight). */
+export interface InFlightLoad<V> {
   readonly sequence: number;
   readonly began: number;
-  readonly result: Promise<Entry<V>>;
+  readonly result: Promise<CacheEntry<V>>;
   /** What it found, undefined when that failed or takes too long; made when somebody asks. */
-  soon: Promise<Entry<V> | undefined> | undefined;
+  soon: Promise<CacheEntry<V> | undefined> | undefined;
 }

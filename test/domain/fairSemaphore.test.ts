@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createFairTurns, type TurnTaker } from "../../src/domain/fairness/fairTurns.ts";
+import { createFairSemaphore, type PermitRequest } from "../../src/domain/fairness/fairSemaphore.ts";
 
-const taker = (name: string, signal = new AbortController().signal): TurnTaker => ({ path: [name], signal });
+const taker = (name: string, signal = new AbortController().signal): PermitRequest => ({ path: [name], signal });
 const free = (): void => undefined;
 
 test("[attack B8] few tasks run at a time, and a caller with many keeps another waiting for no more than one of them", async () => {
-  const turns = createFairTurns(2);
+  const turns = createFairSemaphore(2);
   const ran: string[] = [];
   let running = 0;
   let most = 0;
@@ -31,7 +31,7 @@ test("[attack B8] few tasks run at a time, and a caller with many keeps another 
 
 describe("[attack B8] who waits for a turn", () => {
   test("leaves the line at once when nobody waits for it any more, and is never run", async () => {
-    const turns = createFairTurns(1);
+    const turns = createFairSemaphore(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const ran: string[] = [];
     const first = turns.run(taker("a"), free, () => promise);
@@ -46,7 +46,7 @@ describe("[attack B8] who waits for a turn", () => {
   });
 
   test("may be refused, which takes no turn from anybody", async () => {
-    const turns = createFairTurns(1);
+    const turns = createFairSemaphore(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const first = turns.run(taker("a"), free, () => promise);
     const refuse = (): never => {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { createFairShares } from "../../src/domain/fairness/fairShares.ts";
-import { createSharedTurns, type Turn } from "../../src/domain/fairness/sharedTurns.ts";
+import { createSharedSemaphore, type Permit } from "../../src/domain/fairness/sharedSemaphore.ts";
 
 test("whoever leaves the line has no turn, and its caller is forgotten with the last one", () => {
-  const turns = createSharedTurns(createFairShares({ capacity: 1, overdraft: 0 }));
+  const turns = createSharedSemaphore(createFairShares({ capacity: 1, overdraft: 0 }));
   const admitted: string[] = [];
   const running = turns.take("a");
-  const next: Turn[] = [];
+  const next: Permit[] = [];
   const leave = turns.wait("b", () => admitted.push("b"));
   turns.wait("c", (turn) => {
     admitted.push("c");
@@ -23,7 +23,7 @@ test("whoever leaves the line has no turn, and its caller is forgotten with the 
 
 test("a turn goes past whoever has more than its share already", () => {
   const shares = createFairShares({ capacity: 4, overdraft: 1 });
-  const turns = createSharedTurns(shares);
+  const turns = createSharedSemaphore(shares);
   const ofHog = Array.from({ length: 4 }, () => turns.take("hog"));
   const admitted: string[] = [];
   for (let i = 0; i < 9; i++) turns.wait("hog", () => admitted.push("hog"));

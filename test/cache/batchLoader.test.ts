@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { batched } from "../../src/cache/batched.ts";
+import { createBatchLoader } from "../../src/cache/batchLoader.ts";
 import { StoreDamagedError } from "../../src/storage/port/errors.ts";
 
 /** Knows the ids that do not start with `no`, and remembers what it was asked for. */
 const source = () => {
   const asked: (readonly string[])[] = [];
-  const find = batched(async (ids) => {
+  const find = createBatchLoader(async (ids) => {
     asked.push(ids);
     return ids.filter((id) => !id.startsWith("no")).map((_id) => ({ _id }));
   });
@@ -29,7 +29,7 @@ test("a read has at most 1000 ids, and there is none without any", async () => {
 
 test("a read that fails fails for everyone who asked, and the next one is tried again", async () => {
   let fails = true;
-  const find = batched(async (ids) => {
+  const find = createBatchLoader(async (ids) => {
     if (fails) throw new Error("away");
     return ids.map((_id) => ({ _id }));
   });
@@ -40,7 +40,7 @@ test("a read that fails fails for everyone who asked, and the next one is tried 
 });
 
 test("[issue 15, 11] an object that is damaged is an error of who asked for it, not of those who asked in the same turn", async () => {
-  const find = batched(async (ids) => {
+  const find = createBatchLoader(async (ids) => {
     if (ids.includes("damaged")) throw new StoreDamagedError("a page is damaged");
     return ids.map((_id) => ({ _id }));
   });

@@ -5,13 +5,13 @@ import type { SharedCounter } from "../storage/port/counters.ts";
 /** No knowledge of the shared counts, and so no denial, is used from memory for longer than this (DESIGN §4). */
 const BELIEVED_FOR_MS = 1_000;
 
-/** What this node knows and holds of one counter, and who waits for it. Plain data; the functions below are its rules. */
-export interface Counter {
+/** What this node knows and holds of one shared counter, and who waits for it. Plain data; the functions below are its rules. */
+export interface LocalCounter {
   readonly key: string;
   readonly duration: number;
   /** Window that everything below speaks of. */
   seq: number;
-  /** Shared counts as of the last exchange with the store; what this node charged is in `current`. */
+  /** Shared counts as of the store's last answer; what this node charged is in `current`. */
   current: number;
   previous: number;
   /** When that was, monotonic ms. */
@@ -56,7 +56,7 @@ export interface Grant {
 
 /** One limit that a call asks. */
 export interface Claim {
-  readonly counter: Counter;
+  readonly counter: LocalCounter;
   readonly limit: number;
   readonly cost: number;
   /** What the call's claims before this one ask of the same counter: it is judged after them. */
@@ -85,7 +85,7 @@ export interface Waiter {
 /** The window of a counter of which this node knows nothing. */
 export const UNSEEN = -1;
 
-export const createCounter = (key: string, duration: number): Counter => ({
+export const createLocalCounter = (key: string, duration: number): LocalCounter => ({
   key,
   duration,
   seq: UNSEEN,
@@ -106,29 +106,29 @@ export const createCounter = (key: string, duration: number): Counter => ({
 });
 
 /** `now`, moved into the window that the counter speaks of: another node's clock, or an answer, may have crossed its ends. */
-export const timeWithin = ({ seq, duration }: Counter, now: number): number =>
+export const timeWithin = ({ seq, duration }: LocalCounter, now: number): number =>
   Math.min(Math.max(now, seq * duration), (seq + 1) * duration - 1);
 
 /** What is used up at `now`, without the budget that this node holds unspent. */
-export const usedAt = (counter: Counter, now: number): number =>
+export const usedAt = (counter: LocalCounter, now: number): number =>
   counter.current + weightedPrevious(counter.previous, now, counter.duration) - counter.held - counter.reserved;
 
-/** What a caller under `limit` has left at `now`, as of the last exchange. */
-export const remainingAt = (counter: Counter, limit: number, now: number): number => Math.max(0, limit - usedAt(counter, now));
+/** What a caller under `limit` has left at `now`, as of the store's last answer. */
+export const remainingAt = (counter: LocalCounter, limit: number, now: number): number => Math.max(0, limit - usedAt(counter, now));
 
 /** The most that may be held ahead of a counter that has `left` left: a node that dies takes it along (DESIGN §4). */
 export const mostAhead = (left: number): number => Math.max(1, Math.floor(left / 20));
 
 /** True when the held budget may serve a call of this limit in window `seq`. Cost 0 reads the store. */
-export const canTake = (counter: Counter, seq: number, limit: number, cost: number): boolean =>
+export const canTake = (counter: LocalCounter, seq: number, limit: number, cost: number): boolean =>
   counter.seq === seq && cost <= counter.held && limit >= counter.heldLimit && cost > 0;
 
 /** True when the counts of window `seq` were learned so lately that a call which takes nothing may be told them. */
-export const isKnown = (counter: Counter, seq: number, monotonic: number): boolean =>
+export const isKnown = (counter: LocalCounter, seq: number, monotonic: number): boolean =>
   counter.seq === seq && monotonic - counter.learnedAt < BELIEVED_FOR_MS;
 
 /** Takes over what the store said of window `shared.seq`. @param stored the store has it in that window */
-export const learn = (counter: Counter, shared: SharedCounter, stored: boolean, monotonic: number): void => {
+export const learn = (counter: LocalCounter, shared: SharedCounter, stored: boolean, monotonic: number): void => {
   if (counter.seq !== shared.seq) {
     counter.held = 0;
     counter.reserved = 0;
@@ -144,11 +144,11 @@ export const learn = (counter: Counter, shared: SharedCounter, stored: boolean, 
  * True when neither the held budget nor the store, as it was learned lately, can serve the call at `now`: by the formula
  * itself, so that one node by itself denies exactly what the store would.
  */
-export const isDenied = (counter: Counter, limit: number, cost: number, now: number, monotonic: number): boolean =>
+export const isDenied = (counter: LocalCounter, limit: number, cost: number, now: number, monotonic: number): boolean =>
   cost > 0 && isKnown(counter, windowAt(now, counter.duration), monotonic) && usedAt(counter, now) + counter.reserved + cost > limit;
 
 /** Counts an admission without the store; false beyond one limit in the window of `now`. */
-export const admitWithoutStore = (counter: Counter, limit: number, cost: number, now: number): boolean => {
+export const admitWithoutStore = (counter: LocalCounter, limit: number, cost: number, now: number): boolean => {
   const seq = windowAt(now, counter.duration);
   if (counter.awaySeq !== seq) {
     counter.awaySeq = seq;

@@ -1,24 +1,24 @@
 import { StoreDamagedError } from "../storage/port/errors.ts";
 
-const MOST = 1000;
+const MOST_IDS = 1000;
 
-interface Waiting<D> {
+interface PendingRead<D> {
   readonly id: string;
   readonly resolve: (document: D | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Reads objects by their ids: those that are asked for in one turn of the event loop become one read, of at most 1000.
+ * A batching loader of objects by their ids: those that are asked for in one turn of the event loop become one read, of at most 1000.
  * A thousand reads of their own would wait for the store's connections longer than anyone has time.
  */
-export const batched = <D extends { readonly _id: string }>(
+export const createBatchLoader = <D extends { readonly _id: string }>(
   findMany: (ids: readonly string[]) => Promise<readonly D[]>,
 ): ((id: string) => Promise<D | null>) => {
-  let waiting: Waiting<D>[] = [];
+  let waiting: PendingRead<D>[] = [];
 
   /** One object that is damaged is nothing to those who asked for others. */
-  const readAlone = async ({ id, resolve, reject }: Waiting<D>): Promise<void> => {
+  const readAlone = async ({ id, resolve, reject }: PendingRead<D>): Promise<void> => {
     try {
       resolve((await findMany([id]))[0] ?? null);
     } catch (error) {
@@ -43,6 +43,6 @@ export const batched = <D extends { readonly _id: string }>(
     new Promise((resolve, reject) => {
       if (waiting.length === 0) queueMicrotask(() => void read());
       waiting.push({ id, resolve, reject });
-      if (waiting.length === MOST) void read();
+      if (waiting.length === MOST_IDS) void read();
     });
 };

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type ChangesFeed, createChangesFeed } from "../../src/cache/changesFeed.ts";
+import { type AnnouncementFeed, createAnnouncementFeed } from "../../src/cache/announcementFeed.ts";
 import { type Contact, createContact } from "../../src/cache/contact.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
 import { systemClock } from "../../src/domain/clock.ts";
@@ -9,7 +9,7 @@ import { type FaultyStore, faultyStore } from "../support/faultyStore.ts";
 import { engines } from "../support/stores.ts";
 
 interface Node {
-  readonly feed: ChangesFeed;
+  readonly feed: AnnouncementFeed;
   readonly invalidations: Invalidations;
   readonly contact: Contact;
   readonly errors: unknown[];
@@ -38,7 +38,7 @@ describe.each(engines)("on $name", (engine) => {
     const invalidations = createInvalidations(clock);
     const errors: unknown[] = [];
     const contact = createContact(0);
-    const feed = createChangesFeed({ clock, invalidations, changes, contact, durable: true, onError: (error) => errors.push(error) });
+    const feed = createAnnouncementFeed({ clock, invalidations, changes, contact, durable: true, onError: (error) => errors.push(error) });
     feed.start();
     const node = { feed, invalidations, contact, errors };
     nodes.push(node);
@@ -60,7 +60,7 @@ describe.each(engines)("on $name", (engine) => {
         written.push(...ids);
       },
     };
-    const feed = createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable: true });
+    const feed = createAnnouncementFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable: true });
     feed.doubt(["key_1"]);
     await expect.poll(() => asked.length).toBe(1);
     feed.doubt(["key_2"]);
@@ -131,7 +131,7 @@ describe.each(engines)("on $name", (engine) => {
       },
     };
     const invalidations = createInvalidations(clock);
-    const feed = createChangesFeed({ clock, invalidations, changes: counted, durable: true });
+    const feed = createAnnouncementFeed({ clock, invalidations, changes: counted, durable: true });
     feed.start();
     const before = invalidations.sequence();
     for (const [silence, isVoid] of [
@@ -177,7 +177,7 @@ describe.each(engines)("on $name", (engine) => {
         return end.promise;
       },
     };
-    return { appended, feed: createChangesFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable: true }) };
+    return { appended, feed: createAnnouncementFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable: true }) };
   };
 
   test("[design §9] announce resolves when the store has the announcement, and not before", async () => {

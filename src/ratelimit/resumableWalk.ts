@@ -1,9 +1,9 @@
 /**
- * Goes round and round over a live collection: each call yields at most `count` items, from where the last call stopped,
+ * A round-robin walk over a live collection: each call yields at most `count` items, from where the last call stopped,
  * and ends at the end of the collection; the next one then begins anew. An iterator that rests keeps what has left a map
  * since, so each lives for one walk.
  */
-export const takeTurns = <T>(items: { readonly values: () => Iterator<T> }): ((count: number) => Generator<T, void>) => {
+export const resumableWalk = <T>(items: { readonly values: () => Iterator<T> }): ((count: number) => Generator<T, void>) => {
   let rest: Iterator<T> | undefined;
   return function* (count) {
     rest ??= items.values();

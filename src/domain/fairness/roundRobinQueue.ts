@@ -1,8 +1,8 @@
 import type { CallerPath } from "./fairShares.ts";
 
-/** A line in which callers take turns, whatever each of them has put into it. */
-export interface FairLine<T> {
-  /** An item is in the line once at most. */
+/** A queue that serves callers round-robin, whatever each of them has put into it. */
+export interface RoundRobinQueue<T> {
+  /** An item is in the queue once at most. */
   readonly add: (path: CallerPath, item: T) => void;
   /** Takes out the item whose turn it is; undefined when there is none. */
   readonly next: () => T | undefined;
@@ -25,7 +25,7 @@ const isIdle = <T>({ members, items }: Group<T>): boolean => members.size === 0 
  * Turns go around the outermost names of the paths, within each of them around the next ones, and at the end of a path to
  * whoever came first. So whoever has put a thousand items into the line delays another caller by one of them.
  */
-export const createFairLine = <T>(): FairLine<T> => {
+export const createRoundRobinQueue = <T>(): RoundRobinQueue<T> => {
   const all = group<T>();
 
   const takeFrom = ({ members, items }: Group<T>): T | undefined => {

@@ -7,7 +7,7 @@ import { chunks } from "../util/chunks.ts";
 const PUBLISH_AFTER_MS = 25;
 /** What has waited for one announcement waits so long for company before the next: every node reads every one of them. */
 const LINGER_MS = 5;
-const TRY_AGAIN_AFTER_MS = 500;
+const RETRY_AFTER_MS = 500;
 const IDS_PER_DOCUMENT = 5_000;
 /** An announcement whose id is older than this when the store has it may be behind what others still look at. */
 const STORED_WITHIN_MS = 2_000;
@@ -16,8 +16,8 @@ const ATTEMPTS_BEGIN_WITHIN_MS = 3_000;
 /** What the store has not taken by then, a stop leaves: it was announced before, or is nothing but doubt. */
 const STOP_WITHIN_MS = 2_000;
 
-/** What this node has to tell the others, on its way to the store: what is told while an insert runs shares the next one. */
-export interface Outgoing {
+/** Publishes the announcements of this node by group commit: what comes while an insert runs shares the next one. */
+export interface AnnouncementPublisher {
   /** Resolves when the store has it; rejects when that is not known. */
   readonly publish: (ids: readonly string[]) => Promise<void>;
   /** Tries until the store has it. */
@@ -26,14 +26,14 @@ export interface Outgoing {
   readonly stop: () => Promise<void>;
 }
 
-export interface OutgoingOptions {
+export interface AnnouncementPublisherOptions {
   readonly clock: Clock;
   /** Stores one announcement under an id that was made just now. */
   readonly append: (id: string, ids: readonly string[]) => Promise<void>;
   readonly onError?: (error: unknown) => void;
 }
 
-export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Outgoing => {
+export const createAnnouncementPublisher = ({ clock, append, onError }: AnnouncementPublisherOptions): AnnouncementPublisher => {
   let ids: string[] = [];
   let waiting: PromiseWithResolvers<void>[] = [];
   /** Those for which nobody waits. */
@@ -63,11 +63,11 @@ export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Out
       onError?.(error);
       for (const { reject } of members) reject(error);
       for (const id of later) soon.add(id);
-      if (later.size > 0) sendAfter(TRY_AGAIN_AFTER_MS);
+      if (later.size > 0) sendAfter(RETRY_AFTER_MS);
     }
   };
 
-  const drain = async (): Promise<void> => {
+  const flush = async (): Promise<void> => {
     while (waiting.length > 0 || isDue) {
       await sendBatch();
       if (waiting.length > 0) await sleep(LINGER_MS);
@@ -76,7 +76,7 @@ export const createOutgoing = ({ clock, append, onError }: OutgoingOptions): Out
     sending = undefined;
   };
   const send = (): void => {
-    sending ??= drain();
+    sending ??= flush();
   };
 
   const sendAfter = (delay: number): void => {

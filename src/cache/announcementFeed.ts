@@ -2,9 +2,9 @@ import type { Clock } from "../domain/clock.ts";
 import { createId, timePart } from "../domain/ids.ts";
 import type { Announcer } from "../storage/decorators/announceWrites.ts";
 import type { ChangesRepository } from "../storage/repositories/changesRepository.ts";
+import { createAnnouncementPublisher } from "./announcementPublisher.ts";
 import type { Contact } from "./contact.ts";
 import type { Invalidations } from "./invalidations.ts";
-import { createOutgoing } from "./outgoing.ts";
 
 /** A quarter of the time after which a node that has heard nothing trusts its memory no more. */
 const POLL_EVERY_MS = 250;
@@ -13,9 +13,9 @@ const LEAST_REST_MS = 25;
 const OVERLAP_MS = 5_000;
 /** What is older than this when the feed is heard again is not listed: everything remembered is void instead. */
 const CATCH_UP_MS = 30_000;
-const REMEMBER_MS = CATCH_UP_MS + OVERLAP_MS;
+const SEEN_FOR_MS = CATCH_UP_MS + OVERLAP_MS;
 
-export interface ChangesFeed extends Announcer {
+export interface AnnouncementFeed extends Announcer {
   /** Id of this node. */
   readonly node: string;
   /** Milliseconds since it last heard what others announced. */
@@ -25,7 +25,7 @@ export interface ChangesFeed extends Announcer {
   readonly stop: () => Promise<void>;
 }
 
-export interface ChangesFeedOptions {
+export interface AnnouncementFeedOptions {
   readonly clock: Clock;
   readonly invalidations: Invalidations;
   readonly changes: ChangesRepository;
@@ -37,7 +37,14 @@ export interface ChangesFeedOptions {
 }
 
 /** How nodes hear of each other's writes (DESIGN §3): an append-only collection that each of them polls. */
-export const createChangesFeed = ({ clock, invalidations, changes, contact, durable, onError }: ChangesFeedOptions): ChangesFeed => {
+export const createAnnouncementFeed = ({
+  clock,
+  invalidations,
+  changes,
+  contact,
+  durable,
+  onError,
+}: AnnouncementFeedOptions): AnnouncementFeed => {
   const node = createId("node", clock.now());
   let pollTimer: NodeJS.Timeout | undefined;
   let polling: Promise<void> = Promise.resolve();
@@ -45,7 +52,7 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
   /** Time of the last poll that got an answer: while the store was away, others may have written. */
   let heardAt = clock.now();
   const seen = new Map<string, number>();
-  const outgoing = createOutgoing({
+  const publisher = createAnnouncementPublisher({
     clock,
     append: (id, ids) => {
       seen.set(id, clock.now());
@@ -58,9 +65,9 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
     const [now, askedAt] = [clock.now(), clock.monotonic()];
     const since = `ch_${timePart(Math.max(Math.min(now, heardAt), now - CATCH_UP_MS) - OVERLAP_MS)}`;
     try {
-      for (const change of await changes.listAfter(since, (id) => seen.has(id))) {
-        seen.set(change._id, now);
-        if (change.node !== node) invalidations.hear(change.ids);
+      for (const announcement of await changes.listAfter(since, (id) => seen.has(id))) {
+        seen.set(announcement._id, now);
+        if (announcement.node !== node) invalidations.hear(announcement.ids);
       }
       if (now - heardAt > CATCH_UP_MS) invalidations.forgetAll();
       heardAt = now;
@@ -69,7 +76,7 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
       onError?.(error);
     }
     for (const [id, at] of seen) {
-      if (now - at < REMEMBER_MS) break;
+      if (now - at < SEEN_FOR_MS) break;
       seen.delete(id);
     }
   };
@@ -89,14 +96,14 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
     node,
     lag: () => Math.max(0, clock.now() - heardAt),
     announce: (ids) => {
-      if (durable) return outgoing.publish(ids);
-      outgoing.publishSoon(ids);
+      if (durable) return publisher.publish(ids);
+      publisher.publishSoon(ids);
       return Promise.resolve();
     },
     forget: invalidations.invalidate,
     doubt: (ids) => {
       invalidations.hear(ids);
-      outgoing.publishSoon(ids);
+      publisher.publishSoon(ids);
     },
     start: () => {
       polling = pollAgain();
@@ -104,7 +111,7 @@ export const createChangesFeed = ({ clock, invalidations, changes, contact, dura
     stop: async () => {
       stopped = true;
       clearTimeout(pollTimer);
-      await Promise.all([polling, outgoing.stop()]);
+      await Promise.all([polling, publisher.stop()]);
     },
   };
 };

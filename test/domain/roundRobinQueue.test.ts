@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { createFairLine, type FairLine } from "../../src/domain/fairness/fairLine.ts";
+import { createRoundRobinQueue, type RoundRobinQueue } from "../../src/domain/fairness/roundRobinQueue.ts";
 
-const drain = (line: FairLine<string>): string[] => {
+const drain = (line: RoundRobinQueue<string>): string[] => {
   const taken: string[] = [];
   for (let item = line.next(); item !== undefined; item = line.next()) taken.push(item);
   return taken;
 };
 
 test("[attack B3] turns go around the callers, and within each of them around his addresses", () => {
-  const line = createFairLine<string>();
+  const line = createRoundRobinQueue<string>();
   for (const i of [1, 2, 3, 4]) line.add(["hog", "x"], `hog x${i}`);
   line.add(["hog", "y"], "hog y");
   line.add(["b", "x"], "b1");
@@ -18,7 +18,7 @@ test("[attack B3] turns go around the callers, and within each of them around hi
 });
 
 test("[attack B3] who comes back into the line again and again has one turn for each of the others'", () => {
-  const line = createFairLine<string>();
+  const line = createRoundRobinQueue<string>();
   for (const name of ["a", "b", "c"]) line.add([name], name);
   const taken: string[] = [];
   for (let i = 0; i < 9; i++) {
@@ -30,7 +30,7 @@ test("[attack B3] who comes back into the line again and again has one turn for 
 });
 
 test("what is taken out of the line has no turn", () => {
-  const line = createFairLine<string>();
+  const line = createRoundRobinQueue<string>();
   line.add(["a", "x"], "first");
   line.add(["a", "x"], "second");
   line.add(["b"], "other");

@@ -4,8 +4,8 @@ import { giveToOwnerOf } from "../ownership.ts";
 import { sizeOf } from "../storeFiles.ts";
 import { syncDirectory } from "../syncDirectory.ts";
 
-/** Both take what is there of these files, and return the end of a sentence that tells its new names. */
-export interface Asides {
+/** Puts damaged files where they do no harm and nothing is lost. Both functions take what is there of these files, and return the end of a sentence that says its new names. */
+export interface Quarantine {
   /** One after the other. */
   readonly setAside: (...files: readonly string[]) => string;
   /** On disk, so that the original may be replaced; nothing of a file that is empty. */
@@ -13,8 +13,8 @@ export interface Asides {
 }
 
 /** Keeps files under their name and a suffix; a log of SQLite's stays beside its database. */
-export const createAsides = (database: string, suffix: string): Asides => {
-  const asideOf = (file: string): string => {
+export const createQuarantine = (database: string, suffix: string): Quarantine => {
+  const freeNameOf = (file: string): string => {
     const wal = file.startsWith(`${database}-`) ? file.slice(database.length) : "";
     const base = file.slice(0, file.length - wal.length);
     for (let n = 1; ; n++) {
@@ -23,7 +23,7 @@ export const createAsides = (database: string, suffix: string): Asides => {
     }
   };
   const keep = (files: readonly string[], take: (file: string, name: string) => void): string => {
-    const all = files.map((file) => [file, asideOf(file)] as const);
+    const all = files.map((file) => [file, freeNameOf(file)] as const);
     for (const [file, name] of all) take(file, name);
     if (all.length === 0) return "";
     syncDirectory(dirname(database));

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 
-/** What is worth keeping of a counter that holds nothing: what the store said of it last. */
-export interface ParkedCounter {
+/** What is worth keeping of a local counter that holds nothing: what the store said of it last. */
+export interface CompactCounter {
   readonly seq: number;
   readonly current: number;
   readonly previous: number;
@@ -10,12 +10,12 @@ export interface ParkedCounter {
   readonly learnedAt: number;
 }
 
-/** Many counters in little memory, outside of the heap, so that no garbage collection has to look at them. */
-export interface ParkedCounters {
+/** A hash table of many counters in little memory, outside of the heap, so that no garbage collection has to look at them. */
+export interface CompactCounters {
   /** Keeps the counter until `forgetAt` (monotonic ms), or a while longer. */
-  readonly put: (key: string, counter: ParkedCounter, forgetAt: number) => void;
+  readonly put: (key: string, counter: CompactCounter, forgetAt: number) => void;
   /** Gives it out and keeps it no longer. Its time was rounded down to 16 ms. */
-  readonly take: (key: string) => ParkedCounter | undefined;
+  readonly take: (key: string) => CompactCounter | undefined;
   /** Forgets what is due among `count` counters or some more, from where it stopped last time. */
   readonly forget: (count: number, monotonic: number) => void;
   readonly size: () => number;
@@ -92,7 +92,7 @@ const rebuilt = (shard: Shard): Shard => {
   return next;
 };
 
-export const createParkedCounters = (): ParkedCounters => {
+export const createCompactCounters = (): CompactCounters => {
   const shards = Array.from({ length: SHARDS }, () => emptyShard(LEAST_SLOTS));
   const fingerprint = new Uint32Array(4);
 

@@ -1,0 +1,43 @@
+import type { Waiter } from "./localCounter.ts";
+
+/** What is asked of a charge, in tokens. */
+export interface ChargeRequest {
+  /** The limit of the call that is served, and what that call costs: the least that has to be held afterwards. */
+  readonly limit: number;
+  readonly cost: number;
+  /** What all who wait under this limit need: charged as far as there is room. */
+  readonly need: number;
+  /** What to hold if that is more than `need`; counts up to a twentieth of what is left. */
+  readonly chunk: number;
+}
+
+/** Limits up to this are charged one cost at a time, so that several nodes waste none of them. */
+const UNCHUNKED_LIMIT = 20;
+
+/** True when budget may be charged ahead of the calls that spend it. */
+export const mayChargeAhead = (limit: number): boolean => limit > UNCHUNKED_LIMIT;
+
+/** How long a chunk should last, in milliseconds. */
+export interface ChunkLasts {
+  readonly least: number;
+  readonly most: number;
+}
+
+/**
+ * The next chunk follows the rate at which the counter is asked: twice as large as one that lasted less than
+ * `lasts.least`, half of one that lasted more than `lasts.most`; between `least` and `most` in any case, `most` first.
+ */
+export const nextChunk = (chunk: number, lasted: number, lasts: ChunkLasts, least: number, most: number): number => {
+  const followed = lasted < lasts.least ? chunk * 2 : lasted > lasts.most ? Math.floor(chunk / 2) : chunk;
+  return Math.min(Math.max(least, followed), most);
+};
+
+/** What those who wait need, as far as they share the first one's limit. */
+export const neededBy = (line: readonly Waiter[], limit: number): number => {
+  let sum = 0;
+  for (const { claim } of line) {
+    if (claim.limit !== limit || claim.cost === 0) break;
+    if (!claim.call.lost) sum += claim.cost;
+  }
+  return sum;
+};

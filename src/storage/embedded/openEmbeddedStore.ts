@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
+import { collectionCounters } from "../collectionCounters.ts";
 import { SCHEMA_VERSION } from "../port/baseDocument.ts";
 import type { Filter } from "../port/collection.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
@@ -150,7 +151,8 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     isInProcess: true,
     clock,
     collection,
-    ...(mode === "server" && { counters }),
+    // A tool beside the server has none of what that keeps in memory.
+    counters: mode === "server" ? counters : collectionCounters(collection("counters")),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       makeDirectory(directory);

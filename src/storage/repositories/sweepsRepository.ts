@@ -3,10 +3,7 @@ import type { BulkOperation, Collection } from "../port/collection.ts";
 import type { KeyDocument, RoleDocument } from "../port/documents.ts";
 import type { SweepDocument } from "../port/ownDocuments.ts";
 import type { Store } from "../port/store.ts";
-
-/** Collections of objects whose ids others hold. */
-export const sweptCollections = ["apis", "identities", "permissions", "roles"] as const;
-export type SweptCollection = (typeof sweptCollections)[number];
+import type { SweptCollection } from "../port/sweptCollections.ts";
 
 /** The one walk there is at a time; every node goes on with it. */
 const WALK = "references";

@@ -1,6 +1,6 @@
 import type { StoreOperation } from "../../src/storage/decorators/aroundCollection.ts";
 import { aroundStore } from "../../src/storage/decorators/aroundStore.ts";
-import type { FindOptions } from "../../src/storage/port/collection.ts";
+import type { BulkOperation, FindOptions, Identified } from "../../src/storage/port/collection.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 
 /** An operation that a test stands around. */
@@ -10,7 +10,7 @@ export interface Intercepted extends StoreOperation {
   /** Of a find. */
   readonly limit?: number | undefined;
   /** Of `bulkWrite`. */
-  readonly operations?: readonly object[] | undefined;
+  readonly operations?: readonly BulkOperation<Identified>[] | undefined;
 }
 
 /** Runs around every operation on a collection: may do something first or afterwards, fail, or not run it at all. */
@@ -24,7 +24,7 @@ export const interceptStore = (store: Store, intercept: Intercept): Store => ({
       ...operation,
       ...(operation.kind === "read" && { filter: target }),
       ...(operation.name === "find" && { limit: (options as FindOptions<object> | undefined)?.limit }),
-      ...(operation.name === "bulkWrite" && { operations: target as readonly object[] }),
+      ...(operation.name === "bulkWrite" && { operations: target as readonly BulkOperation<Identified>[] }),
     }),
   ),
 });

@@ -116,7 +116,8 @@ const voidsOfBulk = <N extends CollectionName>(name: N, operations: readonly Bul
     if ("insertOne" in operation) return voidsOfWrite(name, { insert: [operation.insertOne.document] });
     return voidsOfWrite(name, "updateOne" in operation ? operation.updateOne : operation.deleteOne);
   });
-  return { everywhere: all.flatMap(({ everywhere }) => everywhere), here: all.flatMap(({ here }) => here) };
+  const once = (ids: readonly string[]): readonly string[] => [...new Set(ids)];
+  return { everywhere: once(all.flatMap(({ everywhere }) => everywhere)), here: once(all.flatMap(({ here }) => here)) };
 };
 
 /** What a write voids, see `AroundOperation`. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Collection as DriverCollection } from "mongodb";
+import { type Collection as DriverCollection, MongoBulkWriteError } from "mongodb";
 import { systemClock } from "../../domain/clock.ts";
 import type { KeyedMutex } from "../keyedMutex.ts";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../port/applyUpdate.ts";
@@ -49,6 +49,12 @@ const checked = <D>(filter: Filter<D>): Filter<D> => {
   }
   return filter;
 };
+
+const nothing = { matchedCount: 0 } as const;
+
+/** The server undid the first of several writes that had anything to do, and all before it found nothing. */
+const didNothing = (error: unknown): boolean =>
+  error instanceof MongoBulkWriteError && isTransient(error) && error.insertedCount + error.matchedCount + error.deletedCount === 0;
 
 /** Repeats while the operation fails for the reason that `again` names. */
 const repeated = async <T>(again: (error: unknown) => boolean, operation: () => Promise<T>): Promise<T> => {
@@ -194,6 +200,8 @@ export const mongoCollection = <D extends Identified>(
     deleteOne: (filter, { signal } = {}) => attemptOne(signal, () => native.deleteOne(checked(filter), bounded)),
     deleteMany: (filter, { signal } = {}) => attempt("write", signal, () => native.deleteMany(checked(filter), bounded)),
     bulkWrite: (operations, { signal } = {}) =>
-      attempt("write", signal, async () => operations.length > 0 && native.bulkWrite(operations, bounded)),
+      attempt("write", signal, () =>
+        repeated(didNothing, async () => (operations.length > 0 ? native.bulkWrite(operations, bounded) : nothing)),
+      ),
   };
 };

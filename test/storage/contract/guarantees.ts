@@ -105,14 +105,15 @@ export const testGuarantees = (open: () => Store): void => {
 
     test("bulkWrite does its members in order", async () => {
       const [first, second] = [sampleKey(), sampleKey()];
-      await keys().bulkWrite([]);
-      await keys().bulkWrite([
+      expect(await keys().bulkWrite([])).toMatchObject({ matchedCount: 0 });
+      const result = await keys().bulkWrite([
         { insertOne: { document: first } },
         { insertOne: { document: second } },
         { updateOne: { filter: { _id: first._id }, update: { $set: { name: "x" } } } },
         { updateOne: { filter: { _id: "missing" }, update: { $set: { name: "x" } } } },
         { deleteOne: { filter: { _id: second._id } } },
       ]);
+      expect(result).toMatchObject({ matchedCount: 1 });
       expect(await keys().findOne({ _id: first._id })).toEqual({ ...first, name: "x" });
       expect(await keys().findOne({ _id: second._id })).toBeNull();
     });

@@ -7,6 +7,7 @@ import type { Collection, Filter, FindOptions, Identified, OperationOptions, Upd
 import type { CollectionName } from "../port/documents.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../port/errors.ts";
 import { indexes } from "../port/indexes.ts";
+import { readable } from "../readable.ts";
 import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
 
 /** What the server gives one operation, in milliseconds. */
@@ -83,6 +84,8 @@ export const mongoCollection = <D extends Identified>(
   traits: ServerTraits,
 ): Collection<D> => {
   const native = driver as unknown as Collection<D>;
+  const known = readable<D>(name);
+  const knownOrNull = (document: D | null): D | null => (document === null ? null : known(document));
   const unique = indexes.find((index) => index.collection === name && index.unique);
   const uniqueFields = unique?.fields.filter((field) => field !== "workspaceId") ?? [];
 
@@ -161,8 +164,14 @@ export const mongoCollection = <D extends Identified>(
 
   return {
     findOne: (filter, { sort, signal } = {}) =>
-      attempt("read", signal, () => native.findOne(checked(filter), { ...(sort && { sort }), ...bounded })),
-    find: (filter, options = {}) => ({ toArray: () => find(filter, options) }),
+      attempt("read", signal, async () => knownOrNull(await native.findOne(checked(filter), { ...(sort && { sort }), ...bounded }))),
+    find: (filter, options = {}) => ({
+      toArray: async () => {
+        const found = await find(filter, options);
+        for (const document of found) known(document);
+        return found;
+      },
+    }),
     findFields: (fields, filter, options = {}) =>
       find(filter, options, Object.fromEntries(["_id", ...fields].map((field) => [field, 1] as const))),
     insertOne: (document, { signal } = {}) => insertOne(document, signal),
@@ -187,7 +196,10 @@ export const mongoCollection = <D extends Identified>(
       );
     },
     findOneAndUpdate: (filter, update, { upsert, returnDocument, signal }) => {
-      const modify = () => modified(update, signal, () => native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded }));
+      const modify = () =>
+        modified(update, signal, async () =>
+          knownOrNull(await native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded })),
+        );
       if (!upsert) return modify();
       return upserted<D | null>(
         filter,

@@ -37,7 +37,7 @@ export interface SweepsRepository {
 }
 
 /** What a sweep changes means nothing to anybody. It counts all the same, so that a change decided before it is decided again, but quietly. */
-const counted = { $inc: { revision: 1, quietRevisions: 1 }, $set: { v: SCHEMA_VERSION } } as const;
+const counted = { $inc: { revision: 1, quietRevisions: 1 }, $max: { v: SCHEMA_VERSION } } as const;
 
 const batchOf = (found: readonly { readonly _id: string }[], swept: number, limit: number): Batch => ({
   swept,

@@ -33,7 +33,7 @@ import { createAuditIndexRepository } from "../storage/repositories/auditIndexRe
 import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { createBackfillsRepository } from "../storage/repositories/backfillsRepository.ts";
 import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
-import { createCounterListRepository } from "../storage/repositories/counterList.ts";
+import { createCounterListRepository } from "../storage/repositories/counterListRepository.ts";
 import { createIdentitiesRepository } from "../storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository } from "../storage/repositories/keySearchRepository.ts";
 import { createKeysRepository } from "../storage/repositories/keysRepository.ts";

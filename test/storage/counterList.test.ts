@@ -9,7 +9,7 @@ import {
   type CounterWalk,
   createCounterListRepository,
   type ListedCounter,
-} from "../../src/storage/repositories/counterList.ts";
+} from "../../src/storage/repositories/counterListRepository.ts";
 import { interceptStore } from "../support/interceptStore.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";

@@ -4,7 +4,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { foldCase } from "../../domain/foldCase.ts";
 import type { IdentityDocument } from "../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
-import type { Change } from "../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { findIdentity, identityNotFound } from "../shared/identities/findIdentity.ts";
@@ -28,7 +28,7 @@ export const updateIdentity =
     const found = await findIdentity(identities, identity, call);
     const made = await call.begin({ collection: "identities", id: found._id }, undefined, found);
     let after: IdentityDocument = found;
-    const decide = (current: IdentityDocument): Change<IdentityDocument> | undefined => {
+    const decide = (current: IdentityDocument): Modification<IdentityDocument> | undefined => {
       const now = call.receivedAt;
       after = {
         ...current,

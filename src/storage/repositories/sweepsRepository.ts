@@ -1,7 +1,7 @@
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { BulkOperation, Collection } from "../port/collection.ts";
 import type { KeyDocument, RoleDocument } from "../port/documents.ts";
-import type { SweepDocument } from "../port/ownDocuments.ts";
+import type { SweepDocument } from "../port/internalDocuments.ts";
 import type { Store } from "../port/store.ts";
 import type { SweptCollection } from "../port/sweptCollections.ts";
 

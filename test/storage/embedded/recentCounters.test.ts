@@ -9,7 +9,7 @@ import { createJournaledCounters } from "../../../src/storage/embedded/counters/
 import { createRecentKeys } from "../../../src/storage/embedded/counters/recentCounters.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
-import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterList.ts";
+import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterListRepository.ts";
 import { createTestClock } from "../../support/testClock.ts";
 
 const LATER = new Date(8_000_000_000_000);

@@ -88,7 +88,7 @@ const shownBy =
   };
 
 /** What a write does to a document. `before`: as it is, but for what other events of the write tell of. */
-export interface Write {
+export interface DescribedWrite {
   readonly before: object;
   readonly update: object;
 }
@@ -119,7 +119,7 @@ export const spentFields = (
 export const describeChanges = async (
   store: Store,
   collection: AuditedCollection,
-  { before, update }: Write,
+  { before, update }: DescribedWrite,
   options: OperationOptions = {},
 ): Promise<Description> => {
   const { $inc = {} } = update as { readonly $inc?: Fields };

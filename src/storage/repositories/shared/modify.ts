@@ -22,7 +22,7 @@ const RELIEF_MS = { least: 50, most: 1000 };
 /** A document whose changes are serialised by counting them; without `revision` none was counted yet. */
 export type Revised = AuditedDocument & RevisedObject;
 
-export interface Change<D> {
+export interface Modification<D> {
   readonly update: Update<D>;
   readonly events: readonly AuditEvent[];
   /** Also has to hold when the change is written; otherwise it is decided again. */
@@ -50,7 +50,7 @@ export interface ModifyOptions extends OperationOptions {
  */
 export type Modify<D> = (
   id: string,
-  decide: (document: D) => Change<D> | undefined | Promise<Change<D> | undefined>,
+  decide: (document: D) => Modification<D> | undefined | Promise<Modification<D> | undefined>,
   options?: ModifyOptions,
 ) => Promise<D | null>;
 
@@ -116,7 +116,7 @@ export const createModify = <N extends Modified>(store: Store, name: N, moveEven
    */
   const tellChanges = async (
     document: D,
-    { update, events, guard, from = document, told = update }: Change<D>,
+    { update, events, guard, from = document, told = update }: Modification<D>,
     options: OperationOptions,
   ): Promise<{ readonly events: readonly AuditEvent[]; readonly asRead: Fields; readonly unsure?: readonly AuditEvent[] }> => {
     const isDeletion = update.$set !== undefined && "deletedAt" in update.$set;
@@ -206,7 +206,7 @@ export const createRemove =
       return (await collection.updateOne(living, withEvents<D>(update, events), options)).matchedCount === 1;
     }
     let holds = true;
-    const decide = (document: D): Change<D> | undefined => {
+    const decide = (document: D): Modification<D> | undefined => {
       holds = removable?.holds?.(document) ?? true;
       return holds ? { update, events, guard } : undefined;
     };

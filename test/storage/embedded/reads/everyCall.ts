@@ -9,7 +9,11 @@ import { type AuditIndexRepository, createAuditIndexRepository } from "../../../
 import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/storage/repositories/auditLogRepository.ts";
 import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/repositories/backfillsRepository.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/repositories/changesRepository.ts";
-import { ALL_LENGTHS, type CounterListRepository, createCounterListRepository } from "../../../../src/storage/repositories/counterList.ts";
+import {
+  ALL_LENGTHS,
+  type CounterListRepository,
+  createCounterListRepository,
+} from "../../../../src/storage/repositories/counterListRepository.ts";
 import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/storage/repositories/keySearchRepository.ts";
 import { createKeysRepository, type KeysRepository } from "../../../../src/storage/repositories/keysRepository.ts";

@@ -10,7 +10,7 @@ const OPEN = operation("open", "write");
 const ROLL = operation("roll", "write");
 const REFUND = operation("refund", "write");
 
-/** Whoever asks first does so for all who wait for the counter: what ends with that caller must not end with the call. */
+/** Nothing of a call but its caller: what it charges is for all who wait for the counter, and goes on without it. */
 const callerOf = (behalf: Behalf | undefined): Behalf | undefined => behalf && { caller: behalf.caller };
 
 /**

@@ -17,7 +17,6 @@ import { namespaceCheck } from "../src/procedures/shared/ratelimit/namespaceChec
 import { createLimiter } from "../src/ratelimit/limiter.ts";
 import { openEmbeddedStore } from "../src/storage/embedded/openEmbeddedStore.ts";
 import type { Counters } from "../src/storage/port/counters.ts";
-import { createCountersRepository } from "../src/storage/repositories/countersRepository.ts";
 
 const MOST_BYTES = 300;
 const MOST_DELAY_MS = 50;
@@ -48,7 +47,7 @@ const clock = { now: () => systemClock.now() + skipped, monotonic: () => systemC
 const directory = mkdtempSync(join(tmpdir(), "latchkey-bench-"));
 const embedded = values.embedded ? openEmbeddedStore({ directory, clock, mode: "server" }) : undefined;
 await embedded?.prepare();
-const limiter = createLimiter({ clock, counters: embedded ? createCountersRepository(embedded) : forgetful, storeDown: "deny" });
+const limiter = createLimiter({ clock, counters: embedded ? embedded.counters : forgetful, storeDown: "deny" });
 const now = systemClock.now();
 const namespace = {
   namespace: { _id: createId("rlns", now), v: 1, workspaceId: "ws", createdAt: now, name: "bench" },

@@ -1,4 +1,4 @@
-import { StoreDamagedError } from "../storage/port/errors.ts";
+import { DocumentTooNewError, StoreDamagedError } from "../storage/port/errors.ts";
 
 const MOST_IDS = 1000;
 
@@ -17,7 +17,7 @@ export const createBatchLoader = <D extends { readonly _id: string }>(
 ): ((id: string) => Promise<D | null>) => {
   let waiting: PendingRead<D>[] = [];
 
-  /** One object that is damaged is nothing to those who asked for others. */
+  /** One object that is damaged, or too new, is nothing to those who asked for others. */
   const readAlone = async ({ id, resolve, reject }: PendingRead<D>): Promise<void> => {
     try {
       resolve((await findMany([id]))[0] ?? null);
@@ -34,7 +34,8 @@ export const createBatchLoader = <D extends { readonly _id: string }>(
       const found = new Map((await findMany([...new Set(batch.map(({ id }) => id))])).map((document) => [document._id, document]));
       for (const { id, resolve } of batch) resolve(found.get(id) ?? null);
     } catch (error) {
-      if (error instanceof StoreDamagedError && batch.length > 1) for (const each of batch) void readAlone(each);
+      const isOfOne = error instanceof StoreDamagedError || error instanceof DocumentTooNewError;
+      if (isOfOne && batch.length > 1) for (const each of batch) void readAlone(each);
       else for (const { reject } of batch) reject(error);
     }
   };

@@ -2,7 +2,12 @@ import type { Clock } from "../domain/clock.ts";
 import type { CounterPlace } from "../domain/counterKey.ts";
 import { weightedPrevious, windowEnd } from "../domain/slidingWindow.ts";
 import type { OperationOptions } from "../storage/port/collection.ts";
-import { ALL_LENGTHS, type CounterListRepository, type Lengths, type ListedCounter } from "../storage/repositories/counterList.ts";
+import {
+  ALL_LENGTHS,
+  type CounterListRepository,
+  type Lengths,
+  type ListedCounter,
+} from "../storage/repositories/counterListRepository.ts";
 import type { Limiter } from "./limiter.ts";
 import { type RolledForward, rollForward } from "./rollForward.ts";
 

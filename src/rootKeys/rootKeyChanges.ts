@@ -9,7 +9,7 @@ import type { OperationOptions, Update } from "../storage/port/collection.ts";
 import type { RootKeyDocument } from "../storage/port/documents.ts";
 import type { RootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
 import { newDocument } from "../storage/repositories/shared/audited.ts";
-import type { Change } from "../storage/repositories/shared/modify.ts";
+import type { Modification } from "../storage/repositories/shared/modify.ts";
 
 /** Managing root keys (protocol §7); the command line and the procedures of `rootKeys` use the same functions. */
 
@@ -101,7 +101,7 @@ export interface RootKeyUpdate {
 export const changeRootKey = (
   { name, permissions, expires, enabled }: RootKeyUpdate,
   source: AuditSource,
-): ((rootKey: RootKeyDocument) => Change<RootKeyDocument>) => {
+): ((rootKey: RootKeyDocument) => Modification<RootKeyDocument>) => {
   const listed = permissions ? readPermissions(permissions) : undefined;
   return (rootKey) => {
     const $set: Update<RootKeyDocument>["$set"] = {

@@ -34,15 +34,6 @@ export interface UsedPermissionsOptions {
   readonly flushEvery?: number | undefined;
 }
 
-const getOrAdd = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
-};
-
 /**
  * Of each permission the first use of an hour is noted, and written within some 5 s; the further ones of that hour cost
  * a look into a map.
@@ -57,7 +48,7 @@ export const createUsedPermissions = ({ write, onError, flushEvery = FLUSH_EVERY
     notedIn === Math.floor(now / HOUR_MS) && noted.get(rootKeyId)?.get(action)?.has(id) === true;
 
   const add = (rootKeyId: string, permission: string, now: number): void => {
-    const uses = getOrAdd(unwritten, rootKeyId, () => new Map<string, number>());
+    const uses = unwritten.getOrInsertComputed(rootKeyId, () => new Map<string, number>());
     uses.set(permission, Math.max(now, uses.get(permission) ?? 0));
   };
 
@@ -71,8 +62,8 @@ export const createUsedPermissions = ({ write, onError, flushEvery = FLUSH_EVERY
     }
     if (hour !== notedIn) noted.clear();
     notedIn = hour;
-    const actions = getOrAdd(noted, rootKeyId, () => new Map<Action, Set<string>>());
-    getOrAdd(actions, action, () => new Set<string>()).add(id);
+    const actions = noted.getOrInsertComputed(rootKeyId, () => new Map<Action, Set<string>>());
+    actions.getOrInsertComputed(action, () => new Set<string>()).add(id);
     add(rootKeyId, formatPermission({ action, id }), now);
   };
 

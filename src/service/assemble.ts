@@ -33,8 +33,7 @@ import { createAuditIndexRepository } from "../storage/repositories/auditIndexRe
 import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { createBackfillsRepository } from "../storage/repositories/backfillsRepository.ts";
 import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
-import { createCounterListRepository } from "../storage/repositories/counterList.ts";
-import { createCountersRepository } from "../storage/repositories/countersRepository.ts";
+import { createCounterListRepository } from "../storage/repositories/counterListRepository.ts";
 import { createIdentitiesRepository } from "../storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository } from "../storage/repositories/keySearchRepository.ts";
 import { createKeysRepository } from "../storage/repositories/keysRepository.ts";
@@ -163,7 +162,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
 
   const plainLimiter = createLimiter({
     clock,
-    counters: createCountersRepository(store),
+    counters: store.counters,
     storeDown: config.ratelimitStoreDown,
     onDecision: metrics.ratelimit,
   });

@@ -1,7 +1,7 @@
 import { SCHEMA_VERSION, WORKSPACE_ID } from "./port/baseDocument.ts";
 import type { Collection } from "./port/collection.ts";
 import { DuplicateKeyError } from "./port/errors.ts";
-import type { SystemDocument } from "./port/ownDocuments.ts";
+import type { SystemDocument } from "./port/internalDocuments.ts";
 
 /** The store holds documents of a newer version of Latchkey. Nothing was changed. */
 export class SchemaTooNewError extends Error {

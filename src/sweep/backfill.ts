@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { BackfillState } from "../storage/port/ownDocuments.ts";
+import type { BackfillState } from "../storage/port/internalDocuments.ts";
 import type { BackfillsRepository } from "../storage/repositories/backfillsRepository.ts";
 import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
 import { createLeasedRounds, type LeasedRounds } from "./leasedRounds.ts";

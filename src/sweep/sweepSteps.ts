@@ -1,4 +1,5 @@
-import type { SweepsRepository, SweptCollection, Walk } from "../storage/repositories/sweepsRepository.ts";
+import type { SweptCollection } from "../storage/port/sweptCollections.ts";
+import type { SweepsRepository, Walk } from "../storage/repositories/sweepsRepository.ts";
 
 /** What a batch removed: keys of deleted APIs, identities of keys, ids of permissions and roles in keys and roles. */
 export type SweptKind = "keys" | "identities" | "references";

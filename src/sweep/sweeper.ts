@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
+import { type SweptCollection, sweptCollections } from "../storage/port/sweptCollections.ts";
 import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
-import { type SweepsRepository, type SweptCollection, sweptCollections } from "../storage/repositories/sweepsRepository.ts";
+import type { SweepsRepository } from "../storage/repositories/sweepsRepository.ts";
 import { createLeasedRounds, type LeasedRounds } from "./leasedRounds.ts";
 import { type SweptKind, sweepSteps } from "./sweepSteps.ts";
 

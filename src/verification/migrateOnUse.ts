@@ -8,7 +8,7 @@ import { createId } from "../domain/ids.ts";
 import type { OperationOptions } from "../storage/port/collection.ts";
 import type { KeyDocument, MigrationDocument } from "../storage/port/documents.ts";
 import { DuplicateKeyError } from "../storage/port/errors.ts";
-import type { KeyChange, KeysRepository } from "../storage/repositories/keysRepository.ts";
+import type { KeyModification, KeysRepository } from "../storage/repositories/keysRepository.ts";
 import type { MigrationsRepository } from "../storage/repositories/migrationsRepository.ts";
 import type { ObjectCaches } from "./objectCaches.ts";
 
@@ -68,7 +68,7 @@ export const foreignHashOf = (key: string): string | undefined => takeApart(key)
 /** What takes a waiting key over; undefined when someone else was faster. */
 const takeOver =
   (migrationId: string, ownHash: string, { foreignHash, start, lastFour }: Parts, now: number) =>
-  (key: KeyDocument): KeyChange | undefined => {
+  (key: KeyDocument): KeyModification | undefined => {
     if (key.pendingMigrationId === undefined) return undefined;
     const source = { actor: { type: "system", id: "system" }, correlationId: createId("cor", now), now } as const;
     const display = `Took over key ${key._id} of migration ${migrationId}`;

@@ -4,7 +4,7 @@ import { createId } from "../domain/ids.ts";
 import { bringInRefills, type Refilled } from "../domain/refill.ts";
 import type { AuditEvent } from "../storage/port/auditEvents.ts";
 import type { KeyDocument } from "../storage/port/documents.ts";
-import { balanceOf, type KeyChange, type KeysRepository } from "../storage/repositories/keysRepository.ts";
+import { balanceOf, type KeyModification, type KeysRepository } from "../storage/repositories/keysRepository.ts";
 import { changesOfKey } from "../storage/repositories/shared/describeChanges.ts";
 
 /** One event per application, by the service itself, with the old and the new balance (keys §1.9). */
@@ -17,7 +17,7 @@ const refillEvent = (key: KeyDocument, refilled: Refilled, now: number): AuditEv
 };
 
 /** The write that brings in what is due at `now`; undefined when nothing is. */
-export const refillChange = (key: KeyDocument, now: number): KeyChange | undefined => {
+export const refillChange = (key: KeyDocument, now: number): KeyModification | undefined => {
   const refilled = bringInRefills(key, now);
   if (refilled === undefined) return undefined;
   const { remaining, refilledAt } = refilled;

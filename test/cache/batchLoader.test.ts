@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createBatchLoader } from "../../src/cache/batchLoader.ts";
-import { StoreDamagedError } from "../../src/storage/port/errors.ts";
+import { DocumentTooNewError, StoreDamagedError } from "../../src/storage/port/errors.ts";
 
 /** Knows the ids that do not start with `no`, and remembers what it was asked for. */
 const source = () => {
@@ -39,14 +39,17 @@ test("a read that fails fails for everyone who asked, and the next one is tried 
   expect(await find("a")).toEqual({ _id: "a" });
 });
 
-test("[issue 15, 11] an object that is damaged is an error of who asked for it, not of those who asked in the same turn", async () => {
+test.each([
+  ["[issue 15, 11] an object that is damaged", new StoreDamagedError("a page is damaged")],
+  ["[design §3] an object that a newer version wrote", new DocumentTooNewError("roles", "bad", 4, 3)],
+])("%s is an error of who asked for it, not of those who asked in the same turn", async (_, error) => {
   const find = createBatchLoader(async (ids) => {
-    if (ids.includes("damaged")) throw new StoreDamagedError("a page is damaged");
+    if (ids.includes("bad")) throw error;
     return ids.map((_id) => ({ _id }));
   });
-  expect(await Promise.allSettled(["a", "damaged", "b"].map(find))).toMatchObject([
+  expect(await Promise.allSettled(["a", "bad", "b"].map(find))).toMatchObject([
     { status: "fulfilled", value: { _id: "a" } },
-    { status: "rejected", reason: { name: "StoreDamagedError" } },
+    { status: "rejected", reason: { name: error.name } },
     { status: "fulfilled", value: { _id: "b" } },
   ]);
 });

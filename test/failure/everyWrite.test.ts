@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import { type Intercepted, interceptStore } from "../../bench/harness/interceptStore.ts";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
@@ -39,8 +39,9 @@ const oneByOne = (store: Store): Store => ({
   },
 });
 
-/** Reads, and the notes of the last use. */
-const notOfCalls = ["find", "findOne", "bulkWrite"];
+/** Not reads, and not the notes of the last use, which count no revision. */
+const isOfCall = ({ kind, name, operations = [] }: Intercepted): boolean =>
+  kind === "write" && (name !== "bulkWrite" || operations.some((each) => "updateOne" in each && "$inc" in each.updateOne.update));
 
 const startNode = async (engine: Engine, store: Store): Promise<Node> => {
   let left = Number.POSITIVE_INFINITY;
@@ -51,9 +52,9 @@ const startNode = async (engine: Engine, store: Store): Promise<Node> => {
   };
   // One after the other: of several at once those on their way would still arrive after the death.
   let writing: Promise<unknown> = Promise.resolve();
-  const mortal = interceptStore(store, async (operation, { collection, name }) => {
+  const mortal = interceptStore(store, async (operation, what) => {
     if (dead) die();
-    if (notOfCalls.includes(name) || background.includes(collection)) return operation();
+    if (!isOfCall(what) || background.includes(what.collection)) return operation();
     const written = writing.then(async () => {
       if (dead || left === 0) die();
       const result = await operation();

@@ -38,7 +38,7 @@ for (const engine of engines) {
       let hold = false;
       let arrived = 0;
       const intercept: Intercept = async (operation, { collection, name }) => {
-        if (!hold || collection !== "counters" || name !== "updateOne") return operation();
+        if (!hold || collection !== "counters" || name !== "refund") return operation();
         await sent.arrive();
         await new Promise((resolve) => setTimeout(resolve, 100));
         const result = await operation();

@@ -16,7 +16,7 @@ describe.each(engines)("on $name", (engine) => {
     for (let i = 0; i < NODES; i++) {
       const store = i === 0 ? first : await engine.openBeside(first);
       const gated = interceptStore(store, async (operation, { collection, name }) => {
-        if (collection === "keys" && name === "findOneAndUpdate") await gate?.arrive();
+        if (collection === "keys" && (name === "findOneAndUpdate" || name === "bulkWrite")) await gate?.arrive();
         return operation();
       });
       nodes.push(await startApi(engine, { store: gated }));

@@ -7,7 +7,6 @@ import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/
 import type { Counters } from "../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 
@@ -21,7 +20,7 @@ describe.each(engines)("on $name", (engine) => {
   let keys = 0;
   beforeAll(async () => {
     store = await engine.open();
-    counters = createCountersRepository(store);
+    counters = store.counters;
   });
   afterAll(() => engine.close());
 

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Check } from "../../src/ratelimit/check.ts";
 import { createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
@@ -19,7 +18,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
   });
   afterAll(() => engine.close());
 
-  const createNode = (): Limiter => createLimiter({ clock, counters: createCountersRepository(store), storeDown: "deny" });
+  const createNode = (): Limiter => createLimiter({ clock, counters: store.counters, storeDown: "deny" });
   const limitOf = (key: string, limit: number, cost: number, duration = MINUTE): Check => ({ key, limit, duration, cost });
 
   test("[management §2] what has used nothing yet is empty, and looking at it makes no counter", async () => {
@@ -31,7 +30,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
       { ...empty, passed: false },
     ]);
     expect(node.size()).toBe(0);
-    expect(await createCountersRepository(store).read("unseen")).toBeNull();
+    expect(await store.counters.read("unseen")).toBeNull();
   });
 
   test("[management §2] counts of the window before lose weight, and budget that is left of it is not among them", async () => {
@@ -49,7 +48,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
   let isLooking = false;
   /** A node whose reads of a counter can be told what happens while their answers are on their way. */
   const nodeWithReads = (meanwhile: (node: Limiter, reads: number) => Promise<unknown>): Limiter => {
-    const counters = createCountersRepository(store);
+    const counters = store.counters;
     let reads = 0;
     const node: Limiter = createLimiter({
       clock,

@@ -10,8 +10,7 @@ import {
   type CounterWalk,
   createCounterListRepository,
   type ListedCounter,
-} from "../../src/storage/repositories/counterList.ts";
-import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
+} from "../../src/storage/repositories/counterListRepository.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 
@@ -133,7 +132,7 @@ describe.each(engines)("on $name", (engine) => {
     const documents = durations.flatMap((duration) => rows("rlns_1", duration, duration % 10 === 0 ? 3 : 1, seqOf(duration)));
     for (let at = 0; at < documents.length; at += 500) await inner.collection("counters").insertMany(documents.slice(at, at + 500));
     const clock = createTestClock(1_000 * HOUR);
-    const limiter = createLimiter({ clock, counters: createCountersRepository(store), storeDown: "deny" });
+    const limiter = createLimiter({ clock, counters: store.counters, storeDown: "deny" });
     const deps = { clock, limiter, counterList: createCounterListRepository(store) };
     const seen: string[] = [];
     let pages = 0;
@@ -159,7 +158,7 @@ describe.each(engines)("on $name", (engine) => {
       { ...(rows("rlns_1", HOUR, 1)[0] ?? expect.unreachable()), _id: counterKey("rlns_1", HOUR, "user_00500x"), seq: 999 },
       { ...(rows("rlns_1", HOUR, 1)[0] ?? expect.unreachable()), _id: counterKey("rlns_1", HOUR, "user_01400x"), seq: 1_000 },
     ]);
-    const limiter = createLimiter({ clock, counters: createCountersRepository(store), storeDown: "deny" });
+    const limiter = createLimiter({ clock, counters: store.counters, storeDown: "deny" });
     const deps = { clock, limiter, counterList: createCounterListRepository(store) };
     const page = async (from: CountersFrom | undefined, limit = 1) => {
       const { items, next } = await readCountersPage(deps, { namespaceId: "rlns_1", prefix: "", from, limit }, {});
@@ -176,7 +175,7 @@ describe.each(engines)("on $name", (engine) => {
 
   test("[management §3] counters come with the counts of the moment at which they are read", async () => {
     const store = await engine.open();
-    const counters = createCountersRepository(store);
+    const counters = store.counters;
     const key = (i: number): string => counterKey("rlns_1", 1_000, `user_${i}`);
     for (let i = 0; i < 9; i++) await counters.open(key(i), 5, 9, 1, LATER);
     const { counters: walk } = await createCounterListRepository(store).walk({ ...all, namespaceId: "rlns_1", wanted: 2 });
@@ -195,7 +194,7 @@ describe.each(engines)("on $name", (engine) => {
 
   test("[issue 5] of counters under a clock that was turned only those of its run are listed", async () => {
     const store = await engine.open();
-    const counters = createCountersRepository(store);
+    const counters = store.counters;
     for (const run of ["", "start:1#", "start:10#"])
       await counters.open(`${run}${counterKey("rlns_1", 1_000, `of ${run}`)}`, 5, 9, 1, LATER);
     expect(counterKeysOf("rlns_1", "start:1#")).toBe("start:1#namespace:rlns_1:");

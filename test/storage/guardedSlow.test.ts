@@ -8,7 +8,6 @@ import { guardStore } from "../../src/storage/decorators/guardStore.ts";
 import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { createCountersRepository } from "../../src/storage/repositories/countersRepository.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleKey } from "./contract/samples.ts";
 
@@ -80,6 +79,6 @@ test("[issue 15, 11] each commit and each record of the journal is progress", as
   await inner.collection("keys").insertOne(sampleKey());
   await commit;
   const record = inner.progress?.();
-  await createCountersRepository(inner).open("a", 5, 9, 1, new Date(8_000_000_000_000));
+  await inner.counters.open("a", 5, 9, 1, new Date(8_000_000_000_000));
   await record;
 });

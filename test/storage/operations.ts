@@ -167,7 +167,7 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
     ),
     step("deleteOne", filterOfOne, async (keys, of) => counts(await keys.deleteOne(of))),
     step("deleteMany", filter, async (keys, of) => counts(await keys.deleteMany(of))),
-    step("bulkWrite", bulk, async (keys, operations) => void (await keys.bulkWrite(operations))),
+    step("bulkWrite", bulk, async (keys, operations) => (await keys.bulkWrite(operations)).matchedCount),
     {
       weight: 3,
       arbitrary: step("find", fc.tuple(filter, sort, limit), (keys, [of, by, most]) => keys.find(of, { sort: by, limit: most }).toArray()),

@@ -59,10 +59,12 @@ export const createOracle = (): Collection<KeyDocument> => {
     return { deletedCount: gone.size };
   };
 
-  const one = (operation: BulkOperation<KeyDocument>): unknown => {
-    if ("insertOne" in operation) return insert(operation.insertOne.document);
-    if ("deleteOne" in operation) return remove(operation.deleteOne.filter, 1);
-    return modify(operation.updateOne.filter, operation.updateOne.update);
+  /** How many documents an update finds. */
+  const one = (operation: BulkOperation<KeyDocument>): number => {
+    if ("updateOne" in operation) return modify(operation.updateOne.filter, operation.updateOne.update).before === null ? 0 : 1;
+    if ("insertOne" in operation) insert(operation.insertOne.document);
+    else remove(operation.deleteOne.filter, 1);
+    return 0;
   };
 
   const typed = (document: Plain | null | undefined): KeyDocument | null => structuredClone(document ?? null) as KeyDocument | null;
@@ -85,7 +87,9 @@ export const createOracle = (): Collection<KeyDocument> => {
     deleteOne: async (filter) => remove(filter, 1),
     deleteMany: async (filter) => remove(filter, Number.POSITIVE_INFINITY),
     bulkWrite: async (operations) => {
-      for (const operation of operations) one(operation);
+      let matchedCount = 0;
+      for (const operation of operations) matchedCount += one(operation);
+      return { matchedCount };
     },
   };
 };

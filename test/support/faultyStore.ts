@@ -1,4 +1,4 @@
-import { aroundCounters } from "../../src/storage/decorators/aroundCounters.ts";
+import { aroundStore } from "../../src/storage/decorators/aroundStore.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 
@@ -26,31 +26,14 @@ export const faultyStore = (store: Store): FaultyStore => {
 
   return {
     ...store,
-    ...(store.counters && {
-      counters: aroundCounters(
-        store.counters,
-        (kind, _name, operation) => disturbed(operation, kind === "read"),
-        () => {
-          calls++;
-          if (mode === "fails") throw new StoreUnavailableError("the store was told to fail", { outcomeUnknown: true });
-        },
-      ),
-    }),
-    collection: (name) => {
-      const inner = store.collection(name);
-      return {
-        findOne: (filter, options) => disturbed(() => inner.findOne(filter, options), true),
-        find: (filter, options) => ({ toArray: () => disturbed(() => inner.find(filter, options).toArray(), true) }),
-        findFields: (fields, filter, options) => disturbed(() => inner.findFields(fields, filter, options), true),
-        insertOne: (document, options) => disturbed(() => inner.insertOne(document, options)),
-        insertMany: (documents, options) => disturbed(() => inner.insertMany(documents, options)),
-        updateOne: (filter, update, options) => disturbed(() => inner.updateOne(filter, update, options)),
-        findOneAndUpdate: (filter, update, options) => disturbed(() => inner.findOneAndUpdate(filter, update, options)),
-        deleteOne: (filter, options) => disturbed(() => inner.deleteOne(filter, options)),
-        deleteMany: (filter, options) => disturbed(() => inner.deleteMany(filter, options)),
-        bulkWrite: (operations, options) => disturbed(() => inner.bulkWrite(operations, options)),
-      };
-    },
+    ...aroundStore(
+      store,
+      ({ kind }, run) => disturbed(run, kind === "read"),
+      () => {
+        calls++;
+        if (mode === "fails") throw new StoreUnavailableError("the store was told to fail", { outcomeUnknown: true });
+      },
+    ),
     ...(store.progress && { progress: () => disturbed(async () => store.progress?.()) }),
     ping: (signal) => disturbed(() => store.ping(signal)),
     behave: (next, which = "all") => {

@@ -2,7 +2,6 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { KeyDocument } from "../../src/storage/port/documents.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { type BackfillsRepository, createBackfillsRepository } from "../../src/storage/repositories/backfillsRepository.ts";
 import { createIdentitiesRepository } from "../../src/storage/repositories/identitiesRepository.ts";
@@ -15,6 +14,7 @@ import { createLog } from "../../src/telemetry/log.ts";
 import { foldCase } from "../../src/util/foldCase.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
 import { startApi } from "../support/api.ts";
+import { dyingAfterEachWrite } from "../support/dyingProcess.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 
@@ -139,21 +139,12 @@ describe.each(engines)("the backfill on $name", (engine) => {
   });
 
   test("[management §2] is gone on with by another process when one dies after any of its writes", async () => {
-    let writes = 0;
-    for (let died = true; died; ) {
-      let left = ++writes;
-      died = false;
-      const mortal = interceptStore(store, async (operation, { name }) => {
-        if (died) throw new StoreUnavailableError("the process died");
-        const result = await operation();
-        died = name !== "find" && name !== "findOne" && --left < 0;
-        return result;
-      });
+    const writes = await dyingAfterEachWrite(store, async (mortal) => {
       await backfillOn(mortal)
         .run()
         .catch(() => undefined);
       clock.advance(10_001);
-    }
+    });
     expect(writes).toBeGreaterThan(2);
     await expectFilled(store);
   });

@@ -1,11 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { tagOf } from "../../src/domain/revisions.ts";
 import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
 import type { KeyDocument } from "../../src/storage/port/documents.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
+import { sweptCollections } from "../../src/storage/port/sweptCollections.ts";
 import { createApisRepository } from "../../src/storage/repositories/apisRepository.ts";
 import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { createIdentitiesRepository } from "../../src/storage/repositories/identitiesRepository.ts";
@@ -17,6 +16,7 @@ import { withEvents } from "../../src/storage/repositories/shared/audited.ts";
 import { createSweepsRepository } from "../../src/storage/repositories/sweepsRepository.ts";
 import { createSweeper, type Sweeper } from "../../src/sweep/sweeper.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
+import { dyingAfterEachWrite } from "../support/dyingProcess.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 
@@ -85,7 +85,7 @@ const deleteAll = async (store: Store): Promise<void> => {
 const keysIn = (store: Store): Promise<KeyDocument[]> => store.collection("keys").find({}).toArray();
 const tombstones = async (store: Store): Promise<string[]> => {
   const found: string[] = [];
-  for (const name of ["apis", "identities", "permissions", "roles"] as const) {
+  for (const name of sweptCollections) {
     const gone = await store
       .collection(name as "apis")
       .find({ deletedAt: { $exists: true } })
@@ -153,21 +153,12 @@ describe.each(engines)("the sweep on $name", (engine) => {
 
   test("[design §3] is finished by another process when one dies after any of its writes", async () => {
     clock.advance(120_000);
-    let writes = 0;
-    for (let died = true; died; ) {
-      let left = ++writes;
-      died = false;
-      const mortal = interceptStore(store, async (operation, { name }) => {
-        if (died) throw new StoreUnavailableError("the process died");
-        const result = await operation();
-        died = name !== "find" && name !== "findOne" && --left < 0;
-        return result;
-      });
+    const writes = await dyingAfterEachWrite(store, async (mortal) => {
       await sweeperOn(mortal)
         .run()
         .catch(() => undefined);
       clock.advance(10_001);
-    }
+    });
     expect(writes).toBeGreaterThan(4);
     await expectSwept(store);
   });

@@ -17,6 +17,7 @@ const scripted = (behave: () => Promise<void>): Store => ({
         return null;
       },
     }) as unknown as Collection<Documents[N]>,
+  counters: {} as never,
   prepare: behave,
   ping: behave,
   close: async () => undefined,

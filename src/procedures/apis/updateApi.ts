@@ -4,7 +4,7 @@ import { invalidInput, type Violation } from "../../domain/errors.ts";
 import { MOST_ENTRIES, parseNetworks } from "../../domain/ipAllowlist.ts";
 import type { ApiDocument } from "../../storage/port/documents.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
-import type { Change } from "../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { changeApi } from "../shared/apis/changeApi.ts";
 import { apiNotFound, findApi } from "../shared/apis/findApi.ts";
 import { auditSource } from "../shared/auditSource.ts";
@@ -47,7 +47,7 @@ export const updateApi = ({ apis }: { readonly apis: ApisRepository }): UpdateAp
     const answer = { data: {} };
     await call.begin({ collection: "apis", id: apiId }, answer, found);
     const change = changeApi({ name, deleteProtection, ipAllowlist }, auditSource(call));
-    const decide = (api: ApiDocument): Change<ApiDocument> => {
+    const decide = (api: ApiDocument): Modification<ApiDocument> => {
       const changed = change(api);
       return { ...changed, events: call.mark(changed.events) };
     };

@@ -3,7 +3,7 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { IdentityDocument } from "../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
-import type { Change } from "../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { foldCase } from "../../util/foldCase.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
@@ -28,7 +28,7 @@ export const updateIdentity =
     const found = await findIdentity(identities, identity, call);
     const made = await call.begin({ collection: "identities", id: found._id }, undefined, found);
     let after: IdentityDocument = found;
-    const decide = (current: IdentityDocument): Change<IdentityDocument> | undefined => {
+    const decide = (current: IdentityDocument): Modification<IdentityDocument> | undefined => {
       const now = call.receivedAt;
       after = {
         ...current,

@@ -9,7 +9,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type ServiceError } from "../../domain/errors.ts";
 import { MAX_CREDITS } from "../../domain/refill.ts";
 import type { KeyDocument } from "../../storage/port/documents.ts";
-import { balanceOf, type KeyChange } from "../../storage/repositories/keysRepository.ts";
+import { balanceOf, type KeyModification } from "../../storage/repositories/keysRepository.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { refillChange, withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
@@ -40,7 +40,7 @@ const newBalance = (operation: CreditOperation, value: number | undefined, curre
  * read would never come through while several nodes spend from the key. They can only have lowered it meanwhile; all
  * else that changes a balance is a change of the key, after which this one is decided again.
  */
-const addition = (operation: CreditOperation, amount: number, remaining: number, updatedAt: number): Omit<KeyChange, "events"> => {
+const addition = (operation: CreditOperation, amount: number, remaining: number, updatedAt: number): Omit<KeyModification, "events"> => {
   if (operation === CreditOperation.INCREMENT) return { update: { $set: { updatedAt }, $inc: { remaining: amount } } };
   if (remaining === 0) return { update: { $set: { updatedAt, remaining } } };
   return { update: { $set: { updatedAt }, $inc: { remaining: -amount } }, guard: { remaining: { $gte: amount } } };
@@ -57,7 +57,7 @@ export const updateCredits =
     const now = call.receivedAt;
 
     const made = await call.begin({ collection: "keys", id: keyId }, undefined, found);
-    const decide = (key: KeyDocument): KeyChange | undefined => {
+    const decide = (key: KeyDocument): KeyModification | undefined => {
       // A set discards what is due; anything else adds to it, and to the event of its own that it brings.
       const due = operation === CreditOperation.SET ? undefined : refillChange(key, now);
       const current = withDueRefills(key, now);

@@ -4,7 +4,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import type { KeyDocument } from "../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
-import type { KeyChange } from "../../storage/repositories/keysRepository.ts";
+import type { KeyModification } from "../../storage/repositories/keysRepository.ts";
 import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
@@ -65,7 +65,7 @@ export const updateKey =
     const identity = externalId?.case === "value" ? await linkIdentity(deps.identities, externalId.value, call) : undefined;
 
     const source = auditSource(call);
-    const decide = (key: KeyDocument): KeyChange => {
+    const decide = (key: KeyDocument): KeyModification => {
       const changes = createChanges();
       const due = dueBefore(request.credits, key, call.receivedAt);
       if (due?.update.$set?.remaining !== undefined) changes.set("remaining", due.update.$set.remaining);

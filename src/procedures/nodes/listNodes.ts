@@ -6,8 +6,8 @@ import type {
 } from "../../../gen/latchkey/v2/nodes_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { NodeDocument } from "../../storage/port/internalDocuments.ts";
 import type { NodeFacts } from "../../storage/port/nodeFacts.ts";
-import type { NodeDocument } from "../../storage/port/ownDocuments.ts";
 import type { NodesRepository } from "../../storage/repositories/nodesRepository.ts";
 import type { Procedure } from "../shared/call.ts";
 

@@ -3,7 +3,7 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import type { PermissionDocument, RoleDocument } from "../../storage/port/documents.ts";
-import type { Change } from "../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { findRole, roleNotFound } from "../shared/permissions/findPermission.ts";
@@ -34,7 +34,7 @@ export const setRolePermissions =
       const resources = [resource("role", role._id, role.name), resource("permission", _id, slug)];
       return auditEvent(source, event, `${did} role ${role.name} and permission ${slug}`, ...resources);
     };
-    const decide = async (role: RoleDocument): Promise<Change<RoleDocument> | undefined> => {
+    const decide = async (role: RoleDocument): Promise<Modification<RoleDocument> | undefined> => {
       const [held, wanted] = [new Set(role.permissionIds), new Set(ids)];
       const added = granted.filter(({ _id }) => !held.has(_id));
       const others = role.permissionIds.filter((id) => !wanted.has(id));

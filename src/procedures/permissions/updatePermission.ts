@@ -5,7 +5,7 @@ import { ServiceError } from "../../domain/errors.ts";
 import type { PermissionDocument } from "../../storage/port/documents.ts";
 import { DuplicateKeyError } from "../../storage/port/errors.ts";
 import { type PermissionsRepository, permissionSearch, slugKey } from "../../storage/repositories/permissionsRepository.ts";
-import type { Change } from "../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { changedDescription } from "../shared/permissions/changedDescription.ts";
@@ -23,7 +23,7 @@ export const updatePermission =
     requirePermissions(call.caller, ["rbac.update_permission", "*"]);
     const found = await findPermission(permissions, request.permission, call);
     let after: PermissionDocument = found;
-    const decide = (current: PermissionDocument): Change<PermissionDocument> | undefined => {
+    const decide = (current: PermissionDocument): Modification<PermissionDocument> | undefined => {
       const { description: _, ...rest } = current;
       const description = changedDescription(request.description, current.description);
       const { name = current.name, slug = current.slug } = request;

@@ -5,7 +5,7 @@ import { ServiceError } from "../../domain/errors.ts";
 import type { RoleDocument } from "../../storage/port/documents.ts";
 import { DuplicateKeyError } from "../../storage/port/errors.ts";
 import { nameKey, type RolesRepository, roleSearch } from "../../storage/repositories/rolesRepository.ts";
-import type { Change } from "../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { changedDescription } from "../shared/permissions/changedDescription.ts";
@@ -18,7 +18,7 @@ export const updateRole =
     requirePermissions(call.caller, ["rbac.update_role", "*"]);
     const found = await findRole(roles, request.role, call);
     let after: { readonly name: string; readonly description?: string } = found;
-    const decide = (current: RoleDocument): Change<RoleDocument> | undefined => {
+    const decide = (current: RoleDocument): Modification<RoleDocument> | undefined => {
       const { name = current.name } = request;
       const description = changedDescription(request.description, current.description);
       after = { name, ...(description === undefined ? {} : { description }) };

@@ -8,7 +8,7 @@ import { requireContained, requireNoLaterExpiry } from "../../domain/containment
 import type { RootKeyDocument } from "../../storage/port/documents.ts";
 import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { changesOfRootKey } from "../../storage/repositories/shared/describeChanges.ts";
-import type { Change } from "../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import { isOwnWrite, type Procedure } from "../shared/call.ts";
 import { claimRevision } from "../shared/claimRevision.ts";
@@ -24,7 +24,7 @@ const runOut =
     expires = Number.POSITIVE_INFINITY,
     expiresInclusive = false,
     updatedAt = 0,
-  }: RootKeyDocument): Change<RootKeyDocument> | undefined => {
+  }: RootKeyDocument): Modification<RootKeyDocument> | undefined => {
     // Whoever else shortened it meanwhile meant it.
     if (expires < until || (expires === until && (expiresInclusive || !inclusive))) return undefined;
     const $set = { updatedAt: Math.max(updatedAt, now), expires: until, ...(inclusive ? { expiresInclusive: true } : {}) };

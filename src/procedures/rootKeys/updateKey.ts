@@ -7,7 +7,7 @@ import { requireContained, requireNoLaterExpiry } from "../../domain/containment
 import { callerOf } from "../../rootKeys/authenticator.ts";
 import { changeRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeyChanges.ts";
 import type { RootKeyDocument } from "../../storage/port/documents.ts";
-import type { Change } from "../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../shared/rootKeys/findRootKey.ts";
@@ -37,7 +37,7 @@ export const updateKey = (deps: RootKeysDeps): UpdateKey => {
     const answer = { data: {} };
     await call.begin({ collection: "rootKeys", id: keyId }, answer, found);
     const change = changeRootKey({ name: newName, enabled, permissions: given, expires }, auditSource(call));
-    const decide = (rootKey: RootKeyDocument): Change<RootKeyDocument> => {
+    const decide = (rootKey: RootKeyDocument): Modification<RootKeyDocument> => {
       // Its expiry may have been put off since it was looked up.
       requireNoLaterExpiry(call.caller, rootKey.expires);
       if (keyId === call.caller.rootKeyId) {

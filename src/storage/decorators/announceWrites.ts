@@ -3,7 +3,9 @@ import type { Collection, Filter, OperationOptions } from "../port/collection.ts
 import type { CollectionName, Documents } from "../port/documents.ts";
 import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
-import { isRemembered, type Voids, voidsOfBulk, voidsOfWrite } from "./voids.ts";
+import { type AroundOperation, aroundCollection } from "./aroundCollection.ts";
+import { madeOnce } from "./aroundStore.ts";
+import { isRemembered, type Voids, voidsOfOperation, voidsOfWrite } from "./voids.ts";
 
 /**
  * How long after its announcement a change may be written. Those who hear of it remember nothing of it for longer than
@@ -96,24 +98,16 @@ export const announceWrites = (store: Store, { announce, forget, doubt }: Announ
     return here.length === 0 ? write() : write().finally(() => forget(here));
   };
 
-  const around = <N extends CollectionName>(name: N, inner: Collection<Documents[N]>): Collection<Documents[N]> => ({
-    findOne: (filter, options) => inner.findOne(filter, options),
-    find: (filter, options) => inner.find(filter, options),
-    findFields: (fields, filter, options) => inner.findFields(fields, filter, options),
-    insertOne: (document, options) => run(voidsOfWrite(name, { insert: [document] }), () => inner.insertOne(document, options), options),
-    insertMany: (documents, options) => run(voidsOfWrite(name, { insert: documents }), () => inner.insertMany(documents, options), options),
-    updateOne: (filter, update, options) =>
-      run(voidsOfWrite(name, { filter, update }), () => inner.updateOne(filter, update, options), options),
-    findOneAndUpdate: (filter, update, options) =>
-      run(voidsOfWrite(name, { filter, update }), () => inner.findOneAndUpdate(filter, update, options), options),
-    deleteOne: (filter, options) => run(voidsOfWrite(name, { filter }), () => inner.deleteOne(filter, options), options),
-    deleteMany: (filter, options) => run(voidsOfWrite(name, { filter }), () => inner.deleteMany(filter, options), options),
+  const around: AroundOperation = (operation, write, options, target, update) =>
+    operation.kind === "read" ? write() : run(voidsOfOperation(operation, target, update), write, options);
+
+  const announcing = <N extends CollectionName>(name: N): Collection<Documents[N]> => ({
+    ...aroundCollection(name, store.collection(name), around),
     vouch: (document) => run(voidsOfWrite(name, { filter: document as Filter<Documents[N]> }), () => Promise.resolve()),
-    bulkWrite: (operations, options) => run(voidsOfBulk(name, operations), () => inner.bulkWrite(operations, options), options),
   });
 
   return {
     ...store,
-    collection: (name) => (isRemembered(name) ? around(name, store.collection(name)) : store.collection(name)),
+    collection: madeOnce((name) => (isRemembered(name) ? announcing(name) : store.collection(name))),
   };
 };

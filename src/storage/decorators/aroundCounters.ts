@@ -1,26 +1,43 @@
+import type { Behalf } from "../../domain/behalf.ts";
 import type { Counters } from "../port/counters.ts";
+import type { AroundOperation, StoreOperation } from "./aroundCollection.ts";
 
-/** Runs around an operation on counters. */
-type Around = <T>(kind: "read" | "write", name: keyof Omit<Counters, "isShared">, operation: () => Promise<T>) => Promise<T>;
+const operation = (name: StoreOperation["name"], kind: StoreOperation["kind"]): StoreOperation => ({ collection: "counters", name, kind });
+const READ = operation("read", "read");
+const RECENT = operation("recent", "read");
+const CHARGE = operation("charge", "write");
+const OPEN = operation("open", "write");
+const ROLL = operation("roll", "write");
+const REFUND = operation("refund", "write");
 
-/** The same counters, with something around every operation that takes time. @param beforeRead may throw */
-export const aroundCounters = (inner: Counters, around: Around, beforeRead?: () => void): Counters => {
-  const { recent } = inner;
+/** Nothing of a call but its caller: what it charges is for all who wait for the counter, and goes on without it. */
+const callerOf = (behalf: Behalf | undefined): Behalf | undefined => behalf && { caller: behalf.caller };
+
+/**
+ * The same counters, with something around every operation that takes time.
+ * @param beforeRead runs before a read that may be answered from memory; may throw.
+ */
+export const aroundCounters = (inner: Counters, around: AroundOperation, beforeRead?: () => void): Counters => {
+  const { isShared, recent } = inner;
+  const readHere: Counters["read"] = (key, behalf) => {
+    beforeRead?.();
+    try {
+      const read = inner.read(key, behalf);
+      return read instanceof Promise ? around(READ, () => read, undefined) : read;
+    } catch (error) {
+      return around(READ, () => Promise.reject(error), undefined);
+    }
+  };
   return {
-    isShared: inner.isShared,
-    read: (key) => {
-      beforeRead?.();
-      try {
-        const read = inner.read(key);
-        return read instanceof Promise ? around("read", "read", () => read) : read;
-      } catch (error) {
-        return around("read", "read", () => Promise.reject(error));
-      }
-    },
-    charge: (key, seq, atMost, amount) => around("write", "charge", () => inner.charge(key, seq, atMost, amount)),
-    open: (key, seq, atMost, amount, expireAt) => around("write", "open", () => inner.open(key, seq, atMost, amount, expireAt)),
-    roll: (key, from, to, expireAt) => around("write", "roll", () => inner.roll(key, from, to, expireAt)),
-    refund: (key, seq, amount) => around("write", "refund", () => inner.refund(key, seq, amount)),
-    ...(recent && { recent: (keys) => around("read", "recent", () => recent(keys)) }),
+    isShared,
+    read: isShared ? (key, behalf) => around(READ, async () => inner.read(key, behalf), behalf) : readHere,
+    charge: (key, seq, atMost, amount, behalf) =>
+      around(CHARGE, () => inner.charge(key, seq, atMost, amount, behalf), isShared ? callerOf(behalf) : undefined),
+    open: (key, seq, atMost, amount, expireAt, behalf) =>
+      around(OPEN, () => inner.open(key, seq, atMost, amount, expireAt, behalf), isShared ? callerOf(behalf) : undefined),
+    roll: (key, from, to, expireAt, behalf) =>
+      around(ROLL, () => inner.roll(key, from, to, expireAt, behalf), isShared ? behalf : undefined),
+    refund: (key, seq, amount, behalf) => around(REFUND, () => inner.refund(key, seq, amount, behalf), isShared ? behalf : undefined),
+    ...(recent && { recent: (keys) => around(RECENT, () => recent(keys), undefined) }),
   };
 };

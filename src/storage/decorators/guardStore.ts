@@ -1,11 +1,12 @@
 import type { Behalf } from "../../domain/behalf.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Permit } from "../../domain/fairness/sharedSemaphore.ts";
-import type { Collection, Identified, OperationOptions } from "../port/collection.ts";
-import type { CollectionName, Documents } from "../port/documents.ts";
+import type { OperationOptions } from "../port/collection.ts";
+import type { CollectionName } from "../port/documents.ts";
 import { StoreUnavailableError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
-import { aroundCounters } from "./aroundCounters.ts";
+import type { AroundOperation } from "./aroundCollection.ts";
+import { aroundStore } from "./aroundStore.ts";
 import { createPlaces } from "./places.ts";
 
 export type StoreState = "up" | "away";
@@ -175,50 +176,28 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     }
   };
 
-  const guardCollection = <D extends Identified>(name: CollectionName, inner: Collection<D>): Collection<D> => {
-    const run = <T>(kind: "read" | "write", options: OperationOptions | undefined, operation: () => Promise<T>): Promise<T> =>
-      guarded(kind, name, options, operation);
-
-    /** A find goes on in turns, and so ends with its time: nobody waits for it any more. */
-    const find = <T>(options: OperationOptions | undefined, operation: (signal: AbortSignal) => Promise<T>): Promise<T> => {
-      const late = new AbortController();
-      const signal = options?.signal;
-      const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
-      return guarded(
-        "read",
-        name,
-        options,
-        () => operation(either),
-        () => late.abort(),
-      );
-    };
-
-    return {
-      findOne: (filter, options) => run("read", options, () => inner.findOne(filter, options)),
-      find: (filter, options) => ({ toArray: () => find(options, (signal) => inner.find(filter, { ...options, signal }).toArray()) }),
-      findFields: (fields, filter, options) => find(options, (signal) => inner.findFields(fields, filter, { ...options, signal })),
-      insertOne: (document, options) => run("write", options, () => inner.insertOne(document, options)),
-      insertMany: (documents, options) => run("write", options, () => inner.insertMany(documents, options)),
-      updateOne: (filter, update, options) => run("write", options, () => inner.updateOne(filter, update, options)),
-      findOneAndUpdate: (filter, update, options) => run("write", options, () => inner.findOneAndUpdate(filter, update, options)),
-      deleteOne: (filter, options) => run("write", options, () => inner.deleteOne(filter, options)),
-      deleteMany: (filter, options) => run("write", options, () => inner.deleteMany(filter, options)),
-      bulkWrite: (operations, options) => run("write", options, () => inner.bulkWrite(operations, options)),
-    };
+  /** A find goes on in turns, and so ends with its time: nobody waits for it any more. */
+  const find = <T>(name: CollectionName, options: OperationOptions | undefined, run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const late = new AbortController();
+    const signal = options?.signal;
+    const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+    return guarded(
+      "read",
+      name,
+      options,
+      () => run(either),
+      () => late.abort(),
+    );
   };
+
+  const around: AroundOperation = ({ collection, name, kind }, run, options) =>
+    name === "find" ? find(collection, options, run) : guarded(kind, collection, options, run);
 
   return {
     engine: store.engine,
     ...(store.isInProcess && { isInProcess: true }),
     clock: store.clock,
-    collection: <N extends CollectionName>(name: N) => guardCollection<Documents[N]>(name, store.collection(name)),
-    ...(store.counters && {
-      counters: aroundCounters(
-        store.counters,
-        (kind, _name, operation) => guarded(kind, "counters", undefined, operation),
-        refuseWhileAway,
-      ),
-    }),
+    ...aroundStore(store, around, refuseWhileAway),
     prepare: (signal) => store.prepare(signal),
     ping: async (signal) => {
       signal?.throwIfAborted();

@@ -2,6 +2,7 @@ import type { BulkOperation, Filter, Identified, Update } from "../port/collecti
 import type { CollectionName, Documents } from "../port/documents.ts";
 import { namespaceTag } from "../repositories/namespacesRepository.ts";
 import { overridesTag } from "../repositories/overridesRepository.ts";
+import type { StoreOperation } from "./aroundCollection.ts";
 
 /** What a write makes void of what nodes remember: ids of documents, hashes of secrets, tags. */
 export interface Voids {
@@ -110,11 +111,25 @@ export const voidsOfWrite = <N extends CollectionName>(name: N, write: Write<Doc
   return rule === undefined ? NOTHING : voidsOf(name, rule, write);
 };
 
-/** The same for several operations. */
-export const voidsOfBulk = <N extends CollectionName>(name: N, operations: readonly BulkOperation<Documents[N]>[]): Voids => {
+const voidsOfBulk = <N extends CollectionName>(name: N, operations: readonly BulkOperation<Documents[N]>[]): Voids => {
   const all = operations.map((operation) => {
     if ("insertOne" in operation) return voidsOfWrite(name, { insert: [operation.insertOne.document] });
     return voidsOfWrite(name, "updateOne" in operation ? operation.updateOne : operation.deleteOne);
   });
-  return { everywhere: all.flatMap(({ everywhere }) => everywhere), here: all.flatMap(({ here }) => here) };
+  const once = (ids: readonly string[]): readonly string[] => [...new Set(ids)];
+  return { everywhere: once(all.flatMap(({ everywhere }) => everywhere)), here: once(all.flatMap(({ here }) => here)) };
+};
+
+/** What a write voids, see `AroundOperation`. */
+export const voidsOfOperation = ({ collection, name }: StoreOperation, target: object = {}, update?: object): Voids => {
+  switch (name) {
+    case "insertOne":
+      return voidsOfWrite(collection, { insert: [target as never] });
+    case "insertMany":
+      return voidsOfWrite(collection, { insert: target as never[] });
+    case "bulkWrite":
+      return voidsOfBulk(collection, target as never[]);
+    default:
+      return voidsOfWrite(collection, { filter: target, update: update as never });
+  }
 };

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
+import { collectionCounters } from "../collectionCounters.ts";
 import { SCHEMA_VERSION } from "../port/baseDocument.ts";
 import type { Filter } from "../port/collection.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
@@ -34,7 +35,7 @@ export interface EmbeddedStoreOptions {
   readonly mode: "server" | "tool";
   readonly log?: StoreLog;
   /** Milliseconds between two removals of expired documents; 30 seconds unless told. */
-  readonly sweepInterval?: number;
+  readonly expiryInterval?: number;
 }
 
 /** A server's writers are short; a tool may have to wait for a server under load. Milliseconds. */
@@ -56,7 +57,7 @@ const makeDirectory = (directory: string): void => {
  * `prepare`, which rejects when another server uses the directory, or a tool finds one of an older version there, with
  * `SchemaTooNewError`, and with `StoreDamagedError`, having changed nothing, when a file is not what the others say of it. What was acknowledged survives the end of the process and of the machine.
  */
-export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval = 30_000 }: EmbeddedStoreOptions): Store => {
+export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval = 30_000 }: EmbeddedStoreOptions): Store => {
   const files = filesIn(directory);
   const { database: file, lock: lockFile } = files;
   const progress = createProgress();
@@ -68,7 +69,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
   let statement: ReturnType<typeof statementCache> | undefined;
   /** The store's id. */
   let store: string | undefined;
-  let sweeping: NodeJS.Timeout | undefined;
+  let expiring: NodeJS.Timeout | undefined;
 
   const turns = createReadTurns();
 
@@ -133,12 +134,12 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     throw new Error(`the service that uses the data directory ${directory} is of an older version: restart it with this one first`);
   };
 
-  const sweep = async (): Promise<void> => {
+  const removeExpired = async (): Promise<void> => {
     for (const name of collectionNames) {
       const field = expiryField(name);
       if (field === undefined) continue;
       const expired = { [field]: { $lte: new Date(clock.now()) } } as Filter<Documents[typeof name]>;
-      // What keeps one collection from being swept is no reason for the others to grow.
+      // What keeps one collection from being cleaned is no reason for the others to grow.
       await collection(name)
         .deleteMany(expired)
         .catch((error: unknown) => log?.warn({ err: error, collection: name }, "expired documents could not be removed"));
@@ -150,7 +151,8 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
     isInProcess: true,
     clock,
     collection,
-    ...(mode === "server" && { counters }),
+    // A tool beside the server has none of what that keeps in memory.
+    counters: mode === "server" ? counters : collectionCounters(collection("counters")),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       makeDirectory(directory);
@@ -170,7 +172,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       if (mode === "server") {
         mark ??= openMark(files.marks, "record");
         await counters.recover(store);
-        sweeping ??= setInterval(() => void sweep(), sweepInterval).unref();
+        expiring ??= setInterval(() => void removeExpired(), expiryInterval).unref();
       }
     },
     progress: progress.next,
@@ -180,7 +182,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, sweepInterval =
       await Promise.all([queue.write({ kind: "touch" }, signal), mode === "server" && counters.ping()]);
     },
     close: async () => {
-      clearInterval(sweeping);
+      clearInterval(expiring);
       await counters.close();
       // The writer must be the last to close: then SQLite folds the log into the file and removes it.
       statement = undefined;

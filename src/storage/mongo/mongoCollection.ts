@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Collection as DriverCollection } from "mongodb";
+import { type Collection as DriverCollection, MongoBulkWriteError } from "mongodb";
 import { systemClock } from "../../domain/clock.ts";
 import type { KeyedMutex } from "../keyedMutex.ts";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../port/applyUpdate.ts";
@@ -7,6 +7,7 @@ import type { Collection, Filter, FindOptions, Identified, OperationOptions, Upd
 import type { CollectionName } from "../port/documents.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../port/errors.ts";
 import { indexes } from "../port/indexes.ts";
+import { readable } from "../readable.ts";
 import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
 
 /** What the server gives one operation, in milliseconds. */
@@ -50,6 +51,12 @@ const checked = <D>(filter: Filter<D>): Filter<D> => {
   return filter;
 };
 
+const nothing = { matchedCount: 0 } as const;
+
+/** The server undid the first of several writes that had anything to do, and all before it found nothing. */
+const didNothing = (error: unknown): boolean =>
+  error instanceof MongoBulkWriteError && isTransient(error) && error.insertedCount + error.matchedCount + error.deletedCount === 0;
+
 /** Repeats while the operation fails for the reason that `again` names. */
 const repeated = async <T>(again: (error: unknown) => boolean, operation: () => Promise<T>): Promise<T> => {
   for (let attempts = 1; ; attempts++) {
@@ -77,6 +84,8 @@ export const mongoCollection = <D extends Identified>(
   traits: ServerTraits,
 ): Collection<D> => {
   const native = driver as unknown as Collection<D>;
+  const known = readable<D>(name);
+  const knownOrNull = (document: D | null): D | null => (document === null ? null : known(document));
   const unique = indexes.find((index) => index.collection === name && index.unique);
   const uniqueFields = unique?.fields.filter((field) => field !== "workspaceId") ?? [];
 
@@ -155,8 +164,14 @@ export const mongoCollection = <D extends Identified>(
 
   return {
     findOne: (filter, { sort, signal } = {}) =>
-      attempt("read", signal, () => native.findOne(checked(filter), { ...(sort && { sort }), ...bounded })),
-    find: (filter, options = {}) => ({ toArray: () => find(filter, options) }),
+      attempt("read", signal, async () => knownOrNull(await native.findOne(checked(filter), { ...(sort && { sort }), ...bounded }))),
+    find: (filter, options = {}) => ({
+      toArray: async () => {
+        const found = await find(filter, options);
+        for (const document of found) known(document);
+        return found;
+      },
+    }),
     findFields: (fields, filter, options = {}) =>
       find(filter, options, Object.fromEntries(["_id", ...fields].map((field) => [field, 1] as const))),
     insertOne: (document, { signal } = {}) => insertOne(document, signal),
@@ -181,7 +196,10 @@ export const mongoCollection = <D extends Identified>(
       );
     },
     findOneAndUpdate: (filter, update, { upsert, returnDocument, signal }) => {
-      const modify = () => modified(update, signal, () => native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded }));
+      const modify = () =>
+        modified(update, signal, async () =>
+          knownOrNull(await native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded })),
+        );
       if (!upsert) return modify();
       return upserted<D | null>(
         filter,
@@ -194,6 +212,8 @@ export const mongoCollection = <D extends Identified>(
     deleteOne: (filter, { signal } = {}) => attemptOne(signal, () => native.deleteOne(checked(filter), bounded)),
     deleteMany: (filter, { signal } = {}) => attempt("write", signal, () => native.deleteMany(checked(filter), bounded)),
     bulkWrite: (operations, { signal } = {}) =>
-      attempt("write", signal, async () => operations.length > 0 && native.bulkWrite(operations, bounded)),
+      attempt("write", signal, () =>
+        repeated(didNothing, async () => (operations.length > 0 ? native.bulkWrite(operations, bounded) : nothing)),
+      ),
   };
 };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MongoClient, type MongoClientOptions } from "mongodb";
 import { type Clock, systemClock } from "../../domain/clock.ts";
+import { collectionCounters } from "../collectionCounters.ts";
 import { createKeyedMutex } from "../keyedMutex.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
@@ -120,6 +121,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
     ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
     clock,
     collection,
+    counters: collectionCounters(collection("counters")),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.

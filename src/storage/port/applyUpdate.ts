@@ -1,7 +1,7 @@
 /** A document as an engine sees it: fields of unknown type. */
 export type Fields = Record<string, unknown>;
 
-type Changes = Readonly<Record<string, unknown>>;
+type ReadonlyFields = Readonly<Fields>;
 
 const list = (field: string, value: unknown): readonly unknown[] => {
   if (value === undefined) return [];
@@ -55,14 +55,14 @@ const operators: Readonly<Record<string, (document: Fields, field: string, opera
  * Throws a `TypeError` for what MongoDB refuses: an unknown operator, a field named by two operators, a changed id,
  * arithmetic on text, list operations on what is no list.
  */
-export const applyUpdate = (document: Fields, update: Changes, inserting: boolean): Fields => {
+export const applyUpdate = (document: Fields, update: ReadonlyFields, inserting: boolean): Fields => {
   const next = { ...document };
   const touched = new Set<string>();
   if (Object.keys(update).length === 0) throw new TypeError("an update needs an operator");
   for (const [name, changes] of Object.entries(update)) {
     const operator = operators[name];
     if (operator === undefined) throw new TypeError(`unknown operator ${name}`);
-    for (const [field, operand] of Object.entries((changes ?? {}) as Changes)) {
+    for (const [field, operand] of Object.entries((changes ?? {}) as ReadonlyFields)) {
       if (operand === undefined) continue;
       if (touched.has(field)) throw new TypeError(`two operators change ${field}`);
       touched.add(field);
@@ -74,7 +74,7 @@ export const applyUpdate = (document: Fields, update: Changes, inserting: boolea
 };
 
 /** What an upsert starts from: the plain equalities of its filter. */
-export const fieldsOfFilter = (filter: Changes): Fields =>
+export const fieldsOfFilter = (filter: ReadonlyFields): Fields =>
   Object.fromEntries(
     Object.entries(filter).flatMap(([field, value]) =>
       field !== "$or" && (typeof value !== "object" || value instanceof Date) ? [[field, value]] : [],

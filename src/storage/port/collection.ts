@@ -90,6 +90,11 @@ export type BulkOperation<D> =
   | { readonly updateOne: { readonly filter: Filter<D>; readonly update: Update<D> } }
   | { readonly deleteOne: { readonly filter: Filter<D> } };
 
+interface BulkResult {
+  /** Documents that the members' updates found, all together. */
+  readonly matchedCount: number;
+}
+
 /**
  * Operations on one collection. Each is atomic for the one document that it touches; `insertMany`, `deleteMany` and
  * `bulkWrite` are atomic for each document, in order, and stop at the first error.
@@ -111,7 +116,7 @@ export interface Collection<D extends Identified> {
   findOneAndUpdate(filter: Filter<D>, update: Update<D>, options: FindAndUpdateOptions): Promise<D | null>;
   deleteOne(filter: Filter<D>, options?: OperationOptions): Promise<DeleteResult>;
   deleteMany(filter: Filter<D>, options?: OperationOptions): Promise<DeleteResult>;
-  bulkWrite(operations: readonly BulkOperation<D>[], options?: OperationOptions): Promise<unknown>;
+  bulkWrite(operations: readonly BulkOperation<D>[], options?: OperationOptions): Promise<BulkResult>;
   /**
    * Where writes are announced (`announceWrites`): announces what changing this document would void, and writes nothing. For
    * whoever acknowledges a document as it is: what made it so may be unknown to other nodes, if its writer died.

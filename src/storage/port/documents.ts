@@ -5,7 +5,7 @@ import type { HandOut } from "../../domain/handOut.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import type { AuditedCollection } from "./auditedCollections.ts";
 import type { AuditedDocument, BaseDocument } from "./baseDocument.ts";
-import type { LeaseDocument, NodeDocument, SweepDocument, SystemDocument } from "./ownDocuments.ts";
+import type { LeaseDocument, NodeDocument, SweepDocument, SystemDocument } from "./internalDocuments.ts";
 
 export interface StoredRatelimit {
   readonly id: string;
@@ -170,7 +170,7 @@ export interface MigrationDocument extends AuditedDocument {
 }
 
 /** One batch of ids whose objects changed; nodes poll these to drop what they cache. */
-export interface ChangeDocument extends BaseDocument {
+export interface AnnouncementDocument extends BaseDocument {
   readonly node: string;
   readonly ids: readonly string[];
   readonly expireAt: Date;
@@ -234,7 +234,7 @@ export interface Documents {
   readonly overrides: OverrideDocument;
   readonly migrations: MigrationDocument;
   readonly counters: CounterDocument;
-  readonly changes: ChangeDocument;
+  readonly changes: AnnouncementDocument;
   readonly idempotency: IdempotencyDocument;
   readonly audit: AuditLogDocument;
   readonly auditIndex: AuditIndexDocument;

@@ -35,6 +35,21 @@ export class StoreDamagedError extends Error {
 }
 
 /**
+ * A document was written by a newer version, and may mean something that this one would misread. Asking again does not help, but it
+ * concerns this document alone: nothing that is done while a store is away begins.
+ */
+export class DocumentTooNewError extends Error {
+  /** @param found `v` of the document. @param known the newest that this version reads. */
+  constructor(collection: string, id: string, found: number, known: number) {
+    super(
+      `${id} in ${collection} was written by a newer version of Latchkey: its schema is ${found}, this version reads up to ${known}; ` +
+        "replace this node with the newer version",
+    );
+    this.name = "DocumentTooNewError";
+  }
+}
+
+/**
  * This node asks more of the store than it may at once; nothing was sent. That says nothing about the store, so nothing
  * that is done while one is away begins.
  */

@@ -1,4 +1,6 @@
+import { auditedCollections } from "./auditedCollections.ts";
 import type { CollectionName, Documents } from "./documents.ts";
+import { sweptCollections } from "./sweptCollections.ts";
 
 export interface IndexDeclaration<N extends CollectionName = CollectionName> {
   readonly collection: N;
@@ -13,22 +15,21 @@ export interface IndexDeclaration<N extends CollectionName = CollectionName> {
 
 const index = <N extends CollectionName>(declaration: IndexDeclaration<N>): IndexDeclaration => declaration as unknown as IndexDeclaration;
 
-const pending = (["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides", "migrations"] as const).map(
-  (collection) => index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
+const pending = auditedCollections.map((collection) =>
+  index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
 );
 
 /** Deleted objects whose ids others may still hold. */
-const swept = (["apis", "identities", "permissions", "roles"] as const).map((collection) =>
-  index({ collection, name: "sweep", fields: ["sweepFrom"], onlyWith: "sweepFrom" }),
-);
+const swept = sweptCollections.map((collection) => index({ collection, name: "sweep", fields: ["sweepFrom"], onlyWith: "sweepFrom" }));
 
 /**
  * What lives of a collection, in the order of the ids. An index that does not know which objects are deleted makes a list walk over
  * all of them, and there may be any number: deleted keys and namespaces stay, the others wait for their events and their sweep.
+ * Keys and overrides are listed by what they belong to.
  */
-const live = (["apis", "identities", "permissions", "roles", "rootKeys", "namespaces", "migrations"] as const).map((collection) =>
-  index({ collection, name: "live", fields: ["deletedAt", "_id"] }),
-);
+const live = auditedCollections
+  .filter((collection) => collection !== "keys" && collection !== "overrides")
+  .map((collection) => index({ collection, name: "live", fields: ["deletedAt", "_id"] }));
 
 /** Declared once for both engines. Whoever changes one gives it another name, and puts the old one among `retired`. */
 export const indexes: readonly IndexDeclaration[] = [

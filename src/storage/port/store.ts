@@ -16,8 +16,8 @@ export interface Store {
   /** Resolves with the next thing that it has finished on its disk: that one may be slow, but does not hang. Of those in this process. */
   progress?(): Promise<void>;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
-  /** Where the engine keeps the counters of rate limits in a way of its own; else they are a collection as everything is. */
-  readonly counters?: Counters;
+  /** Those of rate limits. An engine may keep them in a way of its own; the collection of that name then has what is not in memory. */
+  readonly counters: Counters;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;
   /** Resolves when the store answers; rejects with `StoreUnavailableError`. */

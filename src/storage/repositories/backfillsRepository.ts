@@ -1,7 +1,7 @@
 import { foldCase } from "../../util/foldCase.ts";
 import type { BulkOperation } from "../port/collection.ts";
 import type { IdentityDocument, KeyDocument } from "../port/documents.ts";
-import type { BackfillState } from "../port/ownDocuments.ts";
+import type { BackfillState } from "../port/internalDocuments.ts";
 import type { Store } from "../port/store.ts";
 import { nameKeyOf } from "./keySearchRepository.ts";
 

@@ -1,6 +1,6 @@
 import { chunks } from "../../util/chunks.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
-import type { ChangeDocument } from "../port/documents.ts";
+import type { AnnouncementDocument } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 
 /** Nobody reads what is older than some 35 s; nodes' polls may be slow. */
@@ -12,7 +12,7 @@ const READ_AT_ONCE = 100;
 export interface ChangesRepository {
   readonly append: (id: string, node: string, ids: readonly string[], now: number) => Promise<void>;
   /** Entries whose id is greater than `since` and not known, ascending. Of those that are known only the ids are read. */
-  readonly listAfter: (since: string, isKnown?: (id: string) => boolean) => Promise<ChangeDocument[]>;
+  readonly listAfter: (since: string, isKnown?: (id: string) => boolean) => Promise<AnnouncementDocument[]>;
 }
 
 /** The feed of changed ids (DESIGN §3). Entries are kept for two minutes. */
@@ -36,7 +36,7 @@ export const createChangesRepository = (store: Store): ChangesRepository => {
     },
     listAfter: async (since, isKnown = () => false) => {
       const unknown = (await idsAfter(since)).filter((id) => !isKnown(id));
-      const all: ChangeDocument[] = [];
+      const all: AnnouncementDocument[] = [];
       for (const some of chunks(unknown, READ_AT_ONCE)) {
         all.push(...(await changes.find({ _id: { $in: some } }, { sort: { _id: 1 } }).toArray()));
       }

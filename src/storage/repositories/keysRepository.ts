@@ -6,10 +6,10 @@ import type { KeyDocument } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import { notDeleted } from "./shared/audited.ts";
 import {
-  type Change,
   createModify,
   createRecordEvents,
   createRemove,
+  type Modification,
   type Modify,
   type ModifyOptions,
   type MoveEvents,
@@ -18,7 +18,7 @@ import {
 import { type Page, type PageRequest, readPage } from "./shared/page.ts";
 
 /** A change of a key's configuration. */
-export type KeyChange = Change<KeyDocument>;
+export type KeyModification = Modification<KeyDocument>;
 
 export interface KeysRepository {
   /** The key unless it is deleted; whether its API lives is the caller's question. */

@@ -1,7 +1,7 @@
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { OperationOptions } from "../port/collection.ts";
+import type { NodeDocument } from "../port/internalDocuments.ts";
 import type { NodeFacts } from "../port/nodeFacts.ts";
-import type { NodeDocument } from "../port/ownDocuments.ts";
 import type { Store } from "../port/store.ts";
 
 /** A node that is silent for so long is gone. */

@@ -1,12 +1,9 @@
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { BulkOperation, Collection } from "../port/collection.ts";
 import type { KeyDocument, RoleDocument } from "../port/documents.ts";
-import type { SweepDocument } from "../port/ownDocuments.ts";
+import type { SweepDocument } from "../port/internalDocuments.ts";
 import type { Store } from "../port/store.ts";
-
-/** Collections of objects whose ids others hold. */
-export const sweptCollections = ["apis", "identities", "permissions", "roles"] as const;
-export type SweptCollection = (typeof sweptCollections)[number];
+import type { SweptCollection } from "../port/sweptCollections.ts";
 
 /** The one walk there is at a time; every node goes on with it. */
 const WALK = "references";
@@ -40,7 +37,7 @@ export interface SweepsRepository {
 }
 
 /** What a sweep changes means nothing to anybody. It counts all the same, so that a change decided before it is decided again, but quietly. */
-const counted = { $inc: { revision: 1, quietRevisions: 1 }, $set: { v: SCHEMA_VERSION } } as const;
+const counted = { $inc: { revision: 1, quietRevisions: 1 }, $max: { v: SCHEMA_VERSION } } as const;
 
 const batchOf = (found: readonly { readonly _id: string }[], swept: number, limit: number): Batch => ({
   swept,

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
-import type { NodeDocument } from "../../../src/storage/port/ownDocuments.ts";
+import type { NodeDocument } from "../../../src/storage/port/internalDocuments.ts";
 import { createNodesRepository } from "../../../src/storage/repositories/nodesRepository.ts";
 import { version } from "../../../src/version.ts";
 import { expectError, startApi } from "../../support/api.ts";

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { SCHEMA_VERSION } from "../../../src/storage/port/baseDocument.ts";
 import type { Collection } from "../../../src/storage/port/collection.ts";
 import type { KeyDocument } from "../../../src/storage/port/documents.ts";
 import { DuplicateKeyError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
-import { sampleKey, sampleNamespace, unique } from "./samples.ts";
+import { withEvents } from "../../../src/storage/repositories/shared/audited.ts";
+import { sampleCounter, sampleKey, sampleNamespace, unique } from "./samples.ts";
 
 const rejectsAsDuplicate = async (operation: Promise<unknown>, index: string): Promise<void> => {
   const error: unknown = await operation.then(
@@ -105,14 +107,15 @@ export const testGuarantees = (open: () => Store): void => {
 
     test("bulkWrite does its members in order", async () => {
       const [first, second] = [sampleKey(), sampleKey()];
-      await keys().bulkWrite([]);
-      await keys().bulkWrite([
+      expect(await keys().bulkWrite([])).toMatchObject({ matchedCount: 0 });
+      const result = await keys().bulkWrite([
         { insertOne: { document: first } },
         { insertOne: { document: second } },
         { updateOne: { filter: { _id: first._id }, update: { $set: { name: "x" } } } },
         { updateOne: { filter: { _id: "missing" }, update: { $set: { name: "x" } } } },
         { deleteOne: { filter: { _id: second._id } } },
       ]);
+      expect(result).toMatchObject({ matchedCount: 1 });
       expect(await keys().findOne({ _id: first._id })).toEqual({ ...first, name: "x" });
       expect(await keys().findOne({ _id: second._id })).toBeNull();
     });
@@ -127,6 +130,42 @@ export const testGuarantees = (open: () => Store): void => {
       await rejectsAsDuplicate(bulk, "hash");
       expect(await keys().findOne({ _id: key._id })).toEqual(key);
       expect(await keys().findOne({ _id: after._id })).toBeNull();
+    });
+  });
+
+  describe("[design §3] an object that a newer version wrote", () => {
+    const newer = SCHEMA_VERSION + 1;
+
+    test("is refused by name in every read of it, and nothing else is", async () => {
+      const apiId = unique("api");
+      const [known, key] = [sampleKey({ apiId }), sampleKey({ apiId, v: newer })];
+      await keys().insertMany([known, key]);
+      const _id = key._id;
+      const refused = {
+        name: "DocumentTooNewError",
+        message: expect.stringMatching(new RegExp(`^${_id} in keys .*its schema is ${newer}, this version reads up to ${SCHEMA_VERSION};`)),
+      };
+      await expect(keys().findOne({ _id })).rejects.toMatchObject(refused);
+      await expect(keys().find({ apiId }).toArray()).rejects.toMatchObject(refused);
+      const update = { $set: { name: "x" } } as const;
+      for (const returnDocument of ["before", "after"] as const)
+        await expect(keys().findOneAndUpdate({ _id }, update, { returnDocument })).rejects.toMatchObject(refused);
+      expect(await keys().find({ _id: known._id }).toArray()).toEqual([known]);
+      expect(await keys().findFields(["hash"], { apiId }, { sort: { _id: 1 } })).toHaveLength(2);
+    });
+
+    test("keeps its version, whatever is written to it unread", async () => {
+      const key = sampleKey({ v: newer });
+      await keys().insertOne(key);
+      const { matchedCount } = await keys().updateOne({ _id: key._id }, withEvents<KeyDocument>({ $set: { name: "x" } }, []));
+      expect(matchedCount).toBe(1);
+      await expect(keys().findOne({ _id: key._id })).rejects.toThrow(`its schema is ${newer}`);
+    });
+
+    test("is one that people know: what nodes keep for each other is read by all of them", async () => {
+      const counter = sampleCounter({ v: newer });
+      await open().collection("counters").insertOne(counter);
+      expect(await open().collection("counters").findOne({ _id: counter._id })).toEqual(counter);
     });
   });
 

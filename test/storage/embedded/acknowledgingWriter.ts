@@ -2,7 +2,6 @@
 import { writeSync } from "node:fs";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
-import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 import { sampleKey } from "../contract/samples.ts";
 
 const [directory = "", prefix = ""] = process.argv.slice(2);
@@ -12,7 +11,7 @@ const keys = store.collection("keys");
 const total = `${prefix}_total`;
 await keys.insertOne(sampleKey({ _id: total, hash: total, remaining: 0, revision: 0 }));
 
-const counters = createCountersRepository(store);
+const counters = store.counters;
 const expireAt = new Date(8_000_000_000_000);
 await counters.open(total, 1, Number.MAX_SAFE_INTEGER, 0, expireAt);
 

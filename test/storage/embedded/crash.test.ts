@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
-import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 
 const program = join(import.meta.dirname, "acknowledgingWriter.ts");
 
@@ -56,7 +55,7 @@ describe("the embedded store after kill -9", () => {
         const numbers = (word: string): number[] =>
           lines.flatMap((line) => (line.startsWith(`${word} `) ? [Number(line.slice(word.length + 1))] : []));
         const counted = numbers("counted");
-        const counter = await createCountersRepository(store).read(`${prefix}_total`);
+        const counter = await store.counters.read(`${prefix}_total`);
         expect(counter?.current ?? 0).toBeGreaterThanOrEqual(Math.max(0, ...numbers("charged")));
         const total = await keys.findOne({ _id: `${prefix}_total` });
         expect(total?.revision).toBeGreaterThanOrEqual(Math.max(0, ...counted));

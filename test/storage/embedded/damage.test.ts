@@ -13,7 +13,6 @@ import { examineStore } from "../../../src/storage/embedded/damage/repairStore.t
 import { readMarks } from "../../../src/storage/embedded/marks.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
-import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
@@ -42,7 +41,7 @@ const work = async (directory: string, day: string, image: string): Promise<void
       sampleKey({ _id: `key_${day}_${i}`, hash: `${day}_${i}`, meta: `"${"x".repeat(900)}"` }),
     );
     await store.collection("keys").insertMany(keys);
-    const counters = createCountersRepository(store);
+    const counters = store.counters;
     for (let i = 0; i < COUNTERS; i++) {
       const key = `counter ${i}`;
       if ((await counters.charge(key, 5, 100, 1)) === null) await counters.open(key, 5, 100, 1, LATER);
@@ -129,7 +128,7 @@ const unlessDamaged = (count: Promise<number>): Promise<number | undefined> =>
   });
 
 const contentsOf = async (store: Store): Promise<Contents> => {
-  const counters = createCountersRepository(store);
+  const counters = store.counters;
   const read = async (name: string): Promise<number> => (await counters.read(name))?.current ?? 0;
   const counts = Array.from({ length: COUNTERS }, (_, i) => read(`counter ${i}`));
   return {

@@ -17,7 +17,6 @@ import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import { SCHEMA_VERSION } from "../../../src/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
-import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
@@ -50,7 +49,7 @@ test("[issue 15, 10] a directory of the version before starts without a word, an
   for (const added of [1, 1]) {
     await opened(async (store) => {
       expect(await store.collection("keys").findOne({ _id: key._id })).toEqual(key);
-      await createCountersRepository(store).charge("a", 5, 100, added);
+      await store.counters.charge("a", 5, 100, added);
     });
     expect(examineStore(directory)).toEqual([]);
   }
@@ -62,7 +61,7 @@ test("[issue 15, 10] a directory of the version before starts without a word, an
 test("[issue 15, 10] what a service writes meanwhile is no damage for doctor", async () => {
   await opened(async (store) => {
     let isRunning = true;
-    const counters = createCountersRepository(store);
+    const counters = store.counters;
     const work = async (): Promise<void> => {
       while (isRunning) {
         await Promise.all([store.collection("keys").insertOne(sampleKey()), counters.open(sampleKey()._id, 5, 9, 1, LATER)]);
@@ -200,7 +199,7 @@ test("[issue 15, 10] how much is lost is said: commits of a log that was removed
   let ends: number[] = [];
   await opened(async (store) => {
     for (let i = 0; i < 27; i++) await store.collection("keys").insertOne(sampleKey());
-    const counters = createCountersRepository(store);
+    const counters = store.counters;
     const sizes = async () => (await Promise.all(filesIn(directory).logs.map((file) => stat(file)))).map(({ size }) => size);
     for (let i = 0; i < 10; i++) {
       if (i === 7) ends = await sizes();

@@ -148,7 +148,7 @@ describe("the embedded store's file", () => {
   test("loses documents whose expiry has passed, by the server's clock", async () => {
     let now = 5_000;
     const clock: Clock = { ...systemClock, now: () => now };
-    const server = open({ clock, sweepInterval: 5 });
+    const server = open({ clock, expiryInterval: 5 });
     await server.prepare();
     const counters = server.collection("counters");
     const [early, late] = [sampleCounter({ expireAt: new Date(6_000) }), sampleCounter({ expireAt: new Date(6_001) })];

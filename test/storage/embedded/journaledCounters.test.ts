@@ -14,7 +14,6 @@ import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedSto
 import type { WriteOperation, WriteResult } from "../../../src/storage/embedded/sqlite/messages.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import type { StoreLog } from "../../../src/storage/port/storeLog.ts";
-import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
 
 const LATER = new Date(8_000_000_000_000);
 const STORE = "0123456789abcdef0123456789abcdef";
@@ -332,7 +331,7 @@ describe("counters in a journal", () => {
   test("do what the same operations do in a collection, whatever crashes between", async () => {
     const store = openEmbeddedStore({ directory, clock: systemClock, mode: "tool" });
     await store.prepare();
-    const collection = createCountersRepository(store);
+    const collection = store.counters;
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
@@ -368,17 +367,17 @@ test("the counters of a file from before go on where they were", async () => {
   const options = { directory, clock: systemClock } as const;
   const before = openEmbeddedStore({ ...options, mode: "tool" });
   await before.prepare();
-  await createCountersRepository(before).open("a", 5, 9, 4, LATER);
+  await before.counters.open("a", 5, 9, 4, LATER);
   await before.close();
   const server = openEmbeddedStore({ ...options, mode: "server" });
   await server.prepare();
-  const counters = createCountersRepository(server);
+  const counters = server.counters;
   expect(await counters.read("a")).toEqual({ seq: 5, current: 4, previous: 0 });
   await counters.charge("a", 5, 9, 1);
   await server.close();
   const again = openEmbeddedStore({ ...options, mode: "server" });
   await again.prepare();
-  expect(await createCountersRepository(again).read("a")).toEqual({ seq: 5, current: 5, previous: 0 });
+  expect(await again.counters.read("a")).toEqual({ seq: 5, current: 5, previous: 0 });
   await again.close();
   const file = new DatabaseSync(join(directory, "latchkey.sqlite"), { readOnly: true });
   expect(file.prepare("SELECT count(*) AS n FROM counters").get()).toEqual({ n: 1 });
@@ -390,7 +389,7 @@ test("a read of counters that fails is noticed by the guard of the store", async
   const directory = await mkdtemp(join(tmpdir(), "latchkey-counters-"));
   const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
   await store.prepare();
-  const inner = createCountersRepository(store);
+  const inner = store.counters;
   const states: string[] = [];
   const guarded = guardStore(
     {

@@ -9,8 +9,7 @@ import { createJournaledCounters } from "../../../src/storage/embedded/counters/
 import { createRecentKeys } from "../../../src/storage/embedded/counters/recentKeys.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
-import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterList.ts";
-import { createCountersRepository } from "../../../src/storage/repositories/countersRepository.ts";
+import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterListRepository.ts";
 import { createTestClock } from "../../support/testClock.ts";
 
 const LATER = new Date(8_000_000_000_000);
@@ -109,7 +108,7 @@ describe("a list of counters of which some are in memory and some in the table",
   });
 
   test("[management §3] what exists throughout comes once, in order, with counts that it had meanwhile, whatever moves where", async () => {
-    const counters = createCountersRepository(store);
+    const counters = store.counters;
     const list = createCounterListRepository(store);
     let namespace = 0;
     const step = fc.record({

@@ -1,7 +1,7 @@
 import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
 import type { Update } from "../../../storage/port/collection.ts";
 import type { ApiDocument } from "../../../storage/port/documents.ts";
-import type { Change } from "../../../storage/repositories/shared/modify.ts";
+import type { Modification } from "../../../storage/repositories/shared/modify.ts";
 
 /** What may be changed of an API; what is left out stays. */
 export interface ApiUpdate {
@@ -25,7 +25,7 @@ const describe = (apiId: string, { name, deleteProtection, ipAllowlist }: ApiUpd
  * also when all is so already (management §8). The command line and `apis.updateApi` use it.
  */
 export const changeApi =
-  (update: ApiUpdate, source: AuditSource): ((api: ApiDocument) => Change<ApiDocument>) =>
+  (update: ApiUpdate, source: AuditSource): ((api: ApiDocument) => Modification<ApiDocument>) =>
   (api) => {
     const { name, deleteProtection, ipAllowlist } = update;
     const $set: Update<ApiDocument>["$set"] = {

@@ -4,7 +4,7 @@ import { resource } from "../../../audit/auditEvent.ts";
 import { type Action, requirePermissions } from "../../../domain/authorization.ts";
 import { ServiceError } from "../../../domain/errors.ts";
 import type { KeyDocument } from "../../../storage/port/documents.ts";
-import type { KeyChange } from "../../../storage/repositories/keysRepository.ts";
+import type { KeyModification } from "../../../storage/repositories/keysRepository.ts";
 import type { PermissionsRepository } from "../../../storage/repositories/permissionsRepository.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
@@ -60,7 +60,7 @@ export const changePermissions = async (
 
   let heldIds: readonly string[] = found.permissionIds;
   const source = auditSource(call);
-  const decide = (key: KeyDocument): KeyChange | undefined => {
+  const decide = (key: KeyDocument): KeyModification | undefined => {
     heldIds = applyList(effect, key.permissionIds, listedIds);
     const events = eventsOf(source, resource("key", keyId, key.name), key.permissionIds, heldIds);
     if (events.length === 0) return undefined;

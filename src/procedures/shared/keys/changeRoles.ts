@@ -3,7 +3,7 @@ import type { RoleSchema } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { resource } from "../../../audit/auditEvent.ts";
 import { requirePermissions } from "../../../domain/authorization.ts";
 import type { KeyDocument } from "../../../storage/port/documents.ts";
-import type { KeyChange } from "../../../storage/repositories/keysRepository.ts";
+import type { KeyModification } from "../../../storage/repositories/keysRepository.ts";
 import type { PermissionsRepository } from "../../../storage/repositories/permissionsRepository.ts";
 import type { RolesRepository } from "../../../storage/repositories/rolesRepository.ts";
 import { auditSource } from "../auditSource.ts";
@@ -39,7 +39,7 @@ export const changeRoles = async (
 
   let heldIds: readonly string[] = found.roleIds;
   const source = auditSource(call);
-  const decide = (key: KeyDocument): KeyChange | undefined => {
+  const decide = (key: KeyDocument): KeyModification | undefined => {
     heldIds = applyList(effect, key.roleIds, listedIds);
     const events = eventsOf(source, resource("key", keyId, key.name), key.roleIds, heldIds);
     if (events.length === 0) return undefined;

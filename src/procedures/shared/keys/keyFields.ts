@@ -3,7 +3,7 @@ import { invalidInput, type ServiceError } from "../../../domain/errors.ts";
 import type { Update } from "../../../storage/port/collection.ts";
 import type { KeyDocument } from "../../../storage/port/documents.ts";
 import { nameKeyOf } from "../../../storage/repositories/keySearchRepository.ts";
-import type { KeyChange } from "../../../storage/repositories/keysRepository.ts";
+import type { KeyModification } from "../../../storage/repositories/keysRepository.ts";
 import { refillChange, withDueRefills } from "../../../verification/refillCredits.ts";
 import { storeMeta, storeRatelimits, storeRefill } from "./keyConfiguration.ts";
 
@@ -64,7 +64,7 @@ const changeCredits = (credits: UpdateKeyRequest["credits"], key: KeyDocument, c
 };
 
 /** What is due under the old schedule is brought in before the schedule changes, unless a new balance discards it. */
-export const dueBefore = (credits: UpdateKeyRequest["credits"], key: KeyDocument, now: number): KeyChange | undefined => {
+export const dueBefore = (credits: UpdateKeyRequest["credits"], key: KeyDocument, now: number): KeyModification | undefined => {
   if (credits?.kind.case !== "value") return undefined;
   const { remaining, refill } = credits.kind.value;
   return remaining === undefined && refill !== undefined ? refillChange(key, now) : undefined;

@@ -14,7 +14,7 @@ type Suggestion = MessageInitShape<typeof ExplainSuggestionSchema>;
 type KeyFields = MessageInitShape<typeof UpdateKeyRequestSchema>;
 
 /** A part of a body of updateKey, and what it does, as the rest of a sentence. */
-interface KeyChange {
+interface KeyModification {
   readonly text: string;
   readonly fields: KeyFields;
 }
@@ -32,7 +32,7 @@ const MOST_ADDRESSES = 1_000;
 const isSlugItem = (item: string): boolean => SLUG.test(item) && !item.startsWith("perm_");
 
 /** The direct permissions that the key has, and those that it lacks; slugs that differ only in letter case exclude each other. */
-const grantMissing = async (permissions: PermissionsRepository, situation: Situation, call: Call): Promise<KeyChange | undefined> => {
+const grantMissing = async (permissions: PermissionsRepository, situation: Situation, call: Call): Promise<KeyModification | undefined> => {
   const { entry, query, direct } = situation;
   if (query === undefined) return undefined;
   const askable = termsOf(query).filter((term) => isSlugItem(term) && !entry.permissions.has(term));
@@ -46,7 +46,7 @@ const grantMissing = async (permissions: PermissionsRepository, situation: Situa
 };
 
 /** The key's limits with room in those that are exceeded. Those of the identity and of the request are not the key's to change. */
-const raiseLimits = ({ key, limits, unknown, request }: Situation): KeyChange | undefined => {
+const raiseLimits = ({ key, limits, unknown, request }: Situation): KeyModification | undefined => {
   if (unknown.length > 0) return undefined;
   const exceeded = limits.filter(({ passed }) => !passed);
   const raised = new Map(exceeded.map(({ check, current, weighted }) => [check.name, current + weighted + check.cost]));
@@ -66,7 +66,7 @@ const raiseLimits = ({ key, limits, unknown, request }: Situation): KeyChange | 
   return { text, fields: { ratelimits: { kind: { case: "value", value: { values } } } } };
 };
 
-const addCredits = ({ cost }: Situation): KeyChange => ({
+const addCredits = ({ cost }: Situation): KeyModification => ({
   text: `set the balance to ${cost}`,
   fields: { credits: { kind: { case: "value", value: { remaining: { kind: { case: "value", value: BigInt(cost) } } } } } },
 });
@@ -76,7 +76,7 @@ const keyChange = async (
   situation: Situation,
   check: VerificationCheck,
   call: Call,
-): Promise<KeyChange | undefined> => {
+): Promise<KeyModification | undefined> => {
   switch (check) {
     case VerificationCheck.ENABLED:
       return { text: "enable it", fields: { enabled: true } };

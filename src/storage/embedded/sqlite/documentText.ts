@@ -2,6 +2,7 @@ import type { Fields } from "../../port/applyUpdate.ts";
 import type { CollectionName } from "../../port/documents.ts";
 import { StoreDamagedError } from "../../port/errors.ts";
 import { indexes } from "../../port/indexes.ts";
+import { readable } from "../../readable.ts";
 
 const loneSurrogate = /\\ud[89a-f]/i;
 const wellFormed = (_: string, value: unknown): unknown => (typeof value === "string" ? value.toWellFormed() : value);
@@ -31,13 +32,14 @@ export const readStored = (collection: CollectionName, text: string): Fields => 
   }
 };
 
-/** The inverse of `toText` for documents of one collection. */
+/** The inverse of `toText` for documents of one collection. Throws `DocumentTooNewError`, see `readable`. */
 export const textDecoder = <D>(collection: CollectionName): ((text: string) => D) => {
   const expiry = expiryField(collection);
-  if (expiry === undefined) return (text) => readStored(collection, text) as D;
+  const known = readable<D>(collection);
+  if (expiry === undefined) return (text) => known(readStored(collection, text) as D);
   return (text) => {
     const fields = readStored(collection, text);
     if (typeof fields[expiry] === "number") fields[expiry] = new Date(fields[expiry]);
-    return fields as D;
+    return known(fields as D);
   };
 };

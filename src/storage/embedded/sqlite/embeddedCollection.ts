@@ -63,7 +63,12 @@ export const embeddedCollection = <D extends Identified>(
   };
 
   /** Makes an operation of each member only when its chunk is next: while the writer has one, it is others' turn. */
-  const bulk = async <M>(members: readonly M[], operationOf: (member: M) => WriteOperation, signal?: AbortSignal): Promise<void> => {
+  const bulk = async <M>(
+    members: readonly M[],
+    operationOf: (member: M) => WriteOperation,
+    signal?: AbortSignal,
+  ): Promise<{ readonly matchedCount: number }> => {
+    let matchedCount = 0;
     for (let next = 0; next < members.length; ) {
       const operations: WriteOperation[] = [];
       for (let bytes = 0; next < members.length && operations.length < CHUNK.operations && bytes < CHUNK.bytes; next++) {
@@ -71,8 +76,9 @@ export const embeddedCollection = <D extends Identified>(
         operations.push(operation);
         if (operation.kind === "insert") bytes += operation.text.length;
       }
-      await write({ kind: "bulk", operations }, signal);
+      matchedCount += (await write({ kind: "bulk", operations }, signal)).matched;
     }
+    return { matchedCount };
   };
 
   return {

@@ -94,11 +94,13 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
   };
 
   const bulk = (operations: readonly WriteOperation[]): WriteResult => {
+    let matched = 0;
     for (const operation of operations) {
       const result = execute(operation);
       if (result.failure !== undefined) return result;
+      matched += result.matched;
     }
-    return nothing;
+    return { ...nothing, matched };
   };
 
   const attempt = (operation: WriteOperation): WriteResult => {

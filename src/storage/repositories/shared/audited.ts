@@ -42,14 +42,20 @@ export const withEvents = <D extends AuditedDocument>(
   const replaces = told.length > 0 && outboxChanges === "replace";
   const $set = {
     ...update.$set,
-    v: SCHEMA_VERSION,
     ...(last === undefined ? {} : { pendingMark: last.id }),
     ...(replaces ? { outboxChanges: told } : {}),
   };
+  // Never lowered: what was not read first may have been written by a newer version.
+  const $max = { ...update.$max, v: SCHEMA_VERSION };
   const appended = told.length > 0 && !replaces ? { outboxChanges: { $each: told } } : {};
   const $push = last === undefined ? update.$push : { ...update.$push, outbox: { $each: plain }, ...appended };
   // The compiler cannot see that the fields of AuditedDocument are fields of every D.
-  return { ...update, $set, ...($push === undefined ? {} : { $push }) } as unknown as Update<D>;
+  return {
+    ...update,
+    $max,
+    ...(Object.keys($set).length === 0 ? {} : { $set }),
+    ...($push === undefined ? {} : { $push }),
+  } as unknown as Update<D>;
 };
 
 /** Filter part that leaves deleted documents out. */

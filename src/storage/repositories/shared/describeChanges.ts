@@ -88,11 +88,16 @@ const shownBy =
   };
 
 /** What a write does to a document. `before`: as it is, but for what other events of the write tell of. */
-export interface Write {
+export interface DescribedWrite {
   readonly before: object;
   readonly update: object;
-  /** Fields that may be another before the write than they were when they were read: what they become is told, and not what they were. */
-  readonly unsure?: readonly string[];
+}
+
+/** What events tell of a write. */
+export interface Description {
+  readonly changes: readonly string[];
+  /** The same where these fields may be another by then than they were when they were read: what they become is told, and not what they were. */
+  readonly without: (unsure: readonly string[]) => readonly string[];
 }
 
 /** The fields that an update replaces and that may change between a reading and a write that asks for the revision that was read. */
@@ -114,19 +119,21 @@ export const spentFields = (
 export const describeChanges = async (
   store: Store,
   collection: AuditedCollection,
-  { before, update, unsure }: Write,
+  { before, update }: DescribedWrite,
   options: OperationOptions = {},
-): Promise<readonly string[]> => {
+): Promise<Description> => {
   const { $inc = {} } = update as { readonly $inc?: Fields };
   const after = applyUpdate(before as Record<string, unknown>, update as Fields, false);
-  const found = differences(toldFields[collection], before as Fields, after, $inc, unsure);
+  const foundWithout = (unsure: readonly string[]) => differences(toldFields[collection], before as Fields, after, $inc, unsure);
+  const found = foundWithout([]);
   const namesOf = new Map<keyof Named, ReadonlyMap<string, string>>();
   for (const each of found) {
     if (!("namesOf" in each.telling)) continue;
     const ids = [...idsOf(each.before), ...idsOf(each.after)];
     namesOf.set(each.telling.namesOf, await readNames(store, each.telling.namesOf, ids, options));
   }
-  return tell(found, shownBy(namesOf));
+  const shown = shownBy(namesOf);
+  return { changes: tell(found, shown), without: (unsure) => tell(foundWithout(unsure), shown) };
 };
 
 const isUpdate = ({ event }: AuditEvent): boolean => event.endsWith(".update") || event.endsWith(".set_override");

@@ -14,9 +14,6 @@ import { describeChanges, spentFields, withChanges } from "./describeChanges.ts"
 /** Each failed attempt means that another node changed the document, or that its events had to be moved first. */
 const ATTEMPTS = 100;
 
-/** Of these, so many also find what is spent as it was read: whoever spends all the time would else keep everybody from setting it. */
-const EXACT_ATTEMPTS = 3;
-
 /** Events that may wait in a document before it is changed. One change adds up to 2000 of them, a megabyte. */
 const MOST_PENDING = 500;
 /** Bounds of one wait for the audit log: another node may be the one that moves events. */
@@ -25,7 +22,7 @@ const RELIEF_MS = { least: 50, most: 1000 };
 /** A document whose changes are serialised by counting them; without `revision` none was counted yet. */
 export type Revised = AuditedDocument & RevisedObject;
 
-export interface Change<D> {
+export interface Modification<D> {
   readonly update: Update<D>;
   readonly events: readonly AuditEvent[];
   /** Also has to hold when the change is written; otherwise it is decided again. */
@@ -48,11 +45,12 @@ export interface ModifyOptions extends OperationOptions {
 /**
  * Changes a document: `decide` gets it as it is and says what to write, or throws; undefined = nothing. Concurrent
  * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the document as it was
- * right before the change (what is not guarded may differ from what `decide` saw), or null when there is none (any more).
+ * right before the change (what is not guarded may differ from what `decide` saw; of a change that sets what is spent, it is what
+ * `decide` saw), or null when there is none (any more).
  */
 export type Modify<D> = (
   id: string,
-  decide: (document: D) => Change<D> | undefined | Promise<Change<D> | undefined>,
+  decide: (document: D) => Modification<D> | undefined | Promise<Modification<D> | undefined>,
   options?: ModifyOptions,
 ) => Promise<D | null>;
 
@@ -112,31 +110,30 @@ export const createModify = <N extends Modified>(store: Store, name: N, moveEven
   const mutex = createKeyedMutex();
   const relieve = createRelief(moveEvents);
   /**
-   * The events of a change, one of which tells what it changes, and what has to hold at the write so that it is true.
-   * @param isExact what may have been spent meanwhile has to be as it was read; if not, what it was is not told.
+   * The events of a change, one of which tells what it changes.
+   * Undefined `unsure`: it replaces nothing that may be spent meanwhile. Else what was spent is told as it was read, which has to
+   * hold at the write (`asRead`); where it does not, the events of `unsure` are true: they do not tell what it was.
    */
   const tellChanges = async (
     document: D,
-    { update, events, guard, from = document, told = update }: Change<D>,
-    isExact: boolean,
+    { update, events, guard, from = document, told = update }: Modification<D>,
     options: OperationOptions,
-  ): Promise<{ readonly events: readonly AuditEvent[]; readonly asRead: Fields }> => {
+  ): Promise<{ readonly events: readonly AuditEvent[]; readonly asRead: Fields; readonly unsure?: readonly AuditEvent[] }> => {
     const isDeletion = update.$set !== undefined && "deletedAt" in update.$set;
     if (isDeletion || events.every(({ changes }) => changes !== undefined)) return { events, asRead: {} };
+    const description = await describeChanges(store, name, { before: from, update: told }, options);
+    const telling = { events: withChanges(events, description.changes), asRead: {} };
     const spent = spentFields(name, update).filter((field) => guard === undefined || !(field in guard));
-    const write = { before: from, update: told, unsure: isExact ? [] : spent };
+    if (spent.length === 0) return telling;
     const read: Fields = { ...document };
-    return {
-      events: withChanges(events, await describeChanges(store, name, write, options)),
-      asRead: isExact ? Object.fromEntries(spent.map((field) => [field, read[field] ?? { $exists: false }])) : {},
-    };
+    const asRead = Object.fromEntries(spent.map((field) => [field, read[field] ?? { $exists: false }]));
+    return { ...telling, asRead, unsure: withChanges(events, description.without(spent)) };
   };
   // The compiler cannot see that the fields of Revised are fields of every D.
   const filterOf = (fields: Filter<Revised>): Filter<D> => fields as unknown as Filter<D>;
 
   return (id, decide, options) =>
     mutex.run(id, async () => {
-      let missed = 0;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const document = await collection.findOne(filterOf({ _id: id, ...notDeleted }), options);
         if (document === null) return null;
@@ -153,19 +150,27 @@ export const createModify = <N extends Modified>(store: Store, name: N, moveEven
         }
         const { signal, caller } = options ?? {};
         const { update, guard, quiet } = change;
-        const { events, asRead } = await tellChanges(document, change, missed < EXACT_ATTEMPTS, { signal, caller });
+        const { events, asRead, unsure } = await tellChanges(document, change, { signal, caller });
         // Where an earlier version moved the events, it left what they tell.
         const place = document.outbox === undefined || document.outbox.length === 0 ? "replace" : "append";
         const $inc = { ...update.$inc, revision: 1, ...(quiet ? { quietRevisions: 1 } : {}) };
-        const counted = withEvents<D>({ ...update, $inc } as unknown as Update<D>, events, place);
-        const unchanged = {
-          ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }),
-          ...asRead,
-          ...guard,
-        };
-        const before = await collection.findOneAndUpdate(unchanged, counted, { signal, caller, returnDocument: "before" });
-        if (before !== null) return before;
-        missed++;
+        const counted = (told: readonly AuditEvent[]) => withEvents<D>({ ...update, $inc } as unknown as Update<D>, told, place);
+        const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
+        if (unsure === undefined) {
+          const before = await collection.findOneAndUpdate(unchanged, counted(events), { signal, caller, returnDocument: "before" });
+          if (before !== null) return before;
+          continue;
+        }
+        // In one go, or whoever spends all the time would keep everybody from setting what is spent. Either counts the revision, so
+        // that after the first the second finds nothing.
+        const { matchedCount } = await collection.bulkWrite(
+          [
+            { updateOne: { filter: { ...unchanged, ...asRead }, update: counted(events) } },
+            { updateOne: { filter: unchanged, update: counted(unsure) } },
+          ],
+          { signal, caller },
+        );
+        if (matchedCount > 0) return document;
       }
       throw changedTooOften();
     });
@@ -201,7 +206,7 @@ export const createRemove =
       return (await collection.updateOne(living, withEvents<D>(update, events), options)).matchedCount === 1;
     }
     let holds = true;
-    const decide = (document: D): Change<D> | undefined => {
+    const decide = (document: D): Modification<D> | undefined => {
       holds = removable?.holds?.(document) ?? true;
       return holds ? { update, events, guard } : undefined;
     };

@@ -3,13 +3,17 @@ import { auditedCollections } from "../../../../src/storage/port/auditedCollecti
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../../../../src/storage/port/baseDocument.ts";
 import type { Counters } from "../../../../src/storage/port/counters.ts";
 import type { Store } from "../../../../src/storage/port/store.ts";
+import { sweptCollections } from "../../../../src/storage/port/sweptCollections.ts";
 import { type ApisRepository, createApisRepository } from "../../../../src/storage/repositories/apisRepository.ts";
 import { type AuditIndexRepository, createAuditIndexRepository } from "../../../../src/storage/repositories/auditIndexRepository.ts";
 import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/storage/repositories/auditLogRepository.ts";
 import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/repositories/backfillsRepository.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/repositories/changesRepository.ts";
-import { ALL_LENGTHS, type CounterListRepository, createCounterListRepository } from "../../../../src/storage/repositories/counterList.ts";
-import { createCountersRepository } from "../../../../src/storage/repositories/countersRepository.ts";
+import {
+  ALL_LENGTHS,
+  type CounterListRepository,
+  createCounterListRepository,
+} from "../../../../src/storage/repositories/counterListRepository.ts";
 import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/storage/repositories/keySearchRepository.ts";
 import { createKeysRepository, type KeysRepository } from "../../../../src/storage/repositories/keysRepository.ts";
@@ -22,12 +26,7 @@ import { createPermissionsRepository, type PermissionsRepository } from "../../.
 import { createReservationsRepository, type ReservationsRepository } from "../../../../src/storage/repositories/reservationsRepository.ts";
 import { createRolesRepository, type RolesRepository } from "../../../../src/storage/repositories/rolesRepository.ts";
 import { createRootKeysRepository, type RootKeysRepository } from "../../../../src/storage/repositories/rootKeysRepository.ts";
-import {
-  createSweepsRepository,
-  type SweepsRepository,
-  sweptCollections,
-  type Walk,
-} from "../../../../src/storage/repositories/sweepsRepository.ts";
+import { createSweepsRepository, type SweepsRepository, type Walk } from "../../../../src/storage/repositories/sweepsRepository.ts";
 import { sampleKey } from "../../contract/samples.ts";
 import { blockOfEntries, idOf, MANY } from "./largeStore.ts";
 
@@ -38,9 +37,8 @@ type CallsOf<R> = {
 
 const on = <R>(name: string, create: (store: Store) => R): ((store: Store) => R) =>
   Object.defineProperty((store: Store) => create(store), "name", { value: name });
-/** Without what the embedded store's own counters have besides. */
-const createCounters = (store: Store): Counters =>
-  aroundCounters(createCountersRepository(store), (_kind, _name, operation) => operation());
+/** Of the store itself; without what the embedded one's have besides. */
+const createCounters = (store: Store): Counters => aroundCounters(store.counters, (_, run) => run());
 
 interface Repositories {
   readonly apis: ApisRepository;
@@ -72,7 +70,7 @@ export const repositories: { readonly [K in keyof Repositories]: (store: Store) 
   auditLog: on("createAuditLogRepository", createAuditLogRepository),
   backfills: on("createBackfillsRepository", createBackfillsRepository),
   changes: on("createChangesRepository", createChangesRepository),
-  counters: on("createCountersRepository", createCounters),
+  counters: on("counters", createCounters),
   counterList: on("createCounterListRepository", createCounterListRepository),
   identities: on("createIdentitiesRepository", createIdentitiesRepository),
   keys: on("createKeysRepository", createKeysRepository),

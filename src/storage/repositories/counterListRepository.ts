@@ -7,7 +7,6 @@ import type { RecentCounters, SharedCounter } from "../port/counters.ts";
 import type { CounterDocument } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import { beginningWith } from "../port/textRange.ts";
-import { createCountersRepository } from "./countersRepository.ts";
 
 /** A counter of a namespace, as the store has it. */
 export interface ListedCounter extends CounterPlace {
@@ -119,7 +118,7 @@ const fill = async (source: Source): Promise<void> => {
 
 /** Counters of rate limits as a namespace's list shows them (management §3). Nothing is kept in order for it. */
 export const createCounterListRepository = (store: Store): CounterListRepository => {
-  const counters = createCountersRepository(store);
+  const { counters } = store;
   const stored = store.collection("counters");
 
   const readRange = (range: Filter<CounterDocument>["_id"] & object, limit: number, { signal, caller }: OperationOptions) =>

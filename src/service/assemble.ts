@@ -1,10 +1,6 @@
 import { hostname } from "node:os";
-import type { Analytics } from "../analytics/createAnalytics.ts";
-import { indexAudit } from "../audit/auditIndexer.ts";
-import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
-import { createAuditRetention } from "../audit/auditRetention.ts";
 import { AUDIT_FORMAT } from "../audit/chainHash.ts";
-import { type ChangesFeed, createChangesFeed } from "../cache/changesFeed.ts";
+import { createChangesFeed } from "../cache/changesFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
@@ -13,7 +9,7 @@ import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts"
 import { createKeyRing } from "../domain/secrets/keyRing.ts";
 import { createReservations } from "../idempotency/reservations.ts";
 import { createProcedures } from "../procedures/registry.ts";
-import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
+import { createLimiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
 import { restartWhenSetBack } from "../ratelimit/restartable.ts";
 import { createAuthenticator } from "../rootKeys/authenticator.ts";
@@ -31,7 +27,6 @@ import type { Store } from "../storage/port/store.ts";
 import { createApisRepository } from "../storage/repositories/apisRepository.ts";
 import { createAuditIndexRepository } from "../storage/repositories/auditIndexRepository.ts";
 import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
-import { createBackfillsRepository } from "../storage/repositories/backfillsRepository.ts";
 import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
 import { createCounterListRepository } from "../storage/repositories/counterList.ts";
 import { createCountersRepository } from "../storage/repositories/countersRepository.ts";
@@ -47,20 +42,18 @@ import { createPermissionsRepository } from "../storage/repositories/permissions
 import { createReservationsRepository } from "../storage/repositories/reservationsRepository.ts";
 import { createRolesRepository } from "../storage/repositories/rolesRepository.ts";
 import { createRootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
-import { createSweepsRepository } from "../storage/repositories/sweepsRepository.ts";
-import { createBackfill } from "../sweep/backfill.ts";
-import type { LeasedRounds } from "../sweep/leasedRounds.ts";
-import { createSweeper } from "../sweep/sweeper.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { createNodeReporter, type NodeReporter } from "../telemetry/nodeReporter.ts";
+import { createNodeReporter } from "../telemetry/nodeReporter.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
 import { createFailureBudget } from "../verification/failureBudget.ts";
-import { createLastUsed, type LastUsed } from "../verification/lastUsed.ts";
+import { createLastUsed } from "../verification/lastUsed.ts";
 import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
 import { version } from "../version.ts";
+import type { BackgroundPart } from "./backgroundWork.ts";
+import { createUpkeep } from "./createUpkeep.ts";
 import { openAnalytics } from "./openAnalytics.ts";
 
 export interface AssembleOptions {
@@ -80,15 +73,10 @@ export interface AssembleOptions {
 /** Everything behind the edges: the pipeline, and what runs beside it. */
 export interface Core {
   readonly pipeline: Pipeline;
-  readonly limiter: Limiter;
-  readonly analytics: Analytics | undefined;
-  readonly feed: ChangesFeed;
-  readonly auditMover: AuditMover;
-  /** Work in the background that one node does at a time: sweep and backfill. */
-  readonly rounds: readonly LeasedRounds[];
-  readonly nodeReporter: NodeReporter;
-  /** Of keys, of root keys and of their permissions. */
-  readonly lastUsed: readonly Pick<LastUsed, "start" | "stop">[];
+  /** In the order in which they start: each stops before what it still needs to finish. */
+  readonly background: readonly BackgroundPart[];
+  /** Answers the calls that only wait for events, which need not be waited for. */
+  readonly endTails: () => void;
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
@@ -107,47 +95,13 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onError: (error) => events.backgroundTaskFailed("changes feed", error),
   });
   const store = announceWrites(plainStore, feed, commonClock);
-  const leases = createLeasesRepository(store);
   // Events, deleted objects and rows of nodes are nothing that nodes remember: what is written of these is not announced.
   const nodes = createNodesRepository(plainStore);
   const auditLog = createAuditLogRepository(plainStore);
   const auditIndex = createAuditIndexRepository(plainStore);
-  const days = config.auditRetentionDays;
-  const onBroken = (sequence: number): void =>
-    events.backgroundTaskFailed("audit log", new Error(`entry ${sequence} was altered or is missing: it is kept, with all behind it`));
-  const dropOldEntries =
-    days === undefined ? undefined : createAuditRetention({ clock: commonClock, auditLog, auditIndex, days, onBroken });
-  const auditMover = createAuditMover({
-    clock: commonClock,
-    auditLog,
-    leases,
-    knownFormat: () => nodes.knownAuditFormat(commonClock.now()),
-    background: async (goesOn, append) => {
-      await indexAudit({ auditLog, auditIndex }, goesOn);
-      await dropOldEntries?.(goesOn, append);
-    },
-    onError: (error) => events.backgroundTaskFailed("audit log", error),
-  });
-  const sweeper = createSweeper({
-    clock,
-    leaseClock: commonClock,
-    leases,
-    sweeps: createSweepsRepository(plainStore),
-    onDue: metrics.sweepDue,
-    onBatch: metrics.swept,
-    onStart: events.sweepStarted,
-    onEnd: events.sweepEnded,
-    onError: (error) => events.backgroundTaskFailed("sweep", error),
-  });
-  const backfill = createBackfill({
-    clock: commonClock,
-    leases,
-    backfills: createBackfillsRepository(plainStore),
-    isShared: plainStore.isInProcess !== true,
-    onStart: (progress) => events.backfill("started", progress),
-    onProgress: (progress) => events.backfill("going on", progress),
-    onEnd: (progress) => events.backfill("ended", progress),
-    onError: (error) => events.backgroundTaskFailed("backfill", error),
+  const { auditMover, sweeper, backfill } = createUpkeep({
+    ...{ config, clock, commonClock, store: plainStore, leases: createLeasesRepository(store), nodes, auditLog, auditIndex },
+    ...{ metrics, events },
   });
 
   const apis = createApisRepository(store, auditMover.run);
@@ -172,7 +126,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const rootKeysLastUsed = createLastUsed({
     clock,
     write: rootKeys.markUsed,
-    onError: (error) => events.backgroundTaskFailed("last used", error),
+    onError: (error) => events.backgroundTaskFailed("root keys last used", error),
   });
   const usedPermissions = createUsedPermissions({
     write: rootKeys.noteUses,
@@ -288,12 +242,20 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   });
   return {
     pipeline,
-    limiter,
-    analytics,
-    feed,
-    auditMover,
-    rounds: [sweeper, backfill],
-    nodeReporter,
-    lastUsed: [lastUsed, rootKeysLastUsed, usedPermissions],
+    background: [
+      // Whatever is written until the end is announced, and leaves events to be moved.
+      { name: "changes feed", ...feed },
+      { name: "audit log", ...auditMover },
+      { name: "backfill", ...backfill },
+      { name: "sweep", ...sweeper },
+      { name: "used permissions", ...usedPermissions },
+      { name: "root keys last used", ...rootKeysLastUsed },
+      { name: "last used", ...lastUsed },
+      { name: "rate limits", ...limiter },
+      // Stops before the limiter, which gives back what queries hold of their quota.
+      ...(analytics === undefined ? [] : [{ name: "analytics", ...analytics } as const]),
+      { name: "nodes", ...nodeReporter },
+    ],
+    endTails: () => analytics?.endTails(),
   };
 };

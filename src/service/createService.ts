@@ -151,6 +151,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     listener = await listenOn("HOST, PORT", host, port, () =>
       createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
     );
+    // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
+    events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
     await work.start(starting.signal);
     ready = true;
     health.setState("serving");

@@ -48,6 +48,8 @@ export interface Events {
   /** `ratelimits`: what rate limits do beyond the budget held, `allow` or `deny`; left out before the start is done. */
   readonly storeAway: (error: unknown, ratelimits?: string) => void;
   readonly storeBack: () => void;
+  /** The service listens. @param facts what its store says of itself. */
+  readonly storeOpened: (facts: Readonly<Record<string, unknown>>) => void;
   readonly backgroundTaskFailed: (task: BackgroundTask, error: unknown) => void;
   /** The service stops without waiting for it any longer. @param milliseconds the time that it had. */
   readonly backgroundTaskLate: (task: BackgroundTask, milliseconds: number) => void;
@@ -122,6 +124,7 @@ export const createEvents = (log: Log): Events => {
     firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
     storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
     storeBack: () => log.info("store back"),
+    storeOpened: (facts) => log.info(facts, "store opened"),
     backgroundTaskFailed: (task, error) => failedTasks.happened({ task, error }),
     backgroundTaskLate: (task, milliseconds) => log.error({ task, milliseconds }, "background task did not stop in time"),
     analyticsAway: (error) => log.warn({ err: error }, "analytics store away"),

@@ -67,11 +67,11 @@ export interface AssembleOptions {
   readonly clientAddress: ClientAddress;
   readonly slices: Slices;
   /** See `ServiceOverrides`. */
-  readonly notesUsesEvery: number | undefined;
+  readonly flushUsedPermissionsEvery: number | undefined;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
-export interface Core {
+export interface Assembly {
   readonly pipeline: Pipeline;
   /** In the order in which they start: each stops before what it still needs to finish. */
   readonly background: readonly BackgroundPart[];
@@ -80,8 +80,19 @@ export interface Core {
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
-export const assemble = async (options: AssembleOptions): Promise<Core> => {
-  const { config, clock, testClock, store: plainStore, metrics, events, capacity, clientAddress, slices, notesUsesEvery } = options;
+export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
+  const {
+    config,
+    clock,
+    testClock,
+    store: plainStore,
+    metrics,
+    events,
+    capacity,
+    clientAddress,
+    slices,
+    flushUsedPermissionsEvery,
+  } = options;
   const contact = createContact(config.verifyStoreDown);
   const invalidations = createInvalidations(clock, contact);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
@@ -130,7 +141,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   });
   const usedPermissions = createUsedPermissions({
     write: rootKeys.noteUses,
-    flushEvery: notesUsesEvery,
+    flushEvery: flushUsedPermissionsEvery,
     onError: (error) => events.backgroundTaskFailed("used permissions", error),
   });
   const migrations = createMigrationsRepository(store);

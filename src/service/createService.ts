@@ -32,8 +32,6 @@ import { prepareStore } from "./prepareStore.ts";
 import { runAll } from "./runAll.ts";
 import { services, testableServices } from "./services.ts";
 
-export { services };
-
 export interface Urls {
   readonly url: string;
   readonly adminUrl: string;
@@ -63,7 +61,7 @@ export interface ServiceOverrides {
   /** How long connections without a call are kept when it stops, in milliseconds, if not for a second. */
   readonly linger?: number;
   /** How often it is written down which permissions root keys use, in milliseconds, if not every 5 s. */
-  readonly notesUsesEvery?: number | undefined;
+  readonly flushUsedPermissionsEvery?: number | undefined;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
 }
@@ -118,7 +116,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     capacity,
     clientAddress,
     slices,
-    notesUsesEvery: overrides.notesUsesEvery,
+    flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
   });
   const work = createBackgroundWork(background, { onLate: events.backgroundTaskLate });
 

@@ -1,6 +1,6 @@
-import { indexAudit } from "../audit/auditIndexer.ts";
 import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
 import { createAuditRetention } from "../audit/auditRetention.ts";
+import { indexAudit } from "../audit/indexAudit.ts";
 import type { Config } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Store } from "../storage/port/store.ts";

@@ -7,7 +7,7 @@ import { CreateIdentityRequestSchema, IdentitiesService } from "../../gen/latchk
 import { jsonText, textOf } from "../../src/domain/jsonText.ts";
 import { unaryMethods } from "../../src/rpc/edges/unaryMethods.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 import { type Edges, type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
 import { sized } from "../support/sized.ts";
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { getOption } from "@bufbuild/protobuf";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 import type { CollectionName } from "../../src/storage/port/documents.ts";
 import { bodyOf, type Objects } from "./bodies.ts";
 

@@ -7,7 +7,7 @@ import * as grpc from "@grpc/grpc-js";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { type Codec, compileCodec } from "../../src/rpc/codec/compileCodec.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 
 /** An answer in the words of `/v2`, whatever the edge it came over. */
 export interface Answer {

@@ -12,7 +12,7 @@ export const changing: readonly string[] = services.flatMap((service) =>
 );
 
 /** What a node writes beside its calls. */
-export const background: readonly CollectionName[] = ["changes", "audit", "leases", "counters", "system"];
+export const background: readonly CollectionName[] = ["changes", "audit", "leases", "counters", "nodes", "system"];
 /** A text that nothing else has. */
 export const unique = (stem: string): string => `${stem}.${crypto.randomUUID()}`;
 

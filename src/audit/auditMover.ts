@@ -58,7 +58,7 @@ export type AppendEvents = (events: readonly AuditEvent[]) => Promise<void>;
 
 export interface AuditMover {
   readonly start: () => void;
-  /** Moves all that is pending now, unless another node does; used by tests and at shutdown. */
+  /** Moves all that is pending now, unless another node does: at a stop, and for a document whose outbox is full. */
   readonly run: () => Promise<void>;
   /** Moves what it can in two seconds, whatever is pending, and leaves the rest to others. */
   readonly stop: () => Promise<void>;

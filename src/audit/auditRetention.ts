@@ -4,9 +4,10 @@ import type { AuditLogDocument } from "../storage/port/documents.ts";
 import { type AuditIndexRepository, blockWith } from "../storage/repositories/auditIndexRepository.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { auditEvent, resource, systemSource } from "./auditEvent.ts";
+import { isIntact } from "./auditFaults.ts";
 import type { AppendEvents } from "./auditMover.ts";
 import { DROPPED_EVENT, DROPPED_LOG } from "./auditStub.ts";
-import { isIntact, readAudit } from "./verifyAudit.ts";
+import { readAudit } from "./readAudit.ts";
 
 const DAY_MS = 86_400_000;
 /** Each look that finds something is an event: an hour later than its day an entry may go. */

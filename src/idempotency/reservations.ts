@@ -5,6 +5,7 @@ import type { Announcer } from "../storage/decorators/announceWrites.ts";
 import type { AuditedCollection } from "../storage/port/auditedCollections.ts";
 import type { IdempotencyDocument } from "../storage/port/documents.ts";
 import type { ReservationsRepository } from "../storage/repositories/reservationsRepository.ts";
+import { type ReservationState, stateOf } from "./reservationState.ts";
 
 /** How long an answer is kept, counted from the arrival of its call. */
 const KEEP_MS = 24 * 60 * 60_000;
@@ -29,11 +30,12 @@ export interface NewReservation extends Pick<Reservation, "_id" | "request" | "s
   readonly answer: string | undefined;
 }
 
-/**
- * `free`: there is none, or its time is over. `done`: its answer was given. `running`: somebody works on it.
- * `abandoned`: a run died, or ended with a 5xx, and left its work to a repeat.
- */
-export type ReservationState = "free" | "done" | "running" | "abandoned";
+/** What stands under an id. */
+export interface Look {
+  /** null = nothing, which is the state `absent`. */
+  readonly reservation: Reservation | null;
+  readonly state: ReservationState;
+}
 
 /** A reservation that a run of a call holds, and keeps from others until one of these is called. */
 export interface Hold {
@@ -46,8 +48,7 @@ export interface Hold {
 }
 
 export interface Reservations {
-  readonly find: (id: string, behalf: Behalf) => Promise<Reservation | null>;
-  readonly stateOf: (reservation: Reservation | null) => ReservationState;
+  readonly look: (id: string, behalf: Behalf) => Promise<Look>;
   /** Makes a reservation, in place of `former` if there is one; undefined when somebody else was faster. */
   readonly reserve: (wanted: NewReservation, former: Reservation | null, behalf: Behalf) => Promise<Hold | undefined>;
   /** Goes on with an abandoned one; undefined when somebody else was faster. */
@@ -96,11 +97,9 @@ export const createReservations = ({ clock, leaseClock, reservations, announcer 
   };
 
   return {
-    find: reservations.find,
-    stateOf: (reservation) => {
-      if (reservation === null || reservation.expireAt.getTime() <= clock.now()) return "free";
-      if (reservation.done) return "done";
-      return reservation.leaseUntil > leaseClock.now() ? "running" : "abandoned";
+    look: async (id, behalf) => {
+      const reservation = await reservations.find(id, behalf);
+      return { reservation, state: stateOf(reservation, clock.now(), leaseClock.now()) };
     },
     reserve: async ({ changeIn, answer, ...wanted }, former, behalf) => {
       if (former !== null && !(await reservations.remove(former._id, former.holder, behalf))) return undefined;

@@ -1,10 +1,6 @@
 import { hostname } from "node:os";
-import type { Analytics } from "../analytics/createAnalytics.ts";
-import { indexAudit } from "../audit/auditIndexer.ts";
-import { type AuditMover, createAuditMover } from "../audit/auditMover.ts";
-import { createAuditRetention } from "../audit/auditRetention.ts";
 import { AUDIT_FORMAT } from "../audit/chainHash.ts";
-import { type AnnouncementFeed, createAnnouncementFeed } from "../cache/announcementFeed.ts";
+import { createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
@@ -13,7 +9,7 @@ import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts"
 import { createKeyRing } from "../domain/secrets/keyRing.ts";
 import { createReservations } from "../idempotency/reservations.ts";
 import { createProcedures } from "../procedures/registry.ts";
-import { createLimiter, type Limiter } from "../ratelimit/limiter.ts";
+import { createLimiter } from "../ratelimit/limiter.ts";
 import { createNamespaceCache } from "../ratelimit/namespaceCache.ts";
 import { restartWhenSetBack } from "../ratelimit/restartWhenSetBack.ts";
 import { type Authenticator, createAuthenticator } from "../rootKeys/authenticator.ts";
@@ -21,9 +17,9 @@ import { createUsedPermissions } from "../rootKeys/usedPermissions.ts";
 import { refusedRootKeyRest, unknownRootKeyRest } from "../rpc/http/limits.ts";
 import type { Capacity } from "../rpc/pipeline/capacity.ts";
 import { type ClientAddress, networkOf } from "../rpc/pipeline/clientAddress.ts";
+import { createIdempotency } from "../rpc/pipeline/createIdempotency.ts";
 import { createPipeline } from "../rpc/pipeline/createPipeline.ts";
 import type { IncomingCall, Pipeline } from "../rpc/pipeline/incomingCall.ts";
-import { createIdempotency } from "../rpc/pipeline/keyedCalls.ts";
 import { createManagementLimit } from "../rpc/pipeline/managementLimit.ts";
 import type { Slices } from "../rpc/pipeline/slices.ts";
 import { announceWrites } from "../storage/decorators/announceWrites.ts";
@@ -31,7 +27,6 @@ import type { Store } from "../storage/port/store.ts";
 import { createApisRepository } from "../storage/repositories/apisRepository.ts";
 import { createAuditIndexRepository } from "../storage/repositories/auditIndexRepository.ts";
 import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
-import { createBackfillsRepository } from "../storage/repositories/backfillsRepository.ts";
 import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
 import { createCounterListRepository } from "../storage/repositories/counterListRepository.ts";
 import { createIdentitiesRepository } from "../storage/repositories/identitiesRepository.ts";
@@ -46,20 +41,18 @@ import { createPermissionsRepository } from "../storage/repositories/permissions
 import { createReservationsRepository } from "../storage/repositories/reservationsRepository.ts";
 import { createRolesRepository } from "../storage/repositories/rolesRepository.ts";
 import { createRootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
-import { createSweepsRepository } from "../storage/repositories/sweepsRepository.ts";
-import { createBackfill } from "../sweep/backfill.ts";
-import type { LeasedRounds } from "../sweep/leasedRounds.ts";
-import { createSweeper } from "../sweep/sweeper.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { createNodeReporter, type NodeReporter } from "../telemetry/nodeReporter.ts";
+import { createNodeReporter } from "../telemetry/nodeReporter.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
 import { createFailureBudget } from "../verification/failureBudget.ts";
-import { createLastUsed, type LastUsed } from "../verification/lastUsed.ts";
+import { createLastUsed } from "../verification/lastUsed.ts";
 import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
 import { version } from "../version.ts";
+import type { BackgroundPart } from "./backgroundWork.ts";
+import { createUpkeep } from "./createUpkeep.ts";
 import { openAnalytics } from "./openAnalytics.ts";
 
 export interface AssembleOptions {
@@ -73,27 +66,33 @@ export interface AssembleOptions {
   readonly clientAddress: ClientAddress;
   readonly slices: Slices;
   /** See `ServiceOverrides`. */
-  readonly notesUsesEvery: number | undefined;
+  readonly flushUsedPermissionsEvery: number | undefined;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
-export interface Core {
+export interface Assembly {
   readonly pipeline: Pipeline;
   readonly authenticator: Authenticator<IncomingCall>;
-  readonly limiter: Limiter;
-  readonly analytics: Analytics | undefined;
-  readonly feed: AnnouncementFeed;
-  readonly auditMover: AuditMover;
-  /** Work in the background that one node does at a time: sweep and backfill. */
-  readonly rounds: readonly LeasedRounds[];
-  readonly nodeReporter: NodeReporter;
-  /** Of keys, of root keys and of their permissions. */
-  readonly lastUsed: readonly Pick<LastUsed, "start" | "stop">[];
+  /** In the order in which they start: each stops before what it still needs to finish. */
+  readonly background: readonly BackgroundPart[];
+  /** Answers the calls that only wait for events, which need not be waited for. */
+  readonly endTails: () => void;
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
-export const assemble = async (options: AssembleOptions): Promise<Core> => {
-  const { config, clock, testClock, store: plainStore, metrics, events, capacity, clientAddress, slices, notesUsesEvery } = options;
+export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
+  const {
+    config,
+    clock,
+    testClock,
+    store: plainStore,
+    metrics,
+    events,
+    capacity,
+    clientAddress,
+    slices,
+    flushUsedPermissionsEvery,
+  } = options;
   const contact = createContact(config.verifyStoreDown);
   const invalidations = createInvalidations(clock, contact);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
@@ -107,47 +106,13 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onError: (error) => events.backgroundTaskFailed("changes feed", error),
   });
   const store = announceWrites(plainStore, feed, commonClock);
-  const leases = createLeasesRepository(store);
   // Events, deleted objects and rows of nodes are nothing that nodes remember: what is written of these is not announced.
   const nodes = createNodesRepository(plainStore);
   const auditLog = createAuditLogRepository(plainStore);
   const auditIndex = createAuditIndexRepository(plainStore);
-  const days = config.auditRetentionDays;
-  const onBroken = (sequence: number): void =>
-    events.backgroundTaskFailed("audit log", new Error(`entry ${sequence} was altered or is missing: it is kept, with all behind it`));
-  const dropOldEntries =
-    days === undefined ? undefined : createAuditRetention({ clock: commonClock, auditLog, auditIndex, days, onBroken });
-  const auditMover = createAuditMover({
-    clock: commonClock,
-    auditLog,
-    leases,
-    knownFormat: () => nodes.knownAuditFormat(commonClock.now()),
-    background: async (goesOn, append) => {
-      await indexAudit({ auditLog, auditIndex }, goesOn);
-      await dropOldEntries?.(goesOn, append);
-    },
-    onError: (error) => events.backgroundTaskFailed("audit log", error),
-  });
-  const sweeper = createSweeper({
-    clock,
-    leaseClock: commonClock,
-    leases,
-    sweeps: createSweepsRepository(plainStore),
-    onDue: metrics.sweepDue,
-    onBatch: metrics.swept,
-    onStart: events.sweepStarted,
-    onEnd: events.sweepEnded,
-    onError: (error) => events.backgroundTaskFailed("sweep", error),
-  });
-  const backfill = createBackfill({
-    clock: commonClock,
-    leases,
-    backfills: createBackfillsRepository(plainStore),
-    isShared: plainStore.isInProcess !== true,
-    onStart: (progress) => events.backfill("started", progress),
-    onProgress: (progress) => events.backfill("going on", progress),
-    onEnd: (progress) => events.backfill("ended", progress),
-    onError: (error) => events.backgroundTaskFailed("backfill", error),
+  const { auditMover, sweeper, backfill } = createUpkeep({
+    ...{ config, clock, commonClock, store: plainStore, leases: createLeasesRepository(store), nodes, auditLog, auditIndex },
+    ...{ metrics, events },
   });
 
   const apis = createApisRepository(store, auditMover.run);
@@ -172,11 +137,11 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const rootKeysLastUsed = createLastUsed({
     clock,
     write: rootKeys.markUsed,
-    onError: (error) => events.backgroundTaskFailed("last used", error),
+    onError: (error) => events.backgroundTaskFailed("root keys last used", error),
   });
   const usedPermissions = createUsedPermissions({
     write: rootKeys.noteUses,
-    flushEvery: notesUsesEvery,
+    flushEvery: flushUsedPermissionsEvery,
     onError: (error) => events.backgroundTaskFailed("used permissions", error),
   });
   const migrations = createMigrationsRepository(store);
@@ -288,12 +253,20 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   return {
     pipeline,
     authenticator,
-    limiter,
-    analytics,
-    feed,
-    auditMover,
-    rounds: [sweeper, backfill],
-    nodeReporter,
-    lastUsed: [lastUsed, rootKeysLastUsed, usedPermissions],
+    background: [
+      // Whatever is written until the end is announced, and leaves events to be moved.
+      { name: "changes feed", ...feed },
+      { name: "audit log", ...auditMover },
+      { name: "backfill", ...backfill },
+      { name: "sweep", ...sweeper },
+      { name: "used permissions", ...usedPermissions },
+      { name: "root keys last used", ...rootKeysLastUsed },
+      { name: "last used", ...lastUsed },
+      { name: "rate limits", ...limiter },
+      // Stops before the limiter, which gives back what queries hold of their quota.
+      ...(analytics === undefined ? [] : [{ name: "analytics", ...analytics } as const]),
+      { name: "nodes", ...nodeReporter },
+    ],
+    endTails: () => analytics?.endTails(),
   };
 };

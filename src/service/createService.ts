@@ -27,12 +27,11 @@ import { meterStore } from "../telemetry/meterStore.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { version } from "../version.ts";
 import { assemble } from "./assemble.ts";
+import { createBackgroundWork } from "./backgroundWork.ts";
 import { listenOn } from "./listenOn.ts";
 import { prepareStore } from "./prepareStore.ts";
 import { runAll } from "./runAll.ts";
 import { services, testableServices } from "./services.ts";
-
-export { services };
 
 export interface Urls {
   readonly url: string;
@@ -63,7 +62,7 @@ export interface ServiceOverrides {
   /** How long connections without a call are kept when it stops, in milliseconds, if not for a second. */
   readonly linger?: number;
   /** How often it is written down which permissions root keys use, in milliseconds, if not every 5 s. */
-  readonly notesUsesEvery?: number | undefined;
+  readonly flushUsedPermissionsEvery?: number | undefined;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
 }
@@ -108,7 +107,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const { pipeline, authenticator, limiter, analytics, feed, auditMover, rounds, nodeReporter, lastUsed } = await assemble({
+  const { pipeline, authenticator, background, endTails } = await assemble({
     config,
     clock,
     testClock,
@@ -118,8 +117,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     capacity,
     clientAddress,
     slices,
-    notesUsesEvery: overrides.notesUsesEvery,
+    flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
   });
+  const work = createBackgroundWork(background, { onLate: events.backgroundTaskLate });
 
   const observer: EdgeObserver = {
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
@@ -145,7 +145,6 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies), clock);
 
   let ready = false;
-  let running = false;
   let listener: Listener | undefined;
   const starting = new AbortController();
   const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
@@ -160,14 +159,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     listener = await listenOn("HOST, PORT", host, port, () =>
       createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
     );
-    running = true;
-    limiter.start();
-    analytics?.start();
-    feed.start();
-    auditMover.start();
-    for (const each of rounds) each.start();
-    for (const each of lastUsed) each.start();
-    await nodeReporter.start();
+    // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
+    events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
+    await work.start(starting.signal);
     ready = true;
     health.setState("serving");
     const shownHost = listener.address.host.includes(":") ? `[${listener.address.host}]` : listener.address.host;
@@ -178,17 +172,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ready = false;
     health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
-    // Calls that only wait for events need not be waited for.
-    analytics?.endTails();
-    await runAll([
-      () => listener?.stop(),
-      // What never ran has nothing to finish, and a store that was never reached would only be said to be away. Analytics
-      // stops before the limiter, which gives back what queries hold of their quota.
-      ...(running ? [nodeReporter, analytics, limiter, ...lastUsed, ...rounds, auditMover, feed].map((each) => () => each?.stop()) : []),
-      store.close,
-      admin.stop,
-      async () => events.sumUp(),
-    ]);
+    endTails();
+    // What never ran has nothing to finish, and a store that was never reached would only be said to be away.
+    await runAll([() => listener?.stop(), work.stop, store.close, admin.stop, async () => events.sumUp()]);
   };
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {

@@ -18,9 +18,14 @@ const refuseNewer = (system: SystemDocument | null): void => {
 /**
  * Raises the store's schema version to ours. Safe to call from several nodes at once.
  * Rejects with `SchemaTooNewError` when the store's is newer.
+ * @returns for the log: our version, and the one that was raised to it, if there was a lower one
  */
-export const claimSchemaVersion = async (system: Collection<SystemDocument>, signal?: AbortSignal): Promise<void> => {
-  refuseNewer(await system.findOne({ _id: "schema" }, { signal }));
+export const claimSchemaVersion = async (
+  system: Collection<SystemDocument>,
+  signal?: AbortSignal,
+): Promise<{ readonly schema: number; readonly raisedFrom?: number }> => {
+  const found = await system.findOne({ _id: "schema" }, { signal });
+  refuseNewer(found);
   const claim = () =>
     system.findOneAndUpdate(
       { _id: "schema" },
@@ -33,4 +38,6 @@ export const claimSchemaVersion = async (system: Collection<SystemDocument>, sig
     throw error;
   });
   refuseNewer(claimed);
+  const { schema = SCHEMA_VERSION } = found ?? {};
+  return { schema: SCHEMA_VERSION, ...(schema < SCHEMA_VERSION && { raisedFrom: schema }) };
 };

@@ -12,7 +12,7 @@ const REST = 20;
 const REST_MS = { least: 20, most: 1_000 } as const;
 
 /** What a round asks for while it works. */
-export interface Pace {
+export interface RoundControl {
   /** True when this node may work: no other one does. */
   readonly takeLease: () => Promise<boolean>;
   /** Rests after a batch. False: the service stops, or another node has taken over; the round ends then. */
@@ -38,7 +38,7 @@ export interface LeasedRoundsOptions {
   /** Milliseconds between two rounds. */
   readonly every: number;
   /** A round; one that has nothing to do takes no lease, and so writes nothing. */
-  readonly round: (pace: Pace) => Promise<void>;
+  readonly round: (control: RoundControl) => Promise<void>;
   readonly onError: ((error: unknown) => void) | undefined;
 }
 

@@ -17,9 +17,6 @@ const AT_ONCE = 1_000;
 /** How much of each kind was swept. */
 export type Swept = Readonly<Record<SweptKind, number>>;
 
-/** `run` sweeps all that is due now. */
-export type Sweeper = LeasedRounds;
-
 export interface SweeperOptions {
   /** The one that deletions are dated by. */
   readonly clock: Clock;
@@ -42,7 +39,7 @@ export interface SweeperOptions {
  * and roles in what held them. The deleted object's own row is the task: it is marked by the write that deletes, and
  * goes when nothing refers to it any more. So a sweep that was interrupted is gone on with, by whichever node is there.
  */
-export const createSweeper = (options: SweeperOptions): Sweeper => {
+export const createSweeper = (options: SweeperOptions): LeasedRounds => {
   const { clock, leaseClock, leases, sweeps, onDue, onBatch, onStart, onEnd, onError } = options;
   const findDue = async (): Promise<Readonly<Record<SweptCollection, readonly string[]>>> => {
     const until = clock.now() - SETTLED_AFTER_MS;

@@ -2,7 +2,17 @@ import type { Log } from "./log.ts";
 import { createRepeats } from "./repeats.ts";
 
 /** A background task, as it appears in the log. */
-export type BackgroundTask = "changes feed" | "audit log" | "last used" | "sweep" | "backfill" | "nodes" | "used permissions";
+export type BackgroundTask =
+  | "changes feed"
+  | "audit log"
+  | "sweep"
+  | "backfill"
+  | "used permissions"
+  | "root keys last used"
+  | "last used"
+  | "rate limits"
+  | "analytics"
+  | "nodes";
 
 /** How long what happens again is only counted, in milliseconds. */
 const SUM_UP_EVERY = 10_000;
@@ -38,7 +48,11 @@ export interface Events {
   /** `ratelimits`: what rate limits do beyond the budget held, `allow` or `deny`; left out before the start is done. */
   readonly storeAway: (error: unknown, ratelimits?: string) => void;
   readonly storeBack: () => void;
+  /** The service listens. @param facts what its store says of itself. */
+  readonly storeOpened: (facts: Readonly<Record<string, unknown>>) => void;
   readonly backgroundTaskFailed: (task: BackgroundTask, error: unknown) => void;
+  /** The service stops without waiting for it any longer. @param milliseconds the time that it had. */
+  readonly backgroundTaskLate: (task: BackgroundTask, milliseconds: number) => void;
   readonly analyticsAway: (error: unknown) => void;
   readonly analyticsBack: () => void;
   /** The embedded engine ended by itself; it is started again. */
@@ -110,7 +124,9 @@ export const createEvents = (log: Log): Events => {
     firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
     storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
     storeBack: () => log.info("store back"),
+    storeOpened: (facts) => log.info(facts, "store opened"),
     backgroundTaskFailed: (task, error) => failedTasks.happened({ task, error }),
+    backgroundTaskLate: (task, milliseconds) => log.error({ task, milliseconds }, "background task did not stop in time"),
     analyticsAway: (error) => log.warn({ err: error }, "analytics store away"),
     analyticsBack: () => log.info("analytics store answers"),
     analyticsEngineDied: (reason) => log.error({ reason }, "analytics engine ended"),

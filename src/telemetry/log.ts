@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from "pino";
 
-/** Structured log: one JSON object per line. Only `events.ts` writes to it. */
+/** Structured log: one JSON object per line. Only `events.ts` and the storage engines write to it. */
 export type Log = Logger;
 
 const options: LoggerOptions = {

@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import { chunks } from "../util/chunks.ts";
 
 /** Each key is written at most this often by one node. */
 const WRITE_EVERY_MS = 60_000;
@@ -11,8 +12,8 @@ export interface LastUsed {
   /** Notes a use at `now` (Unix ms); earlier ones than the last change nothing. */
   readonly mark: (id: string, now: number) => void;
   readonly start: () => void;
-  /** Writes all that is not written yet. */
-  readonly stop: () => Promise<void>;
+  /** Writes all that is not written yet; begins no further write once `signal` is aborted. */
+  readonly stop: (signal?: AbortSignal) => Promise<void>;
 }
 
 interface Use {
@@ -62,10 +63,13 @@ export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): Last
     }
   };
 
-  const flush = async (all: boolean): Promise<void> => {
+  const flush = async (all: boolean, signal?: AbortSignal): Promise<void> => {
     const now = clock.monotonic();
     const due = [...dirty].filter((use) => all || !isResting(use, now));
-    for (let from = 0; from < due.length; from += KEYS_PER_WRITE) await writeChunk(due.slice(from, from + KEYS_PER_WRITE), now);
+    for (const chunk of chunks(due, KEYS_PER_WRITE)) {
+      signal?.throwIfAborted();
+      await writeChunk(chunk, now);
+    }
     evictIdle(now);
   };
 
@@ -92,11 +96,11 @@ export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): Last
       dirty.add(use);
     },
     start: schedule,
-    stop: async () => {
+    stop: async (signal) => {
       clearTimeout(timer);
       timer = undefined;
       await flushing;
-      await flush(true).catch((error: unknown) => onError?.(error));
+      await flush(true, signal).catch((error: unknown) => onError?.(error));
     },
   };
 };

@@ -6,7 +6,7 @@ import { type AttackBody, attackBodies } from "../../bench/attacks/bodies.ts";
 import { CreateIdentityRequestSchema, IdentitiesService } from "../../gen/latchkey/v2/identities_pb.ts";
 import { unaryMethods } from "../../src/rpc/edges/unaryMethods.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 import { jsonText, textOf } from "../../src/util/jsonText.ts";
 import { type Edges, type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
 import { sized } from "../support/sized.ts";

@@ -1,12 +1,13 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
-import { indexAudit } from "../../src/audit/auditIndexer.ts";
 import type { AppendEvents } from "../../src/audit/auditMover.ts";
 import { createAuditRetention } from "../../src/audit/auditRetention.ts";
 import { chainHash, GENESIS } from "../../src/audit/chainHash.ts";
+import { checkChain } from "../../src/audit/checkChain.ts";
 import { findEvents } from "../../src/audit/findEvents.ts";
-import { checkChain, verifyAudit } from "../../src/audit/verifyAudit.ts";
+import { indexAudit } from "../../src/audit/indexAudit.ts";
+import { verifyAudit } from "../../src/audit/verifyAudit.ts";
 import { createId } from "../../src/domain/ids.ts";
 import type { AuditStub } from "../../src/storage/port/auditEvents.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";

@@ -2,7 +2,7 @@ import { getOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AuditFilter, matchesFilter } from "../../src/audit/auditFilter.ts";
-import { indexAudit } from "../../src/audit/auditIndexer.ts";
 import { type FindEventsDeps, type FoundEvents, findEvents } from "../../src/audit/findEvents.ts";
+import { indexAudit } from "../../src/audit/indexAudit.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { AuditLogDocument } from "../../src/storage/port/documents.ts";
 import type { Store } from "../../src/storage/port/store.ts";

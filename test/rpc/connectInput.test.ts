@@ -10,7 +10,7 @@ import type { Reason } from "../../src/domain/errors.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { createSlices } from "../../src/rpc/pipeline/slices.ts";
 import { compileRpcRoutes } from "../../src/rpc/wire/rpcRoutes.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";
 
 const verifyPath = "/latchkey.v2.KeysService/VerifyKey";

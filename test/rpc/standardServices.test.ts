@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 import { exchange } from "./support/rawConnection.ts";
 import { startEdges } from "./support/startEdges.ts";
 

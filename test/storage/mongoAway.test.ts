@@ -4,6 +4,7 @@ import { type NetworkProxy, openProxy } from "../../bench/harness/proxy.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { guardStore } from "../../src/storage/decorators/guardStore.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
+import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { eventually } from "../support/eventually.ts";
@@ -85,9 +86,14 @@ describe.skipIf(server === undefined)("a MongoDB server that goes away", () => {
     // By this clock a question that waits for a second has waited for far longer than the driver's time-outs.
     const clock = { now: systemClock.now, monotonic: () => systemClock.monotonic() * 20 };
     const told: string[] = [];
-    const log = { info: () => undefined, warn: (_: object, message: string) => void told.push(message) };
+    const tell = (_: object, message: string) => void told.push(message);
+    const log = { info: tell, warn: tell };
     const stuck = openMongoStore({ url: url.href, clock, log });
     await stuck.prepare();
+    const { database, server: version, schema } = stuck.facts?.() ?? {};
+    expect({ database, version, schema }).toEqual({
+      ...{ database: url.pathname.slice(1), version: expect.stringMatching(/^\d+\./), schema: SCHEMA_VERSION },
+    });
     const key = sampleKey();
     await stuck.collection("keys").insertOne(key);
     proxy.hang();
@@ -99,6 +105,7 @@ describe.skipIf(server === undefined)("a MongoDB server that goes away", () => {
     expect(await failure(stuck.ping())).toBeInstanceOf(StoreUnavailableError);
     proxy.resume();
     await eventually(() => stuck.ping());
+    expect(told).toContain("the MongoDB driver is connected again");
     expect(await stuck.collection("keys").findOne({ _id: key._id })).toEqual(key);
     await stuck.close();
   });

@@ -45,7 +45,7 @@ export interface StartOptions {
   /** Instead of one that is silent. */
   readonly log?: Log;
   /** Milliseconds between two writes of the permissions that root keys use; those of the service unless told. */
-  readonly notesUsesEvery?: number;
+  readonly flushUsedPermissionsEvery?: number;
 }
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
@@ -55,7 +55,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     store,
     log,
     linger: 0,
-    notesUsesEvery: options.notesUsesEvery,
+    flushUsedPermissionsEvery: options.flushUsedPermissionsEvery,
   });
   const { url, adminUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store);

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { getOption } from "@bufbuild/protobuf";
 import { changes } from "../../gen/latchkey/v2/options_pb.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 import type { CollectionName } from "../../src/storage/port/documents.ts";
 import { bodyOf, type Objects } from "./bodies.ts";
 
@@ -12,7 +12,7 @@ export const changing: readonly string[] = services.flatMap((service) =>
 );
 
 /** What a node writes beside its calls. */
-export const background: readonly CollectionName[] = ["changes", "audit", "leases", "counters", "system"];
+export const background: readonly CollectionName[] = ["changes", "audit", "leases", "counters", "nodes", "system"];
 /** A text that nothing else has. */
 export const unique = (stem: string): string => `${stem}.${crypto.randomUUID()}`;
 

@@ -7,7 +7,7 @@ import { type Answer, authorization, type Edge, v2Edge } from "../../bench/harne
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { type Codec, compileCodec } from "../../src/rpc/codec/compileCodec.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../src/service/createService.ts";
+import { services } from "../../src/service/services.ts";
 
 interface Method {
   readonly desc: DescMethodUnary;

@@ -86,7 +86,7 @@ const createRun = (engine: Engine["name"], edge: Edge["name"], nodes: Nodes, sta
 };
 
 /** Settings of every service of a suite; the nodes of one store share the clock. */
-export type SuiteOptions = Pick<StartOptions, "clock" | "env" | "notesUsesEvery">;
+export type SuiteOptions = Pick<StartOptions, "clock" | "env" | "flushUsedPermissionsEvery">;
 
 const onEngine = (engine: Engine, edges: readonly Edge["name"][], define: (run: Run) => void, options: SuiteOptions): void => {
   const nodes: Nodes = { first: undefined, second: undefined };

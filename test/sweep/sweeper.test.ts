@@ -14,7 +14,8 @@ import { createPermissionsRepository } from "../../src/storage/repositories/perm
 import { createRolesRepository } from "../../src/storage/repositories/rolesRepository.ts";
 import { withEvents } from "../../src/storage/repositories/shared/audited.ts";
 import { createSweepsRepository } from "../../src/storage/repositories/sweepsRepository.ts";
-import { createSweeper, type Sweeper } from "../../src/sweep/sweeper.ts";
+import type { LeasedRounds } from "../../src/sweep/leasedRounds.ts";
+import { createSweeper } from "../../src/sweep/sweeper.ts";
 import { sampleKey } from "../storage/contract/samples.ts";
 import { dyingAfterEachWrite } from "../support/dyingProcess.ts";
 import { engines } from "../support/stores.ts";
@@ -44,7 +45,7 @@ const repositories = (store: Store) => ({
   roles: createRolesRepository(store),
 });
 
-const sweeperOn = (store: Store, leases: LeasesRepository = createLeasesRepository(store)): Sweeper =>
+const sweeperOn = (store: Store, leases: LeasesRepository = createLeasesRepository(store)): LeasedRounds =>
   createSweeper({ clock, leaseClock: clock, leases, sweeps: createSweepsRepository(store) });
 const moveEvents = async (store: Store): Promise<void> => {
   const mover = createAuditMover({ clock, auditLog: createAuditLogRepository(store), leases: createLeasesRepository(store) });

@@ -20,6 +20,14 @@ test("a failed call shows its cause", () => {
   expect(entries()).toMatchObject([{ level: "error", requestId: "req_1", procedure: "apis.getApi", err: { message: "boom" } }]);
 });
 
+test("a background task that does not stop in time is named, with the time that it had", () => {
+  const { log, entries } = capture();
+  createEvents(log).backgroundTaskLate("audit log", 10_000);
+  expect(entries()).toMatchObject([
+    { level: "error", task: "audit log", milliseconds: 10_000, msg: "background task did not stop in time" },
+  ]);
+});
+
 test("ended calls are written only at debug", () => {
   const facts = { requestId: "req_1", procedure: "keys.verifyKey", outcome: "ok", milliseconds: 1 };
   const quiet = capture("info");

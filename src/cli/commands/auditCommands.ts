@@ -1,5 +1,6 @@
+import { readAudit } from "../../audit/readAudit.ts";
 import { readChanges } from "../../audit/readChanges.ts";
-import { readAudit, verifyAudit } from "../../audit/verifyAudit.ts";
+import { verifyAudit } from "../../audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../storage/repositories/auditLogRepository.ts";
 import { readArguments } from "../arguments.ts";
 import { droppedLine, missingAnchor } from "../auditTexts.ts";

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
-import { checkChain } from "../../audit/verifyAudit.ts";
+import { checkChain } from "../../audit/checkChain.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { AuditStub } from "../../storage/port/auditEvents.ts";
 import type { AuditLogRepository } from "../../storage/repositories/auditLogRepository.ts";

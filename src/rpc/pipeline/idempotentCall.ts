@@ -3,43 +3,14 @@ import { deriveId, type IdPrefix } from "../../domain/ids.ts";
 import type { Precondition, RevisedObject } from "../../domain/revisions.ts";
 import { deriveKeySecret, type KeySecret, type KeySecretForm } from "../../domain/secrets/keySecret.ts";
 import { deriveRootKeySecret, type RootKeySecret } from "../../domain/secrets/rootKeySecret.ts";
-import type { Secret } from "../../domain/secrets/secret.ts";
+import type { RunSteps } from "../../idempotency/keyedCall.ts";
 import type { Change } from "../../idempotency/reservations.ts";
+import { markedId, type Recipe, type Seed } from "../../idempotency/seed.ts";
 import type { Call } from "../../procedures/shared/call.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import { PipelineCall } from "./pipelineCall.ts";
 
 type AuditEvents = Parameters<Call["mark"]>[0];
-
-/** Everything that is the same in all runs of a call, and so has to come out of its reservation. */
-export interface Seed {
-  /** Arrival of the first run, Unix ms. */
-  readonly now: number;
-  /** 32 random bytes. */
-  readonly salt: Uint8Array;
-  /** As the caller presented it; never stored. */
-  readonly rootKey: Secret;
-}
-
-/** How a secret is made again from the seed; this much of it is stored. */
-export interface Recipe {
-  readonly label: string;
-  /** Of the secret of an API key; absent for one of a root key. */
-  readonly form?: KeySecretForm;
-}
-
-/** The secret of a recipe. */
-export const followRecipe = ({ label, form }: Recipe, { rootKey, salt }: Seed): Secret =>
-  (form === undefined ? deriveRootKeySecret(rootKey, salt, label) : deriveKeySecret(form, rootKey, salt, label)).key;
-
-/** Id of the event that `mark` marks. */
-export const markedId = ({ now, salt }: Seed): string => deriveId("log", now, salt, "change");
-
-/** What the steps of a run do about its reservation. */
-export interface RunSteps {
-  readonly begin: (change: Change | undefined, answer: object | undefined, found: RevisedObject | null | undefined) => Promise<boolean>;
-  readonly ensureUnwritten: (outbox: AuditEvents) => Promise<void>;
-}
 
 /** A run of a call that has an Idempotency-Key: what is random in others follows from the seed here. */
 export class IdempotentCall extends PipelineCall {

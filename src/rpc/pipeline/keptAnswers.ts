@@ -1,8 +1,8 @@
 import { type DescMessage, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { secret } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
+import { followRecipe, type Recipe, type Seed } from "../../idempotency/seed.ts";
 import { jsonReader, jsonWriter, type Reader } from "../codec/json/jsonForm.ts";
-import { followRecipe, type Recipe, type Seed } from "./idempotentCall.ts";
 import type { Slices } from "./slices.ts";
 
 type Json = Record<string, unknown>;

@@ -61,8 +61,10 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
   const files = filesIn(directory);
   const { database: file, lock: lockFile } = files;
   const progress = createProgress();
-  const queue = createWriteQueue({ file, patience: patience[mode], marks: files.marks }, log, progress.made);
+  const queue = createWriteQueue({ file, patience: patience[mode], marks: files.marks }, { clock, log, onCommit: progress.made });
   let isInspected = false;
+  /** As it was prepared first. */
+  let facts: Readonly<Record<string, unknown>> | undefined;
   let mark: MarkWriter | undefined;
   let releaseLock: (() => void) | undefined;
   let reader: DatabaseSync | undefined;
@@ -134,6 +136,13 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     throw new Error(`the service that uses the data directory ${directory} is of an older version: restart it with this one first`);
   };
 
+  /** What there is before it is opened, in bytes: commits that are still in the log were not folded in by a stop. */
+  const sizes = () => ({
+    bytes: sizeOf(file) ?? 0,
+    walBytes: sizeOf(files.wal) ?? 0,
+    journalBytes: files.logs.reduce((bytes, each) => bytes + (sizeOf(each) ?? 0), 0),
+  });
+
   const removeExpired = async (): Promise<void> => {
     for (const name of collectionNames) {
       const field = expiryField(name);
@@ -159,22 +168,26 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       if (mode === "server") {
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
-        if (!isInspected) undoInterrupted(files);
+        if (!isInspected && undoInterrupted(files))
+          log?.warn({ file }, "a change of the embedded store that a crash interrupted was undone");
       }
+      const found = sizes();
       if (!isInspected) refuseDamage(files, () => mode === "tool" && isServerLockTaken(lockFile));
       isInspected = true;
       createPrivately(file);
       store = await identify(signal);
       await queue.write({ kind: "define", collections: ["system"] }, signal);
       if (mode === "tool") await refuseBesideOlderServer(signal);
-      await claimSchemaVersion(collection("system"), signal);
+      const version = await claimSchemaVersion(collection("system"), signal);
       await queue.write({ kind: "define", collections: collectionNames }, signal);
       if (mode === "server") {
         mark ??= openMark(files.marks, "record");
         await counters.recover(store);
         expiring ??= setInterval(() => void removeExpired(), expiryInterval).unref();
       }
+      facts ??= { file, ...found, ...version, sqlite: process.versions.sqlite };
     },
+    facts: () => ({ ...facts }),
     progress: progress.next,
     ping: async (signal) => {
       readRow("SELECT 1", []);

@@ -81,6 +81,8 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
     });
 
   const traits = { sortsInMemory: false };
+  /** As it was prepared first. */
+  let facts: Readonly<Record<string, unknown>> | undefined;
   const turns = createKeyedMutex();
   const collection = <N extends CollectionName>(name: N) =>
     mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits);
@@ -95,6 +97,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
     // Where this fails the driver does not try again by itself; the next ping does.
     await client.connect();
     isBroken = false;
+    log?.info({}, "the MongoDB driver is connected again");
   };
   const mend = (): Promise<void> => {
     reconnecting ??= reachable(reconnect).finally(() => {
@@ -127,13 +130,20 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
       // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.
       await reachable(() => client.connect());
       // Nobody asks for the time before the first look at the server's clock; connecting made the one of the driver inexact.
-      await clockWatch.look(() => reachable(() => database.command({ hello: 1 })));
-      await claimSchemaVersion(collection("system"), signal);
+      let replicaSet: unknown;
+      await clockWatch.look(async () => {
+        const hello = await reachable(() => database.command({ hello: 1 }));
+        replicaSet = hello.setName;
+        return hello;
+      });
+      const version = await claimSchemaVersion(collection("system"), signal);
       signal?.throwIfAborted();
       await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
-      const { ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
+      const { version: server, ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
+      facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };
     },
+    facts: () => ({ ...facts }),
     ping: async (signal) => {
       signal?.throwIfAborted();
       if (isBroken) await mend();

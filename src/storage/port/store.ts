@@ -20,6 +20,8 @@ export interface Store {
   readonly counters: Counters;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;
+  /** What an operator wants to know of it, no secret: where it is, how large it was found, which versions meet. Empty before it is prepared. */
+  facts?(): Readonly<Record<string, unknown>>;
   /** Resolves when the store answers; rejects with `StoreUnavailableError`. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Waits for running operations, then releases everything. */

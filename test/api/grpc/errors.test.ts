@@ -9,7 +9,7 @@ import { ApisService } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { KeysService, VerificationCode } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { PermissionsService } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { RatelimitService } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import { services } from "../../../src/service/createService.ts";
+import { services } from "../../../src/service/services.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { services } from "../../../src/service/createService.ts";
+import { services } from "../../../src/service/services.ts";
 import { type Api, startApi } from "../../support/api.ts";
 import { engines } from "../../support/stores.ts";
 

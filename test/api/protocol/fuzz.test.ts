@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
 import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../../src/service/createService.ts";
+import { services } from "../../../src/service/services.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../../support/bodies.ts";
 import { expectEnvelope, type HttpAnswer, type HttpRequest, request } from "../../support/envelope.ts";

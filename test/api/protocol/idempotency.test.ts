@@ -4,7 +4,7 @@ import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { changes } from "../../../gen/latchkey/v2/options_pb.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../../src/service/createService.ts";
+import { services } from "../../../src/service/services.ts";
 import { type Api, dataOf, expectError } from "../../support/api.ts";
 import { bodyOf, createObjects } from "../../support/bodies.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";

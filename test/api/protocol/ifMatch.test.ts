@@ -7,7 +7,7 @@ import { ApisService, UpdateApiRequestSchema } from "../../../gen/latchkey/v2/ap
 import { changes } from "../../../gen/latchkey/v2/options_pb.ts";
 import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
 import { frame } from "../../../src/rpc/wire/frame.ts";
-import { services } from "../../../src/service/createService.ts";
+import { services } from "../../../src/service/services.ts";
 import { dataOf, expectError } from "../../support/api.ts";
 import { bodyOf, nothing } from "../../support/bodies.ts";
 import {

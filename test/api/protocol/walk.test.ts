@@ -7,7 +7,7 @@ import { systemClock } from "../../../src/domain/clock.ts";
 import { createProcedures, type ProcedureDeps } from "../../../src/procedures/registry.ts";
 import { createRootKey, revokeRootKey } from "../../../src/rootKeys/rootKeyChanges.ts";
 import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
-import { services } from "../../../src/service/createService.ts";
+import { services } from "../../../src/service/services.ts";
 import { createRootKeysRepository } from "../../../src/storage/repositories/rootKeysRepository.ts";
 import { embeddedAnalytics } from "../../support/analytics.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";

@@ -87,5 +87,5 @@ everywhere(
     });
   },
   ["v2", "grpc"],
-  { notesUsesEvery: 50 },
+  { flushUsedPermissionsEvery: 50 },
 );

@@ -16,7 +16,7 @@ import { createSlices } from "../../../src/rpc/pipeline/slices.ts";
 import { createHealthService, type HealthService } from "../../../src/rpc/standard/health.ts";
 import { createPublicStreams } from "../../../src/rpc/standard/publicStreams.ts";
 import { compileRpcRoutes } from "../../../src/rpc/wire/rpcRoutes.ts";
-import { services } from "../../../src/service/createService.ts";
+import { services } from "../../../src/service/services.ts";
 
 export const errorsBaseUrl = "https://docs.example/latchkey/";
 

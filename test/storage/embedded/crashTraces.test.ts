@@ -48,7 +48,10 @@ test("a crash in the middle of the first start, or of the first one after a rest
   const key = sampleKey();
   await opened((store) => store.collection("keys").insertOne(key));
   await interrupt();
-  await opened(async (store) => expect(await store.collection("keys").findOne({ _id: key._id })).toEqual(key));
+  const told: string[] = [];
+  const log = { info: () => undefined, warn: (_: object, message: string) => void told.push(message) };
+  await withServerStore(directory, async (store) => expect(await store.collection("keys").findOne({ _id: key._id })).toEqual(key), log);
+  expect(told).toEqual(["a change of the embedded store that a crash interrupted was undone"]);
   expect(examineStore(directory)).toEqual([]);
 });
 

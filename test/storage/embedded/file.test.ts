@@ -160,6 +160,25 @@ describe("the embedded store's file", () => {
     await eventually(async () => expect(await counters.find({}).toArray()).toEqual([late]));
   });
 
+  test("tells where it was opened, how large it was found, and by which versions", async () => {
+    const file = join(directory, "latchkey.sqlite");
+    const first = open();
+    expect(first.facts?.()).toEqual({});
+    await first.prepare();
+    await first.collection("keys").insertOne(sampleKey());
+    await first.prepare();
+    const versions = { schema: SCHEMA_VERSION, sqlite: process.versions.sqlite };
+    expect(first.facts?.()).toEqual({ file, bytes: 0, walBytes: 0, journalBytes: 0, ...versions });
+    await first.collection("system").updateOne({ _id: "schema" }, { $set: { schema: SCHEMA_VERSION - 1 } });
+    await first.close();
+    const bytes = (await stat(file)).size;
+    const raised = open();
+    await raised.prepare();
+    expect(raised.facts?.()).toEqual({
+      ...{ file, bytes, walBytes: 0, journalBytes: expect.any(Number), ...versions, raisedFrom: SCHEMA_VERSION - 1 },
+    });
+  });
+
   describe("the write queue", () => {
     const queueOn = (file: string, patience = 50) => createWriteQueue({ file, patience });
     const insert = (id: string) =>
@@ -193,6 +212,28 @@ describe("the embedded store's file", () => {
       holder.exec("COMMIT");
       holder.close();
       await queue.write(insert("a"));
+      await queue.close();
+    });
+
+    test("slow commits are told of once a minute, with how many there were", async () => {
+      const told: [object, string][] = [];
+      const log = { info: () => expect.unreachable(), warn: (facts: object, message: string) => void told.push([facts, message]) };
+      let now = 0;
+      const slowCommit = 0;
+      const queue = createWriteQueue(
+        { file: join(parent, "slow.sqlite"), patience: 50, slowCommit },
+        { clock: { monotonic: () => now }, log },
+      );
+      await queue.write({ kind: "touch" });
+      now = 59_999;
+      await queue.write({ kind: "touch" });
+      now = 60_000;
+      await queue.write({ kind: "touch" });
+      const line = (slowCommits: number) => [
+        { milliseconds: expect.any(Number), slowCommits },
+        "the embedded store's disk takes long to commit",
+      ];
+      expect(told).toEqual([line(1), line(2)]);
       await queue.close();
     });
 

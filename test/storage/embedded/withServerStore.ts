@@ -1,10 +1,11 @@
 import { systemClock } from "../../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
+import type { StoreLog } from "../../../src/storage/port/storeLog.ts";
 
 /** Opens the store of a directory as a service does, for the time of `use`. */
-export const withServerStore = async <T>(directory: string, use: (store: Store) => Promise<T>): Promise<T> => {
-  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
+export const withServerStore = async <T>(directory: string, use: (store: Store) => Promise<T>, log?: StoreLog): Promise<T> => {
+  const store = openEmbeddedStore({ directory, clock: systemClock, mode: "server", ...(log && { log }) });
   try {
     await store.prepare();
     return await use(store);

@@ -19,12 +19,12 @@ const errorOf = (file: string, readOnly: boolean): unknown => {
 /**
  * Lets SQLite undo a change that a crash interrupted: the first of a new database, or of a copy that was put in its place.
  * Only who holds the server's lock may call it. A database with nothing to undo is not opened for writing, which would fold its
- * log into it.
+ * log into it. True when there was something to undo.
  */
-export const undoInterrupted = ({ database: file, journal }: StoreFiles): void => {
-  if ((sizeOf(file) ?? 0) === 0 || (sizeOf(journal) ?? 0) === 0 || !isInterrupted(errorOf(file, true))) return;
+export const undoInterrupted = ({ database: file, journal }: StoreFiles): boolean => {
+  if ((sizeOf(file) ?? 0) === 0 || (sizeOf(journal) ?? 0) === 0 || !isInterrupted(errorOf(file, true))) return false;
   const error = errorOf(file, false);
   // What it read then is damage, which is looked for next.
-  if (error === undefined || isDamage(error)) return;
+  if (error === undefined || isDamage(error)) return true;
   throw isUnavailability(error) ? new StoreUnavailableError(`${file} cannot be written to`, { cause: error }) : error;
 };

@@ -50,7 +50,11 @@ export interface WriteResult {
 
 /** All operations of a batch share one commit: results in their order, or none of it happened (or, with `outcomeUnknown`, maybe). */
 export type BatchReply =
-  | { readonly results: readonly WriteResult[] }
+  | {
+      readonly results: readonly WriteResult[];
+      /** What a slow commit took, in milliseconds. */
+      readonly slowMs?: number;
+    }
   | { readonly unavailable: { readonly message: string; readonly outcomeUnknown: boolean; readonly tooSlow: boolean } };
 
 export interface WriterSettings {
@@ -59,4 +63,6 @@ export interface WriterSettings {
   readonly patience: number;
   /** The file of `Marks`, which is told of commits once it is there; none where it is left out. */
   readonly marks?: string;
+  /** A commit is slow that takes so many milliseconds; 1000 unless told. */
+  readonly slowCommit?: number;
 }

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { type Clock, systemClock } from "../../../domain/clock.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../port/errors.ts";
 import type { StoreLog } from "../../port/storeLog.ts";
 import { gatherForGroupCommit } from "./gatherForGroupCommit.ts";
@@ -7,6 +8,14 @@ import { damagedPart } from "./sqliteErrors.ts";
 
 /** Bounds how long a transaction runs, and how much memory its message takes. */
 const BATCH = 1000;
+/** Slow commits are only counted for so long after they were told of, in milliseconds. */
+const TELL_SLOW_EVERY = 60_000;
+
+export interface WriteQueueOptions {
+  readonly clock?: Pick<Clock, "monotonic">;
+  readonly log?: StoreLog | undefined;
+  readonly onCommit?: () => void;
+}
 
 interface Waiting {
   readonly operation: WriteOperation;
@@ -38,13 +47,24 @@ const settle = (file: string, { resolve, reject }: Waiting, result: WriteResult 
  * the next commit. A thread that died is started again by the next write.
  * `onCommit` hears of each commit.
  */
-export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCommit?: () => void): WriteQueue => {
+export const createWriteQueue = (settings: WriterSettings, { clock = systemClock, log, onCommit }: WriteQueueOptions = {}): WriteQueue => {
   const waiting: Waiting[] = [];
   let running: readonly Waiting[] | undefined;
   let worker: Worker | undefined;
   let scheduled = false;
   let closed = false;
   let idle: (() => void) | undefined;
+  let slowCommits = 0;
+  let slowToldAt = Number.NEGATIVE_INFINITY;
+
+  const tellSlow = (milliseconds: number): void => {
+    slowCommits++;
+    const now = clock.monotonic();
+    if (now - slowToldAt < TELL_SLOW_EVERY) return;
+    log?.warn({ milliseconds: Math.round(milliseconds), slowCommits }, "the embedded store's disk takes long to commit");
+    slowToldAt = now;
+    slowCommits = 0;
+  };
 
   const finish = (conclude: (member: Waiting, position: number) => void): void => {
     const members = running ?? [];
@@ -60,6 +80,7 @@ export const createWriteQueue = (settings: WriterSettings, log?: StoreLog, onCom
     started.on("message", (reply: BatchReply) => {
       if ("results" in reply) {
         onCommit?.();
+        if (reply.slowMs !== undefined) tellSlow(reply.slowMs);
         return finish((member, position) => settle(settings.file, member, reply.results[position]));
       }
       const { message, outcomeUnknown, tooSlow } = reply.unavailable;

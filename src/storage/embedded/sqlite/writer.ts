@@ -1,13 +1,16 @@
 /** The thread that owns the writing connection: an fsync or a checkpoint stalls nobody but the writes that wait for it. */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../../domain/clock.ts";
 import { createCommitCount } from "./commitCount.ts";
 import { damaged, executeBatch, rollBack } from "./executeBatch.ts";
 import { writeExecutor } from "./executeWrite.ts";
 import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
 import { isBusy, isDamage, messageOf } from "./sqliteErrors.ts";
 
-const { file, patience, marks } = workerData as WriterSettings;
+/** An operation has three seconds: a disk that takes a third of it for a commit is worth a line in the log. */
+const SLOW_COMMIT = 1_000;
+const { file, patience, marks, slowCommit = SLOW_COMMIT } = workerData as WriterSettings;
 const database = new DatabaseSync(file, { timeout: patience });
 /**
  * Pages that wait to be copied from the log into the file: one that changes again until then is copied once. The commit
@@ -35,14 +38,17 @@ const commit = (operations: readonly WriteOperation[]): BatchReply => {
     if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
     return unavailable(error, false);
   }
+  // The disk's part of the work, that of the checkpoint included which some commits have to make.
+  const began = systemClock.monotonic();
   try {
     database.exec("COMMIT");
   } catch (error) {
     // What reached the disk before it failed may still count after a crash.
     return unavailable(error, true);
   }
+  const took = systemClock.monotonic() - began;
   count?.committed();
-  return { results };
+  return took < slowCommit ? { results } : { results, slowMs: took };
 };
 
 parentPort?.on("message", (operations: readonly WriteOperation[] | "close") => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { messageReader } from "../../src/rpc/codec/binary/binaryForm.ts";
 import { jsonReader, jsonWriter } from "../../src/rpc/codec/json/jsonForm.ts";
-import { requestHash } from "../../src/rpc/pipeline/idempotencyKey.ts";
+import { requestFingerprint } from "../../src/rpc/pipeline/requestFingerprint.ts";
 import { createSlices } from "../../src/rpc/pipeline/slices.ts";
 import { patientReader } from "./support/reader.ts";
 
@@ -16,7 +16,7 @@ test.each([1, 100, 520, 2_000])("[protocol §2] a request of %i items has one ha
   const write = jsonWriter(input, "v2", slices);
   const { message: fromJson } = await jsonReader(input, "v2", slices)(Buffer.from(JSON.stringify(request)), patientReader);
   const { message: fromBinary } = await messageReader(input, slices)(Buffer.from(toBinary(input, create(input, request))), patientReader);
-  expect(await requestHash("keys.migrateKeys", write, fromBinary, slices, patientReader)).toBe(
-    await requestHash("keys.migrateKeys", write, fromJson, slices, patientReader),
+  expect(await requestFingerprint("keys.migrateKeys", write, fromBinary, slices, patientReader)).toBe(
+    await requestFingerprint("keys.migrateKeys", write, fromJson, slices, patientReader),
   );
 });

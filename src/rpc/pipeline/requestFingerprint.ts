@@ -1,21 +1,9 @@
 import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
-import type { Violation } from "../../domain/errors.ts";
 import { jsonDigest } from "../codec/json/jsonDigest.ts";
 import type { WriteJson } from "../codec/json/jsonForm.ts";
 import { largeAnswer } from "../http/limits.ts";
 import type { Slices, Worker } from "./slices.ts";
-
-export const location = "header.Idempotency-Key";
-
-/** What is wrong with the header: it is 1 to 255 printable ASCII characters. */
-export const checkIdempotencyKey = (key: string): Violation | undefined =>
-  /^[\x20-\x7e]{1,255}$/.test(key)
-    ? undefined
-    : { location, message: "want 1 to 255 printable ASCII characters", fix: "Send a random UUID, or leave the header out." };
-
-/** Address of a reservation: the same key of another root key is another. */
-export const reservationId = (rootKeyId: string, key: string): string => hash("sha256", `${rootKeyId}\n${key}`, "hex");
 
 /** JSON text in which the order of properties says nothing. */
 const canonical = (json: unknown): string =>
@@ -26,10 +14,11 @@ const canonical = (json: unknown): string =>
   );
 
 /**
- * The same for requests that decode to the same message, on whichever edge; the order of properties in `meta` is no
- * difference. Large ones are told apart by a digest that is made in slices.
+ * Hex SHA-256 of procedure and request, by which a reservation knows its call again. The same for requests that decode to
+ * the same message, on whichever edge; the order of properties in `meta` is no difference. Large ones are told apart by a
+ * digest that is made in slices.
  */
-export const requestHash = async (
+export const requestFingerprint = async (
   procedure: string,
   write: WriteJson,
   message: Message,

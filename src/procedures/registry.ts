@@ -13,6 +13,7 @@ import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
 import type { FindEventsDeps } from "../audit/findEvents.ts";
 import type { SettableClock } from "../domain/clock.ts";
 import type { Violation } from "../domain/errors.ts";
+import type { VerifyDeps } from "../verification/verify.ts";
 import { getQuota } from "./analytics/getQuota.ts";
 import { getRatelimits } from "./analytics/getRatelimits.ts";
 import { getUsage } from "./analytics/getUsage.ts";
@@ -46,7 +47,7 @@ import { setPermissions } from "./keys/setPermissions.ts";
 import { setRoles } from "./keys/setRoles.ts";
 import { updateCredits } from "./keys/updateCredits.ts";
 import { type UpdateKeyDeps, updateKey } from "./keys/updateKey.ts";
-import { type VerifyKeyDeps, verifyKey } from "./keys/verifyKey.ts";
+import { verifyKey } from "./keys/verifyKey.ts";
 import { whoami } from "./keys/whoami.ts";
 import { createMigration } from "./migrations/createMigration.ts";
 import { deleteMigration } from "./migrations/deleteMigration.ts";
@@ -92,7 +93,7 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   FindEventsDeps &
   LimitDeps &
   ListCountersDeps &
-  VerifyKeyDeps &
+  VerifyDeps &
   ExplainDeps &
   SearchKeysDeps &
   NamespaceDeps &

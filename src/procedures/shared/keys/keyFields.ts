@@ -1,11 +1,13 @@
 import type { UpdateKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { invalidInput, type ServiceError } from "../../../domain/errors.ts";
+import { textOf } from "../../../domain/jsonText.ts";
 import type { Update } from "../../../storage/port/collection.ts";
 import type { KeyDocument } from "../../../storage/port/documents.ts";
 import { nameKeyOf } from "../../../storage/repositories/keySearchRepository.ts";
 import type { KeyChange } from "../../../storage/repositories/keysRepository.ts";
 import { refillChange, withDueRefills } from "../../../verification/refillCredits.ts";
-import { storeMeta, storeRatelimits, storeRefill } from "./keyConfiguration.ts";
+import { storeRatelimits } from "../storedRatelimits.ts";
+import { storeRefill } from "./keyConfiguration.ts";
 
 /** What an update sets and removes; a field is in one of the two, the last word counts. */
 export interface Changes {
@@ -79,7 +81,7 @@ export const changeFields = (request: UpdateKeyRequest, key: KeyDocument, change
   const kept = name === undefined ? key.name : name.kind.value;
   if (typeof kept === "string" && (name !== undefined || nameKeyOf(kept) !== key.nameKey)) changes.set("nameKey", nameKeyOf(kept));
   if (meta?.kind.case === "null") changes.unset("meta");
-  if (meta?.kind.case === "value") changes.set("meta", storeMeta(meta.kind.value));
+  if (meta?.kind.case === "value") changes.set("meta", textOf(meta.kind.value));
   if (expires !== undefined) changes.unset("expires", "expiresInclusive");
   if (expires?.kind.case === "value") changes.set("expires", Number(expires.kind.value));
   changeCredits(credits, key, changes, now);

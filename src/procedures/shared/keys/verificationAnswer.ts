@@ -13,7 +13,7 @@ import type { LimitCheck } from "../../../verification/limitCheck.ts";
 import type { VerificationEntry } from "../../../verification/verificationEntry.ts";
 import type { Show } from "../../../verification/verify.ts";
 import type { Answer } from "../call.ts";
-import { showRatelimits } from "./keyObject.ts";
+import { showRatelimits } from "../storedRatelimits.ts";
 
 /** The `data` of an answer of verifyKey. */
 type Data = MessageInitShape<typeof VerifyKeyDataSchema>;

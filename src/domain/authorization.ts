@@ -145,7 +145,7 @@ export interface Caller {
 }
 
 /** True when the caller holds the action for this object, or for all (`id` = `*`: only for all). */
-export const allows = (caller: Caller, action: Action, id: string): boolean => {
+export const allows = (caller: Pick<Caller, "grants">, action: Action, id: string): boolean => {
   const scope = caller.grants.scope(action);
   return scope.all || scope.ids.has(id);
 };

@@ -55,9 +55,11 @@ export const dueInstants = (schedule: RefillSchedule, mark: number, now: number)
 
 /** What a key's balance depends on beside spending. */
 export interface Refillable {
-  readonly remaining?: number;
-  readonly refill?: RefillSchedule;
-  readonly refilledAt?: number;
+  /** Undefined = unlimited. */
+  readonly remaining?: number | undefined;
+  readonly refill?: RefillSchedule | undefined;
+  /** The last instant that `remaining` contains. */
+  readonly refilledAt?: number | undefined;
 }
 
 /** A balance with the due instants brought in. */
@@ -78,3 +80,6 @@ export const bringInRefills = ({ remaining, refill, refilledAt }: Refillable, no
   const added = count * refill.amount;
   return { remaining: added >= MAX_CREDITS - remaining ? MAX_CREDITS : remaining + added, refilledAt: last, count };
 };
+
+/** The balance with the refills that are due since it was read; undefined = unlimited. */
+export const balanceAt = (key: Refillable, now: number): number | undefined => bringInRefills(key, now)?.remaining ?? key.remaining;

@@ -13,6 +13,12 @@ import { TestingService } from "../../gen/latchkey/v2/testing_pb.ts";
 import type { FindEventsDeps } from "../audit/findEvents.ts";
 import type { SettableClock } from "../domain/clock.ts";
 import type { Violation } from "../domain/errors.ts";
+import type { ApisRepository } from "../storage/repositories/apisRepository.ts";
+import type { IdentitiesRepository } from "../storage/repositories/identitiesRepository.ts";
+import type { KeysRepository } from "../storage/repositories/keysRepository.ts";
+import type { PermissionsRepository } from "../storage/repositories/permissionsRepository.ts";
+import type { RolesRepository } from "../storage/repositories/rolesRepository.ts";
+import type { VerifyDeps } from "../verification/verify.ts";
 import { getQuota } from "./analytics/getQuota.ts";
 import { getRatelimits } from "./analytics/getRatelimits.ts";
 import { getUsage } from "./analytics/getUsage.ts";
@@ -46,7 +52,7 @@ import { setPermissions } from "./keys/setPermissions.ts";
 import { setRoles } from "./keys/setRoles.ts";
 import { updateCredits } from "./keys/updateCredits.ts";
 import { type UpdateKeyDeps, updateKey } from "./keys/updateKey.ts";
-import { type VerifyKeyDeps, verifyKey } from "./keys/verifyKey.ts";
+import { verifyKey } from "./keys/verifyKey.ts";
 import { whoami } from "./keys/whoami.ts";
 import { createMigration } from "./migrations/createMigration.ts";
 import { deleteMigration } from "./migrations/deleteMigration.ts";
@@ -80,19 +86,31 @@ import { updateKey as updateRootKey } from "./rootKeys/updateKey.ts";
 import { whoami as rootKeyWhoami } from "./rootKeys/whoami.ts";
 import type { AnalyticsDeps } from "./shared/analytics/readScope.ts";
 import type { Call, Procedure } from "./shared/call.ts";
+import type { KeyRingDeps } from "./shared/keys/issueKey.ts";
 import type { OverrideDeps } from "./shared/ratelimit/findNamespace.ts";
 import type { NamespaceDeps } from "./shared/ratelimit/findOrCreateNamespaces.ts";
 import type { RootKeysDeps } from "./shared/rootKeys/findRootKey.ts";
 import { setTime } from "./testing/setTime.ts";
 
+/** What many procedures use; each names what of it. */
+interface Repositories {
+  readonly apis: ApisRepository;
+  readonly identities: IdentitiesRepository;
+  readonly keys: KeysRepository;
+  readonly permissions: PermissionsRepository;
+  readonly roles: RolesRepository;
+}
+
 /** What all procedures together depend on; each takes its part. */
-export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & MigrateKeysDeps &
+export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & Repositories &
+  KeyRingDeps &
+  MigrateKeysDeps &
   UpdateKeyDeps &
   AnalyticsDeps &
   FindEventsDeps &
   LimitDeps &
   ListCountersDeps &
-  VerifyKeyDeps &
+  VerifyDeps &
   ExplainDeps &
   SearchKeysDeps &
   NamespaceDeps &

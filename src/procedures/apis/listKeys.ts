@@ -1,18 +1,28 @@
 import type { ListKeysRequestSchema, ListKeysResponseSchema } from "../../../gen/latchkey/v2/apis_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import type { KeysRepository } from "../../storage/repositories/keysRepository.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
-import { decryptKey } from "../keys/decryptKey.ts";
+import { type DecryptKeyDeps, decryptKey } from "../keys/decryptKey.ts";
 import { findApi } from "../shared/apis/findApi.ts";
 import type { Procedure } from "../shared/call.ts";
-import type { FindKeyDeps } from "../shared/keys/findKey.ts";
-import { type IssueKeyDeps, requireKeyRing } from "../shared/keys/issueKey.ts";
+import { type KeyRingDeps, requireKeyRing } from "../shared/keys/issueKey.ts";
 import { type KeyObjectDeps, keyObjects } from "../shared/keys/keyObject.ts";
 import { readPageRequest, showPagination } from "../shared/paging.ts";
 
+export type ListKeysDeps = KeyObjectDeps &
+  KeyRingDeps &
+  Pick<DecryptKeyDeps, "keys"> & {
+    readonly apis: Pick<ApisRepository, "find">;
+    readonly identities: Pick<IdentitiesRepository, "findByExternalId">;
+    readonly keys: Pick<KeysRepository, "list">;
+  };
+
 /** Lists the live keys of an API, ascending by id, of one identity if told (apis: listKeys). */
 export const listKeys =
-  (deps: FindKeyDeps & IssueKeyDeps & KeyObjectDeps): Procedure<typeof ListKeysRequestSchema, typeof ListKeysResponseSchema> =>
+  (deps: ListKeysDeps): Procedure<typeof ListKeysRequestSchema, typeof ListKeysResponseSchema> =>
   async (request, call) => {
     const { apiId, externalId, decrypt } = request;
     requirePermissions(

@@ -4,17 +4,18 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { DuplicateKeyError } from "../../storage/port/errors.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import { textOf } from "../../util/jsonText.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
-import { storeMeta, storeRatelimits } from "../shared/keys/keyConfiguration.ts";
+import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
 /** Creates an identity; its externalId is unique among live ones (identities: createIdentity). */
 export const createIdentity =
   ({
     identities,
   }: {
-    readonly identities: IdentitiesRepository;
+    readonly identities: Pick<IdentitiesRepository, "insert">;
   }): Procedure<typeof CreateIdentityRequestSchema, typeof CreateIdentityResponseSchema> =>
   async ({ externalId, meta, ratelimits }, call) => {
     requirePermissions(call.caller, ["identity.create_identity", "*"]);
@@ -30,7 +31,7 @@ export const createIdentity =
     const answer = { data: { identityId: id } };
     await call.begin({ collection: "identities", id }, answer);
     try {
-      const identity = { id, externalId, ...(meta === undefined ? {} : { meta: storeMeta(meta) }), ratelimits: stored };
+      const identity = { id, externalId, ...(meta === undefined ? {} : { meta: textOf(meta) }), ratelimits: stored };
       await identities.insert(identity, now, call.mark(events), call);
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;

@@ -14,7 +14,7 @@ export const deleteIdentity =
   ({
     identities,
   }: {
-    readonly identities: IdentitiesRepository;
+    readonly identities: Pick<IdentitiesRepository, "find" | "findByExternalId" | "delete">;
   }): Procedure<typeof DeleteIdentityRequestSchema, typeof DeleteIdentityResponseSchema> =>
   async ({ identity }, call) => {
     requirePermissions(call.caller, ["identity.delete_identity", "*"]);

@@ -1,20 +1,15 @@
 import type { GetIdentityRequestSchema, GetIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { insufficientPermissions, permits } from "../../domain/authorization.ts";
-import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import type { Procedure } from "../shared/call.ts";
-import { identityNotFound, lookUpIdentity } from "../shared/identities/findIdentity.ts";
-import { showIdentity } from "../shared/keys/keyObject.ts";
+import { type IdentityLookUp, identityNotFound, lookUpIdentity } from "../shared/identities/findIdentity.ts";
+import { showIdentity } from "../shared/identities/identityObject.ts";
 
 /**
  * Reads an identity. A caller who may read neither all nor the one that was found (or asked for by its id) gets the
  * same 403 whether or not it exists (identities: getIdentity).
  */
 export const getIdentity =
-  ({
-    identities,
-  }: {
-    readonly identities: IdentitiesRepository;
-  }): Procedure<typeof GetIdentityRequestSchema, typeof GetIdentityResponseSchema> =>
+  ({ identities }: { readonly identities: IdentityLookUp }): Procedure<typeof GetIdentityRequestSchema, typeof GetIdentityResponseSchema> =>
   async ({ identity }, call) => {
     const found = await lookUpIdentity(identities, identity, call);
     if (!permits(call.caller, "identity.read_identity", found?._id ?? identity)) {

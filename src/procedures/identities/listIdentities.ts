@@ -2,7 +2,7 @@ import type { ListIdentitiesRequestSchema, ListIdentitiesResponseSchema } from "
 import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import type { Procedure } from "../shared/call.ts";
-import { showIdentity } from "../shared/keys/keyObject.ts";
+import { showIdentity } from "../shared/identities/identityObject.ts";
 import { readPageRequest, showPagination } from "../shared/paging.ts";
 
 /** Lists identities, ascending by id; 403 when one of the page may not be read by the caller (identities: listIdentities). */
@@ -10,7 +10,7 @@ export const listIdentities =
   ({
     identities,
   }: {
-    readonly identities: IdentitiesRepository;
+    readonly identities: Pick<IdentitiesRepository, "list">;
   }): Procedure<typeof ListIdentitiesRequestSchema, typeof ListIdentitiesResponseSchema> =>
   async (request, call) => {
     const forbidden = () => insufficientPermissions([["identity.read_identity", "*"]]);

@@ -5,12 +5,13 @@ import type { IdentityDocument } from "../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { foldCase } from "../../util/foldCase.ts";
+import { textOf } from "../../util/jsonText.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { findIdentity, identityNotFound } from "../shared/identities/findIdentity.ts";
+import { showIdentity } from "../shared/identities/identityObject.ts";
 import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
-import { storeMeta, storeRatelimits } from "../shared/keys/keyConfiguration.ts";
-import { showIdentity } from "../shared/keys/keyObject.ts";
+import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
 /** Whether two states of an identity show the same; the order of limits counts. */
 const isSame = (a: IdentityDocument, b: IdentityDocument): boolean =>
@@ -21,7 +22,7 @@ export const updateIdentity =
   ({
     identities,
   }: {
-    readonly identities: IdentitiesRepository;
+    readonly identities: Pick<IdentitiesRepository, "find" | "findByExternalId" | "modify">;
   }): Procedure<typeof UpdateIdentityRequestSchema, typeof UpdateIdentityResponseSchema> =>
   async ({ identity, meta, ratelimits }, call) => {
     requirePermissions(call.caller, ["identity.update_identity", "*"]);
@@ -32,7 +33,7 @@ export const updateIdentity =
       const now = call.receivedAt;
       after = {
         ...current,
-        ...(meta === undefined ? {} : { meta: storeMeta(meta) }),
+        ...(meta === undefined ? {} : { meta: textOf(meta) }),
         ...(ratelimits === undefined ? {} : { ratelimits: storeRatelimits(ratelimits.values, current.ratelimits, now) }),
       };
       if (isSame(current, after)) return undefined;

@@ -3,32 +3,26 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
-import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
 import { newDocument } from "../../storage/repositories/shared/audited.ts";
+import { textOf } from "../../util/jsonText.ts";
 import { findApi } from "../shared/apis/findApi.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { linkIdentity } from "../shared/identities/linkIdentity.ts";
 import { findRoles } from "../shared/keys/findRoles.ts";
-import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
-import {
-  linkIdentity,
-  permissionEvents,
-  roleEvents,
-  storeCredits,
-  storeMeta,
-  storeName,
-  storeRatelimits,
-} from "../shared/keys/keyConfiguration.ts";
-import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
+import { type IssueKeyDeps, issueKey, type KeyRingDeps, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
+import { permissionEvents, roleEvents, storeCredits, storeName } from "../shared/keys/keyConfiguration.ts";
+import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
+import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
 const DEFAULT_BYTE_LENGTH = 16;
 
-export interface CreateKeyDeps extends IssueKeyDeps {
-  readonly apis: ApisRepository;
-  readonly identities: IdentitiesRepository;
-  readonly permissions: PermissionsRepository;
-  readonly roles: RolesRepository;
+export interface CreateKeyDeps extends IssueKeyDeps, KeyRingDeps {
+  readonly apis: Pick<ApisRepository, "find">;
+  readonly identities: Pick<IdentitiesRepository, "findOrCreate">;
+  readonly permissions: GrantablePermissions;
+  readonly roles: Pick<RolesRepository, "findManyByName">;
 }
 
 /** Issues a key and returns its secret, this once (keys §2). */
@@ -68,7 +62,7 @@ export const createKey =
           ...secret,
           apiId,
           ...storeName(name),
-          ...(request.meta === undefined ? {} : { meta: storeMeta(request.meta) }),
+          ...(request.meta === undefined ? {} : { meta: textOf(request.meta) }),
           ...(request.expires === undefined ? {} : { expires: Number(request.expires) }),
           ...(identity === undefined ? {} : { identityId: identity._id }),
           ...storeCredits(request.credits, now),

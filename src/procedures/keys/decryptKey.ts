@@ -7,7 +7,7 @@ import type { Call } from "../shared/call.ts";
 import { keyNotFound } from "../shared/keys/findKey.ts";
 
 export interface DecryptKeyDeps {
-  readonly keys: KeysRepository;
+  readonly keys: Pick<KeysRepository, "recordEvents">;
   readonly keyRing: KeyRing;
 }
 

@@ -1,13 +1,18 @@
 import type { DeleteKeyRequestSchema, DeleteKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import type { KeysRepository } from "../../storage/repositories/keysRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
 
+export interface DeleteKeyDeps extends FindKeyDeps {
+  readonly keys: Pick<KeysRepository, "find" | "delete" | "erase">;
+}
+
 /** Revokes a key: it stops verifying at once. `permanent` also frees its hash (keys §5). */
 export const deleteKey =
-  (deps: FindKeyDeps): Procedure<typeof DeleteKeyRequestSchema, typeof DeleteKeyResponseSchema> =>
+  (deps: DeleteKeyDeps): Procedure<typeof DeleteKeyRequestSchema, typeof DeleteKeyResponseSchema> =>
   async ({ keyId, permanent }, call) => {
     const key = await findKey(deps, keyId, call);
     requirePermissions(call.caller, ["api.delete_key", key.apiId]);

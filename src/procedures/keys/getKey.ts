@@ -3,13 +3,15 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import type { Procedure } from "../shared/call.ts";
 import { type FindKeyDeps, findKey } from "../shared/keys/findKey.ts";
-import { type IssueKeyDeps, requireKeyRing } from "../shared/keys/issueKey.ts";
+import { type KeyRingDeps, requireKeyRing } from "../shared/keys/issueKey.ts";
 import { type KeyObjectDeps, keyObject } from "../shared/keys/keyObject.ts";
-import { decryptKey } from "./decryptKey.ts";
+import { type DecryptKeyDeps, decryptKey } from "./decryptKey.ts";
+
+export type GetKeyDeps = FindKeyDeps & KeyObjectDeps & KeyRingDeps & Pick<DecryptKeyDeps, "keys">;
 
 /** Reads one key by its id; with `decrypt` also its secret, if it is recoverable (keys §4). */
 export const getKey =
-  (deps: FindKeyDeps & KeyObjectDeps & IssueKeyDeps): Procedure<typeof GetKeyRequestSchema, typeof GetKeyResponseSchema> =>
+  (deps: GetKeyDeps): Procedure<typeof GetKeyRequestSchema, typeof GetKeyResponseSchema> =>
   async ({ keyId, decrypt }, call) => {
     const key = await findKey(deps, keyId, call);
     requirePermissions(call.caller, ["api.read_key", key.apiId], ...(decrypt ? [["api.decrypt_key", key.apiId] as const] : []));

@@ -8,16 +8,19 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { ApiDocument, KeyDocument } from "../../storage/port/documents.ts";
 import { DuplicateKeyError } from "../../storage/port/errors.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import type { KeysRepository } from "../../storage/repositories/keysRepository.ts";
 import type { RootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
 import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { chunks } from "../../util/chunks.ts";
+import { textOf } from "../../util/jsonText.ts";
 import { findApi } from "../shared/apis/findApi.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Call, Procedure } from "../shared/call.ts";
-import { type ImportReferences, importReferences } from "../shared/keys/importReferences.ts";
-import { permissionEvents, roleEvents, storeCredits, storeMeta, storeName, storeRatelimits } from "../shared/keys/keyConfiguration.ts";
+import { type ImportReferences, type ImportReferencesDeps, importReferences } from "../shared/keys/importReferences.ts";
+import { permissionEvents, roleEvents, storeCredits, storeName } from "../shared/keys/keyConfiguration.ts";
 import { findMigration, type MigrationsDeps } from "../shared/migrations/findMigration.ts";
-import type { CreateKeyDeps } from "./createKey.ts";
+import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
 /** Owner of a hash that no key can have. */
 const A_ROOT_KEY = "a root key";
@@ -29,8 +32,10 @@ const WRITTEN_AT_ONCE = 4 * CHUNK;
 /** Each failed attempt means that someone else imported one of the hashes meanwhile. */
 const INSERT_ATTEMPTS = 100;
 
-export interface MigrateKeysDeps extends CreateKeyDeps, MigrationsDeps {
-  readonly rootKeys: RootKeysRepository;
+export interface MigrateKeysDeps extends ImportReferencesDeps, MigrationsDeps {
+  readonly apis: Pick<ApisRepository, "find">;
+  readonly keys: Pick<KeysRepository, "insertMany" | "findPresent" | "findTakenHashes">;
+  readonly rootKeys: Pick<RootKeysRepository, "findTakenHashes">;
 }
 
 /** An item of the request, and the id of the key that it becomes. */
@@ -67,7 +72,7 @@ const importedKey = ({ item, keyId }: NumberedKey, { api, pendingMigrationId, re
     ...(pendingMigrationId === undefined ? {} : { pendingMigrationId }),
     start: "",
     ...storeName(item.name),
-    ...(item.meta === undefined ? {} : { meta: storeMeta(item.meta) }),
+    ...(item.meta === undefined ? {} : { meta: textOf(item.meta) }),
     ...(item.expires === undefined ? {} : { expires: Number(item.expires) }),
     ...(item.externalId === undefined ? {} : { identityId: references.identityId(item.externalId) }),
     ...storeCredits(credits, now),

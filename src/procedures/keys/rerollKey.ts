@@ -3,15 +3,18 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { createId } from "../../domain/ids.ts";
 import type { KeyDocument } from "../../storage/port/documents.ts";
+import type { KeysRepository } from "../../storage/repositories/keysRepository.ts";
 import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { changesOfKey } from "../../storage/repositories/shared/describeChanges.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { claimRevision } from "../shared/claimRevision.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
-import { type IssueKeyDeps, issueKey, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
+import { findKey, keyNotFound, type ModifyKeyDeps } from "../shared/keys/findKey.ts";
+import { type IssueKeyDeps, issueKey, type KeyRingDeps, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
 import { storeName } from "../shared/keys/keyConfiguration.ts";
+
+export type RerollKeyDeps = ModifyKeyDeps & IssueKeyDeps & KeyRingDeps & { readonly keys: Pick<KeysRepository, "findPresent"> };
 
 const MINUTE_MS = 60_000;
 
@@ -31,7 +34,7 @@ const oldExpiry = (delay: number | undefined, own: number | undefined, now: numb
 
 /** Makes a new key with a new secret from an existing one, and lets the old one run out (keys §6). */
 export const rerollKey =
-  (deps: FindKeyDeps & IssueKeyDeps): Procedure<typeof RerollKeyRequestSchema, typeof RerollKeyResponseSchema> =>
+  (deps: RerollKeyDeps): Procedure<typeof RerollKeyRequestSchema, typeof RerollKeyResponseSchema> =>
   async ({ keyId, expiration }, call) => {
     const original = await findKey(deps, keyId, call);
     const recoverable = original.encrypted !== undefined;

@@ -2,12 +2,13 @@ import type { SearchKeysRequest, SearchKeysRequestSchema, SearchKeysResponseSche
 import { type Caller, permits } from "../../domain/authorization.ts";
 import type { KeyDocument } from "../../storage/port/documents.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import type { SearchEntry } from "../../storage/repositories/keySearchRepository.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import type { Call, Procedure } from "../shared/call.ts";
 import { type KeyObjectDeps, keyObjects } from "../shared/keys/keyObject.ts";
 import { readSearchCursor, type SearchPlace, writeSearchCursor } from "../shared/keys/searchCursor.ts";
-import { createSearchFilter, type SearchFilter } from "../shared/keys/searchFilter.ts";
+import { createSearchFilter, type SearchFilter, type SearchFilterDeps } from "../shared/keys/searchFilter.ts";
 import { createSearchWays, type SearchWay, type SearchWaysDeps } from "../shared/keys/searchWays.ts";
 import { readPageRequest, showPagination } from "../shared/paging.ts";
 
@@ -16,7 +17,12 @@ const LOOKED_AT = 1_000;
 /** Entries that are read at a time, at least, once a page has to look further into a way: filters, or earlier ways, left little. */
 const FURTHER = 100;
 
-export type SearchKeysDeps = SearchWaysDeps & KeyObjectDeps & { readonly apis: ApisRepository };
+export type SearchKeysDeps = SearchWaysDeps &
+  SearchFilterDeps &
+  KeyObjectDeps & {
+    readonly apis: Pick<ApisRepository, "findLivingIds">;
+    readonly identities: Pick<IdentitiesRepository, "findByExternalId">;
+  };
 
 /** The APIs whose keys the caller may find; undefined = all. */
 const readableApis = ({ grants }: Caller): ReadonlySet<string> | undefined => {
@@ -26,7 +32,7 @@ const readableApis = ({ grants }: Caller): ReadonlySet<string> | undefined => {
 };
 
 /** Those of them that live; of one API, if told. */
-const findApiIds = async (apis: ApisRepository, apiId: string | undefined, call: Call): Promise<readonly string[]> => {
+const findApiIds = async (apis: SearchKeysDeps["apis"], apiId: string | undefined, call: Call): Promise<readonly string[]> => {
   const readable = readableApis(call.caller);
   if (apiId === undefined) return apis.findLivingIds(readable && [...readable], call);
   return readable === undefined || readable.has(apiId) ? apis.findLivingIds([apiId], call) : [];

@@ -14,11 +14,11 @@ import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { refillChange, withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
+import { findKey, keyNotFound, type ModifyKeyDeps } from "../shared/keys/findKey.ts";
 import { showRefill } from "../shared/keys/keyObject.ts";
 
-export interface UpdateCreditsDeps extends FindKeyDeps {
-  readonly credits: CreditSpender;
+export interface UpdateCreditsDeps extends ModifyKeyDeps {
+  readonly credits: Pick<CreditSpender, "runExclusive">;
 }
 
 const refused = (message: string, fix: string): ServiceError => invalidInput(message, [{ location: "body.value", message, fix }]);

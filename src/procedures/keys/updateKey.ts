@@ -5,24 +5,23 @@ import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import type { KeyDocument } from "../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import type { KeyModification } from "../../storage/repositories/keysRepository.ts";
-import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
 import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Call, Procedure } from "../shared/call.ts";
+import { linkIdentity } from "../shared/identities/linkIdentity.ts";
 import { type AssignmentEvents, permissionAssignment, roleAssignment } from "../shared/keys/assignments.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
+import { findKey, keyNotFound, type ModifyKeyDeps } from "../shared/keys/findKey.ts";
 import { findRoles } from "../shared/keys/findRoles.ts";
-import { linkIdentity } from "../shared/keys/keyConfiguration.ts";
 import { changeFields, createChanges, dueBefore } from "../shared/keys/keyFields.ts";
-import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
+import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
 
-export interface UpdateKeyDeps extends FindKeyDeps {
-  readonly credits: CreditSpender;
-  readonly identities: IdentitiesRepository;
-  readonly permissions: PermissionsRepository;
-  readonly roles: RolesRepository;
+export interface UpdateKeyDeps extends ModifyKeyDeps {
+  readonly credits: Pick<CreditSpender, "runExclusive">;
+  readonly identities: Pick<IdentitiesRepository, "findOrCreate">;
+  readonly permissions: GrantablePermissions;
+  readonly roles: Pick<RolesRepository, "findMany" | "findManyByName">;
 }
 
 /** A complete new list of ids, and the events of putting it in the place of another. */
@@ -31,14 +30,19 @@ interface NewList {
   readonly eventsOf: AssignmentEvents;
 }
 
-const findNewRoles = async (roles: RolesRepository, names: readonly string[], held: readonly string[], call: Call): Promise<NewList> => {
+const findNewRoles = async (
+  roles: UpdateKeyDeps["roles"],
+  names: readonly string[],
+  held: readonly string[],
+  call: Call,
+): Promise<NewList> => {
   const listed = await findRoles(roles, names, call);
   return { ids: listed.map((role) => role._id), eventsOf: await roleAssignment(roles, { listed, held }, call) };
 };
 
 /** Makes those that do not exist. */
 const findNewPermissions = async (
-  permissions: PermissionsRepository,
+  permissions: GrantablePermissions,
   items: readonly string[],
   held: readonly string[],
   call: Call,

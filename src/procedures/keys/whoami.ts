@@ -2,17 +2,23 @@ import type { WhoamiRequestSchema, WhoamiResponseSchema } from "../../../gen/lat
 import { allowsAny, insufficientPermissions, permits } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { hashKey } from "../../domain/secrets/keySecret.ts";
+import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
+import type { KeysRepository } from "../../storage/repositories/keysRepository.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import type { Procedure } from "../shared/call.ts";
-import type { FindKeyDeps } from "../shared/keys/findKey.ts";
 import { type KeyObjectDeps, keyObject } from "../shared/keys/keyObject.ts";
+
+export interface WhoamiDeps extends KeyObjectDeps {
+  readonly keys: Pick<KeysRepository, "findByHash">;
+  readonly apis: Pick<ApisRepository, "find">;
+}
 
 /**
  * Looks a key up by its secret, without verifying it (keys §8). A key of an API that the caller may not read is
  * answered just like an unknown one.
  */
 export const whoami =
-  (deps: FindKeyDeps & KeyObjectDeps): Procedure<typeof WhoamiRequestSchema, typeof WhoamiResponseSchema> =>
+  (deps: WhoamiDeps): Procedure<typeof WhoamiRequestSchema, typeof WhoamiResponseSchema> =>
   async (request, call) => {
     if (!allowsAny(call.caller, "api.read_key")) throw insufficientPermissions([["api.read_key", "*"]]);
     const key = await deps.keys.findByHash(hashKey(request.key), call);

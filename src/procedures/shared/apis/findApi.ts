@@ -8,7 +8,7 @@ export const apiNotFound = (apiId: string): ServiceError =>
   new ServiceError("api_not_found", `The API ${apiId} does not exist or has been deleted.`);
 
 /** The live API, or 404 `api_not_found`. */
-export const findApi = async (apis: ApisRepository, apiId: string, options: OperationOptions): Promise<ApiDocument> => {
+export const findApi = async (apis: Pick<ApisRepository, "find">, apiId: string, options: OperationOptions): Promise<ApiDocument> => {
   const api = await apis.find(apiId, options);
   if (api === null) throw apiNotFound(apiId);
   return api;

@@ -51,7 +51,7 @@ const compareWith = async <T extends { readonly _id: string }>(
 };
 
 export const permissionAssignment = async (
-  permissions: PermissionsRepository,
+  permissions: Pick<PermissionsRepository, "findMany">,
   assignment: Assignment<Pick<PermissionDocument, "_id" | "slug">>,
   options: OperationOptions,
 ): Promise<AssignmentEvents> => {
@@ -64,7 +64,7 @@ export const permissionAssignment = async (
 };
 
 export const roleAssignment = async (
-  roles: RolesRepository,
+  roles: Pick<RolesRepository, "findMany">,
   assignment: Assignment<Pick<RoleDocument, "_id" | "name">>,
   options: OperationOptions,
 ): Promise<AssignmentEvents> => {

@@ -5,16 +5,15 @@ import { type Action, requirePermissions } from "../../../domain/authorization.t
 import { ServiceError } from "../../../domain/errors.ts";
 import type { KeyDocument } from "../../../storage/port/documents.ts";
 import type { KeyModification } from "../../../storage/repositories/keysRepository.ts";
-import type { PermissionsRepository } from "../../../storage/repositories/permissionsRepository.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
 import { showPermissions } from "../permissions/permissionObject.ts";
-import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
+import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
 import { permissionAssignment } from "./assignments.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
+import { findKey, keyNotFound, type ModifyKeyDeps } from "./findKey.ts";
 
-export interface ChangePermissionsDeps extends FindKeyDeps {
-  readonly permissions: PermissionsRepository;
+export interface ChangePermissionsDeps extends ModifyKeyDeps {
+  readonly permissions: GrantablePermissions;
 }
 
 /** What a list of permissions does to the direct permissions that a key holds (permissions §11). */

@@ -11,12 +11,12 @@ import type { Call } from "../call.ts";
 import { showRoles } from "../permissions/permissionObject.ts";
 import { roleAssignment } from "./assignments.ts";
 import { applyList, type ListEffect } from "./changePermissions.ts";
-import { type FindKeyDeps, findKey, keyNotFound } from "./findKey.ts";
+import { findKey, keyNotFound, type ModifyKeyDeps } from "./findKey.ts";
 import { findRoles } from "./findRoles.ts";
 
-export interface ChangeRolesDeps extends FindKeyDeps {
-  readonly permissions: PermissionsRepository;
-  readonly roles: RolesRepository;
+export interface ChangeRolesDeps extends ModifyKeyDeps {
+  readonly permissions: Pick<PermissionsRepository, "findMany">;
+  readonly roles: Pick<RolesRepository, "findMany" | "findManyByName">;
 }
 
 /**

@@ -3,13 +3,23 @@ import { type Action, allows, allowsAny, insufficientPermissions, requirePermiss
 import { ServiceError } from "../../../domain/errors.ts";
 import { hashKey } from "../../../domain/secrets/keySecret.ts";
 import type { ApiDocument, KeyDocument, PermissionDocument, RoleDocument } from "../../../storage/port/documents.ts";
+import type { ApisRepository } from "../../../storage/repositories/apisRepository.ts";
+import type { IdentitiesRepository } from "../../../storage/repositories/identitiesRepository.ts";
+import type { KeysRepository } from "../../../storage/repositories/keysRepository.ts";
+import type { PermissionsRepository } from "../../../storage/repositories/permissionsRepository.ts";
+import type { RolesRepository } from "../../../storage/repositories/rolesRepository.ts";
 import { buildVerificationEntry, type VerificationEntry } from "../../../verification/verificationEntry.ts";
 import type { Call } from "../call.ts";
 import { readAll } from "../readAll.ts";
-import { type FindKeyDeps, keyNotFound } from "./findKey.ts";
-import type { KeyObjectDeps } from "./keyObject.ts";
+import { keyNotFound } from "./findKey.ts";
 
-export type ExplainedKeyDeps = FindKeyDeps & KeyObjectDeps;
+export interface ExplainedKeyDeps {
+  readonly keys: Pick<KeysRepository, "find" | "findByHash">;
+  readonly apis: Pick<ApisRepository, "find">;
+  readonly identities: Pick<IdentitiesRepository, "find">;
+  readonly roles: Pick<RolesRepository, "findMany">;
+  readonly permissions: Pick<PermissionsRepository, "findMany">;
+}
 
 /** A key with all that a verification of it rests on, as the store has it now. */
 export interface ExplainedKey {
@@ -27,7 +37,7 @@ const NEEDED: readonly Action[] = ["api.verify_key", "api.read_key"];
 const secretNotFound = (): ServiceError => new ServiceError("key_not_found", "No key has this secret.");
 
 /** By its secret: a key of an API that the caller may not see is answered just like an unknown one (management §8). */
-const findBySecret = async ({ keys, apis }: FindKeyDeps, secret: string, call: Call): Promise<readonly [KeyDocument, ApiDocument]> => {
+const findBySecret = async ({ keys, apis }: ExplainedKeyDeps, secret: string, call: Call): Promise<readonly [KeyDocument, ApiDocument]> => {
   const lacking = NEEDED.filter((action) => !allowsAny(call.caller, action));
   if (lacking.length > 0) throw insufficientPermissions(lacking.map((action) => [action, "*"]));
   const key = await keys.findByHash(hashKey(secret), call);
@@ -38,7 +48,7 @@ const findBySecret = async ({ keys, apis }: FindKeyDeps, secret: string, call: C
   return [key, api];
 };
 
-const findById = async ({ keys, apis }: FindKeyDeps, keyId: string, call: Call): Promise<readonly [KeyDocument, ApiDocument]> => {
+const findById = async ({ keys, apis }: ExplainedKeyDeps, keyId: string, call: Call): Promise<readonly [KeyDocument, ApiDocument]> => {
   const key = await keys.find(keyId, call);
   if (key === null) throw keyNotFound(keyId);
   if (key.pendingMigrationId !== undefined) {

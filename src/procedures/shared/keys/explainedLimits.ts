@@ -1,11 +1,10 @@
-import type { ExplainRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import type { RequestedLimit } from "../../../domain/verification/verifiable.ts";
 import type { Limiter } from "../../../ratelimit/limiter.ts";
 import { emptyPeek, type Peek } from "../../../ratelimit/peek.ts";
 import type { LimitCheck } from "../../../verification/limitCheck.ts";
-import { limitChecks, unknownLimits } from "../../../verification/ratelimitChecks.ts";
+import { limitChecks, unknownLimits } from "../../../verification/limitChecks.ts";
 import type { VerificationEntry } from "../../../verification/verificationEntry.ts";
 import type { Call } from "../call.ts";
-import { requestedLimits } from "./verificationRequest.ts";
 
 /** One limit that a verification would check, and what it would say. */
 export interface ExplainedLimit extends Peek {
@@ -29,20 +28,21 @@ const sourceOf = (entry: VerificationEntry, { id, name }: LimitCheck): Explained
  * The limits that a verification would check (verify §5). Their counters are read, none is charged; where another time is
  * asked about they are taken for empty. 412 exactly where verifyKey answers it.
  *
- * @param isRefused an earlier step fails, so that verifyKey would not come to the limits.
+ * @param isDenied an earlier step fails, so that verifyKey would not come to the limits.
+ * @param assumedAt the other time, Unix ms.
  */
 export const explainLimits = async (
-  { limiter }: { readonly limiter: Limiter },
+  { limiter }: { readonly limiter: Pick<Limiter, "peek"> },
   entry: VerificationEntry,
-  request: ExplainRequest,
-  isRefused: boolean,
+  requested: readonly RequestedLimit[],
+  isDenied: boolean,
+  assumedAt: number | undefined,
   call: Call,
 ): Promise<ExplainedLimits> => {
-  const requested = requestedLimits(request);
-  const unknown = isRefused ? unknownLimits(entry, requested) : [];
+  const unknown = isDenied ? unknownLimits(entry, requested) : [];
   if (unknown.length > 0) return { limits: [], unknown };
   const checks = limitChecks(entry, requested);
-  const peeks = request.at === undefined ? await limiter.peek(checks, call) : checks.map((check) => emptyPeek(check, Number(request.at)));
+  const peeks = assumedAt === undefined ? await limiter.peek(checks, call) : checks.map((check) => emptyPeek(check, assumedAt));
   const limits = checks.map((check, i) => ({ ...(peeks[i] as Peek), check, source: sourceOf(entry, check) }));
   return { limits, unknown: [] };
 };

@@ -6,30 +6,29 @@ import {
   type ExplainedPermissionSchema,
   type ExplainedRatelimitSchema,
   type ExplainedStepSchema,
-  type ExplainRequest,
   GrantVia,
   RatelimitSource,
   VerificationCheck,
 } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { matchingEntry } from "../../../domain/ipAllowlist.ts";
-import { coveringSlugs, type PermissionQuery, termsOf } from "../../../domain/permissionQuery.ts";
+import { coveringSlugs, termsOf } from "../../../domain/permissionQuery.ts";
 import { bringInRefills, instantAfter } from "../../../domain/refill.ts";
-import { creditsOf, hasExpired, isAllowedFrom, isPermitted } from "../../../verification/decision.ts";
+import { type Answers, STEPS, type Step, type Verdict, verdictOn } from "../../../domain/verification/decide.ts";
+import type { Circumstances, VerificationRequest } from "../../../domain/verification/verifiable.ts";
 import type { ExplainedKey } from "./explainedKey.ts";
 import type { ExplainedLimit, ExplainedLimits } from "./explainedLimits.ts";
 
 /** A key, what is asked of it, and the circumstances. */
 export interface Situation extends ExplainedKey, ExplainedLimits {
-  readonly request: ExplainRequest;
-  readonly query: PermissionQuery | undefined;
-  /** Unix ms. */
-  readonly at: number;
-  readonly remoteIp: string | undefined;
-  /** Credits. */
-  readonly cost: number;
+  readonly asked: VerificationRequest;
+  readonly circumstances: Circumstances;
+  /** What the limits and the balance would say. */
+  readonly answers: Answers;
+  /** The time is not the present: counters are taken for empty. */
+  readonly isAssumed: boolean;
 }
 
-type Step = MessageInitShape<typeof ExplainedStepSchema>;
+type ExplainedStep = MessageInitShape<typeof ExplainedStepSchema>;
 type Facts = MessageInitShape<typeof ExplainedFactsSchema>;
 
 /** More names than that make no sentence. */
@@ -45,50 +44,31 @@ const listed = (names: readonly string[]): string =>
 /** Unix ms as people read it; as a number where that is beyond what a date can hold. */
 export const timeText = (time: number): string => (Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : `${time} ms`);
 
-const passed = (check: VerificationCheck, detail: string, facts: Facts = {}): Step => ({
-  check,
-  outcome: CheckOutcome.PASSED,
-  detail,
-  facts,
-});
-const failed = (check: VerificationCheck, detail: string, facts: Facts = {}): Step => ({
-  check,
-  outcome: CheckOutcome.FAILED,
-  detail,
-  facts,
-});
-const skipped = (check: VerificationCheck, detail: string, facts: Facts = {}): Step => ({
-  check,
-  outcome: CheckOutcome.SKIPPED,
-  detail,
-  facts,
-});
+/** A verdict in words, and what it rests on. */
+interface Explanation {
+  readonly detail: string;
+  readonly facts?: Facts;
+}
 
-const apiStep = ({ api }: Situation): Step => passed(VerificationCheck.API, `The key belongs to the API ${api.name}, which exists.`);
+type Explain = (situation: Situation, verdict: Verdict) => Explanation;
 
-const enabledStep = ({ entry }: Situation): Step =>
-  entry.enabled ? passed(VerificationCheck.ENABLED, "The key is enabled.") : failed(VerificationCheck.ENABLED, "The key is disabled.");
+const explainApi: Explain = ({ api }) => ({ detail: `The key belongs to the API ${api.name}, which exists.` });
 
-const expiryStep = ({ entry, at }: Situation): Step => {
-  const { expires } = entry;
-  if (expires === undefined) return skipped(VerificationCheck.EXPIRY, "The key never expires.");
-  const facts: Facts = { expires: BigInt(expires), remainingMs: BigInt(expires - at) };
-  return hasExpired(entry, at)
-    ? failed(VerificationCheck.EXPIRY, `The key expired at ${timeText(expires)}.`, facts)
-    : passed(VerificationCheck.EXPIRY, `The key expires at ${timeText(expires)}.`, facts);
+const explainEnabled: Explain = (_, verdict) => ({ detail: verdict === "passed" ? "The key is enabled." : "The key is disabled." });
+
+const explainExpiry: Explain = ({ entry: { expires }, circumstances: { receivedAt } }, verdict) => {
+  if (expires === undefined) return { detail: "The key never expires." };
+  const facts: Facts = { expires: BigInt(expires), remainingMs: BigInt(expires - receivedAt) };
+  return { detail: `The key ${verdict === "failed" ? "expired" : "expires"} at ${timeText(expires)}.`, facts };
 };
 
-const ipAllowlistStep = ({ entry, api, remoteIp }: Situation): Step => {
-  if (entry.ipAllowlist === undefined) return skipped(VerificationCheck.IP_ALLOWLIST, "The API allows every address.");
-  if (remoteIp === undefined)
-    return failed(VerificationCheck.IP_ALLOWLIST, "The API allows only the addresses on its list, and that of the caller is unknown.");
-  if (!isAllowedFrom(entry, remoteIp))
-    return failed(VerificationCheck.IP_ALLOWLIST, `The address ${remoteIp} is not on the list of the API.`, { remoteIp });
+const explainIpAllowlist: Explain = ({ api, circumstances: { remoteIp } }, verdict) => {
+  if (verdict === "skipped") return { detail: "The API allows every address." };
+  if (remoteIp === undefined) return { detail: "The API allows only the addresses on its list, and that of the caller is unknown." };
+  if (verdict === "failed") return { detail: `The address ${remoteIp} is not on the list of the API.`, facts: { remoteIp } };
   const matched = matchingEntry(api.ipAllowlist ?? [], remoteIp);
-  return passed(VerificationCheck.IP_ALLOWLIST, `The address ${remoteIp} is on the list of the API.`, {
-    remoteIp,
-    ...(matched === undefined ? {} : { matched }),
-  });
+  const facts: Facts = { remoteIp, ...(matched === undefined ? {} : { matched }) };
+  return { detail: `The address ${remoteIp} is on the list of the API.`, facts };
 };
 
 /** Everything through which the key holds permissions, by slug. */
@@ -104,9 +84,9 @@ const grantsBySlug = ({ direct, roles }: ExplainedKey): Map<string, MessageInitS
   return grants;
 };
 
-const permissionsStep = (situation: Situation): Step => {
-  const { entry, query } = situation;
-  if (query === undefined) return skipped(VerificationCheck.PERMISSIONS, "No permission is asked for.");
+const explainPermissions: Explain = (situation, verdict) => {
+  const { query } = situation.asked;
+  if (query === undefined) return { detail: "No permission is asked for." };
   const grants = grantsBySlug(situation);
   const cut: string[] = [];
   const permissions = termsOf(query).map((permission): MessageInitShape<typeof ExplainedPermissionSchema> => {
@@ -115,11 +95,9 @@ const permissionsStep = (situation: Situation): Step => {
     return grantedBy.length === 0 ? { permission, missing: true } : { permission, grantedBy: grantedBy.slice(0, MOST_GRANTS) };
   });
   const shown = cut.length === 0 ? "" : `; only the first ${MOST_GRANTS} grants each are shown of ${listed(cut)}`;
-  if (isPermitted(entry, query))
-    return passed(VerificationCheck.PERMISSIONS, `The key holds the permissions that are asked for${shown}.`, { permissions });
+  if (verdict === "passed") return { detail: `The key holds the permissions that are asked for${shown}.`, facts: { permissions } };
   const missing = permissions.flatMap(({ permission, missing }) => (missing ? (permission ?? []) : []));
-  const detail = `The key does not hold what is asked for: it lacks ${listed(missing)}${shown}.`;
-  return failed(VerificationCheck.PERMISSIONS, detail, { permissions });
+  return { detail: `The key does not hold what is asked for: it lacks ${listed(missing)}${shown}.`, facts: { permissions } };
 };
 
 const SOURCES: Readonly<Record<ExplainedLimit["source"], RatelimitSource>> = {
@@ -152,38 +130,55 @@ const showLimit = ({
 const describeLimit = ({ check: { name, limit, cost }, current, weighted }: ExplainedLimit): string =>
   `${name} has ${Math.max(0, limit - current - weighted)} of ${limit} left and is asked for ${cost}`;
 
-const ratelimitsStep = ({ limits, unknown, request }: Situation): Step => {
-  const facts: Facts = { ratelimits: limits.map(showLimit), ...(request.at === undefined ? {} : { assumed: true }) };
-  if (unknown.length > 0)
-    return failed(VerificationCheck.RATELIMITS, `Neither the key nor its identity has a rate limit called ${listed(unknown)}.`, facts);
-  if (limits.length === 0) return skipped(VerificationCheck.RATELIMITS, "No rate limit is checked.", facts);
+const explainRatelimits: Explain = ({ limits, unknown, isAssumed }, verdict) => {
+  const facts: Facts = { ratelimits: limits.map(showLimit), ...(isAssumed ? { assumed: true } : {}) };
+  if (verdict === "skipped") return { detail: "No rate limit is checked.", facts };
+  if (verdict === "passed") return { detail: "Every rate limit has room.", facts };
+  if (unknown.length > 0) return { detail: `Neither the key nor its identity has a rate limit called ${listed(unknown)}.`, facts };
   const exceeded = limits.filter((limit) => !limit.passed);
-  if (exceeded.length === 0) return passed(VerificationCheck.RATELIMITS, "Every rate limit has room.", facts);
-  return failed(VerificationCheck.RATELIMITS, `Rate limits are exceeded: ${listed(exceeded.map(describeLimit))}.`, facts);
+  return { detail: `Rate limits are exceeded: ${listed(exceeded.map(describeLimit))}.`, facts };
 };
 
-const creditsStep = ({ entry, at, cost }: Situation): Step => {
-  if (entry.balance === undefined) return skipped(VerificationCheck.CREDITS, "The key has unlimited credits.");
-  const due = bringInRefills(creditsOf(entry), at);
-  const balance = due?.remaining ?? entry.balance;
-  const { refill, refilledAt = at } = entry;
-  const next = refill && instantAfter(refill, Math.max(at, refilledAt));
+const explainCredits: Explain = ({ entry, asked: { cost }, circumstances: { receivedAt } }, verdict) => {
+  if (entry.remaining === undefined) return { detail: "The key has unlimited credits." };
+  const due = bringInRefills(entry, receivedAt);
+  const balance = due?.remaining ?? entry.remaining;
+  const { refill, refilledAt = receivedAt } = entry;
+  const next = refill && instantAfter(refill, Math.max(receivedAt, refilledAt));
   const facts: Facts = {
     balance: BigInt(balance),
     cost: BigInt(cost),
     refillsDue: BigInt(due?.count ?? 0),
     ...(next === undefined ? {} : { nextRefill: BigInt(next) }),
   };
-  return balance >= cost
-    ? passed(VerificationCheck.CREDITS, `The balance of ${balance} covers the cost of ${cost}.`, facts)
-    : failed(VerificationCheck.CREDITS, `The balance of ${balance} does not cover the cost of ${cost}.`, facts);
+  return { detail: `The balance of ${balance} ${verdict === "passed" ? "covers" : "does not cover"} the cost of ${cost}.`, facts };
 };
 
-/** Every check in the order of decision (verify §6), each by itself: also those after the first that fails. */
-export const explainSteps = (situation: Situation): Step[] =>
-  [apiStep, enabledStep, expiryStep, ipAllowlistStep, permissionsStep, ratelimitsStep, creditsStep].map((explainStep) =>
-    explainStep(situation),
-  );
+const EXPLAINED: Readonly<Record<Step, { readonly check: VerificationCheck; readonly explain: Explain }>> = {
+  api: { check: VerificationCheck.API, explain: explainApi },
+  enabled: { check: VerificationCheck.ENABLED, explain: explainEnabled },
+  expiry: { check: VerificationCheck.EXPIRY, explain: explainExpiry },
+  ipAllowlist: { check: VerificationCheck.IP_ALLOWLIST, explain: explainIpAllowlist },
+  permissions: { check: VerificationCheck.PERMISSIONS, explain: explainPermissions },
+  ratelimits: { check: VerificationCheck.RATELIMITS, explain: explainRatelimits },
+  credits: { check: VerificationCheck.CREDITS, explain: explainCredits },
+};
 
-export const failedSteps = (steps: readonly Step[]): ReadonlySet<VerificationCheck> =>
+const OUTCOMES: Readonly<Record<Verdict, CheckOutcome>> = {
+  passed: CheckOutcome.PASSED,
+  failed: CheckOutcome.FAILED,
+  skipped: CheckOutcome.SKIPPED,
+};
+
+/** Every step of the decision in its order (verify §6), each by itself: also those after the first that fails. */
+export const explainSteps = (situation: Situation): ExplainedStep[] =>
+  STEPS.map((step) => {
+    const { entry, asked, circumstances, answers } = situation;
+    const verdict = verdictOn(step, answers, entry, asked, circumstances);
+    const { check, explain } = EXPLAINED[step];
+    const { detail, facts = {} } = explain(situation, verdict);
+    return { check, outcome: OUTCOMES[verdict], detail, facts };
+  });
+
+export const failedSteps = (steps: readonly ExplainedStep[]): ReadonlySet<VerificationCheck> =>
   new Set(steps.flatMap(({ check, outcome }) => (check !== undefined && outcome === CheckOutcome.FAILED ? [check] : [])));

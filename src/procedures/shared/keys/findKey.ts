@@ -9,8 +9,13 @@ export const keyNotFound = (keyId: string): ServiceError =>
   new ServiceError("key_not_found", `The key ${keyId} does not exist or has been deleted.`);
 
 export interface FindKeyDeps {
-  readonly keys: KeysRepository;
-  readonly apis: ApisRepository;
+  readonly keys: Pick<KeysRepository, "find">;
+  readonly apis: Pick<ApisRepository, "find">;
+}
+
+/** Of procedures that change the key they find. */
+export interface ModifyKeyDeps extends FindKeyDeps {
+  readonly keys: Pick<KeysRepository, "find" | "modify">;
 }
 
 /** The live key (keys §1.2), or 404 `key_not_found`. */

@@ -7,7 +7,11 @@ import type { RolesRepository } from "../../../storage/repositories/rolesReposit
  * The roles of a request's list, each once. Names compare exactly, unlike elsewhere (permissions §1). 404
  * `role_not_found` names the first that does not exist.
  */
-export const findRoles = async (roles: RolesRepository, names: readonly string[], options: OperationOptions): Promise<RoleDocument[]> => {
+export const findRoles = async (
+  roles: Pick<RolesRepository, "findManyByName">,
+  names: readonly string[],
+  options: OperationOptions,
+): Promise<RoleDocument[]> => {
   const wanted = [...new Set(names)];
   if (wanted.length === 0) return [];
   const found = new Map((await roles.findManyByName(wanted, options)).map((role) => [role.name, role]));

@@ -6,14 +6,13 @@ import type { AuditEvent } from "../../../storage/port/auditEvents.ts";
 import type { PermissionDocument, RoleDocument } from "../../../storage/port/documents.ts";
 import { DuplicateKeyError } from "../../../storage/port/errors.ts";
 import type { IdentitiesRepository, NewIdentity } from "../../../storage/repositories/identitiesRepository.ts";
-import type { PermissionsRepository } from "../../../storage/repositories/permissionsRepository.ts";
 import { slugKey } from "../../../storage/repositories/permissionsRepository.ts";
 import { nameKey, type RolesRepository } from "../../../storage/repositories/rolesRepository.ts";
 import { chunks } from "../../../util/chunks.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
-import { createMissingPermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
-import { linkIdentity } from "./keyConfiguration.ts";
+import { linkIdentity } from "../identities/linkIdentity.ts";
+import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
 
 /** Objects of one read or write of the store: it bounds the time that one may take. */
 const CHUNK = 500;
@@ -21,9 +20,9 @@ const CHUNK = 500;
 const PARALLEL = 16;
 
 export interface ImportReferencesDeps {
-  readonly identities: IdentitiesRepository;
-  readonly permissions: PermissionsRepository;
-  readonly roles: RolesRepository;
+  readonly identities: Pick<IdentitiesRepository, "findIdsByExternalId" | "insertMany" | "findOrCreate">;
+  readonly permissions: GrantablePermissions;
+  readonly roles: Pick<RolesRepository, "findManyByName" | "findOrCreate">;
 }
 
 /** What imported keys refer to, by the words of the request. */

@@ -10,7 +10,11 @@ import { type Call, isOwnWrite } from "../call.ts";
 const COLLISION_ATTEMPTS = 5;
 
 export interface IssueKeyDeps {
-  readonly keys: KeysRepository;
+  readonly keys: Pick<KeysRepository, "insert">;
+}
+
+/** Of procedures that make or show recoverable keys. */
+export interface KeyRingDeps {
   /** Undefined when no encryption key is configured. */
   readonly keyRing: KeyRing | undefined;
 }
@@ -19,7 +23,7 @@ export interface IssueKeyDeps {
 export type StoredSecret = Pick<KeyDocument, "hash" | "start" | "lastFour" | "byteLength" | "prefix" | "encrypted">;
 
 /** 412 `precondition_failed` where recoverable keys are asked for and none can be made or read. */
-export const requireKeyRing = ({ keyRing }: Pick<IssueKeyDeps, "keyRing">): KeyRing => {
+export const requireKeyRing = ({ keyRing }: KeyRingDeps): KeyRing => {
   if (keyRing) return keyRing;
   throw new ServiceError("precondition_failed", "Recoverable keys need an encryption key, and none is configured.");
 };

@@ -1,30 +1,15 @@
-import type { JsonObject } from "@bufbuild/protobuf";
-import { type RatelimitConfig, type Refill, RefillInterval } from "../../../../gen/latchkey/v2/common_pb.ts";
+import { type Refill, RefillInterval } from "../../../../gen/latchkey/v2/common_pb.ts";
 import type { CreateKeyCredits } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
-import { createId } from "../../../domain/ids.ts";
 import type { AuditEvent, AuditResource } from "../../../storage/port/auditEvents.ts";
-import type {
-  IdentityDocument,
-  KeyDocument,
-  PermissionDocument,
-  RoleDocument,
-  StoredRatelimit,
-  StoredRefill,
-} from "../../../storage/port/documents.ts";
-import type { IdentitiesRepository } from "../../../storage/repositories/identitiesRepository.ts";
+import type { KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../../../storage/port/documents.ts";
 import { nameKeyOf } from "../../../storage/repositories/keySearchRepository.ts";
-import { textOf } from "../../../util/jsonText.ts";
-import { auditSource } from "../auditSource.ts";
-import type { Call } from "../call.ts";
 
 /** What createKey and updateKey share (keys §1.7): from request messages to stored values. */
 
 /** A new key's name, and how it is found. */
 export const storeName = (name: string | undefined): Pick<KeyDocument, "name" | "nameKey"> =>
   name === undefined ? {} : { name, nameKey: nameKeyOf(name) };
-
-export const storeMeta = (meta: JsonObject): string => textOf(meta);
 
 export const storeRefill = ({ interval, amount, refillDay }: Refill): StoredRefill => ({
   interval: interval === RefillInterval.MONTHLY ? "monthly" : "daily",
@@ -41,28 +26,6 @@ export const storeCredits = (
   if (remaining?.case !== "value") return {};
   const refill = credits?.refill;
   return { remaining: Number(remaining.value), ...(refill ? { refill: storeRefill(refill), refilledAt: now } : {}) };
-};
-
-/** A name that stays keeps its id; of a repeated name the last item wins. */
-export const storeRatelimits = (
-  items: readonly RatelimitConfig[],
-  current: readonly StoredRatelimit[],
-  now: number,
-): readonly StoredRatelimit[] => {
-  const ids = new Map(current.map(({ name, id }) => [name, id]));
-  const byName = new Map<string, StoredRatelimit>();
-  for (const { name, limit, duration, autoApply } of items) {
-    const id = ids.get(name) ?? byName.get(name)?.id ?? createId("rl", now);
-    byName.set(name, { id, name, limit: Number(limit), duration: Number(duration), autoApply });
-  }
-  return [...byName.values()];
-};
-
-/** The identity of this externalId, made if there is none. */
-export const linkIdentity = (identities: IdentitiesRepository, externalId: string, call: Call): Promise<IdentityDocument> => {
-  const id = createId("id", call.receivedAt);
-  const event = auditEvent(auditSource(call), "identity.create", `Created identity ${externalId}`, resource("identity", id, externalId));
-  return identities.findOrCreate({ id, externalId }, call.receivedAt, [event], call);
 };
 
 type Connection = "connect" | "disconnect";

@@ -4,8 +4,10 @@ import type { Update } from "../../../storage/port/collection.ts";
 import type { KeyDocument } from "../../../storage/port/documents.ts";
 import { nameKeyOf } from "../../../storage/repositories/keySearchRepository.ts";
 import type { KeyModification } from "../../../storage/repositories/keysRepository.ts";
+import { textOf } from "../../../util/jsonText.ts";
 import { refillChange, withDueRefills } from "../../../verification/refillCredits.ts";
-import { storeMeta, storeRatelimits, storeRefill } from "./keyConfiguration.ts";
+import { storeRatelimits } from "../storedRatelimits.ts";
+import { storeRefill } from "./keyConfiguration.ts";
 
 /** What an update sets and removes; a field is in one of the two, the last word counts. */
 export interface Changes {
@@ -79,7 +81,7 @@ export const changeFields = (request: UpdateKeyRequest, key: KeyDocument, change
   const kept = name === undefined ? key.name : name.kind.value;
   if (typeof kept === "string" && (name !== undefined || nameKeyOf(kept) !== key.nameKey)) changes.set("nameKey", nameKeyOf(kept));
   if (meta?.kind.case === "null") changes.unset("meta");
-  if (meta?.kind.case === "value") changes.set("meta", storeMeta(meta.kind.value));
+  if (meta?.kind.case === "value") changes.set("meta", textOf(meta.kind.value));
   if (expires !== undefined) changes.unset("expires", "expiresInclusive");
   if (expires?.kind.case === "value") changes.set("expires", Number(expires.kind.value));
   changeCredits(credits, key, changes, now);

@@ -1,39 +1,26 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import {
-  type IdentitySchema,
-  type KeySchema,
-  type RatelimitSchema,
-  RefillInterval,
-  type RefillSchema,
-} from "../../../../gen/latchkey/v2/common_pb.ts";
+import { type KeySchema, RefillInterval, type RefillSchema } from "../../../../gen/latchkey/v2/common_pb.ts";
 import type { OperationOptions } from "../../../storage/port/collection.ts";
-import type { IdentityDocument, KeyDocument, StoredRatelimit, StoredRefill } from "../../../storage/port/documents.ts";
+import type { KeyDocument, StoredRefill } from "../../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../../storage/repositories/identitiesRepository.ts";
 import type { PermissionsRepository } from "../../../storage/repositories/permissionsRepository.ts";
 import type { RolesRepository } from "../../../storage/repositories/rolesRepository.ts";
 import { readMeta } from "../../../verification/verificationEntry.ts";
+import { showIdentity } from "../identities/identityObject.ts";
 import { readAll } from "../readAll.ts";
+import { showRatelimits } from "../storedRatelimits.ts";
 
 export interface KeyObjectDeps {
-  readonly identities: IdentitiesRepository;
-  readonly permissions: PermissionsRepository;
-  readonly roles: RolesRepository;
+  readonly identities: Pick<IdentitiesRepository, "findMany">;
+  readonly permissions: Pick<PermissionsRepository, "findMany">;
+  readonly roles: Pick<RolesRepository, "findMany">;
 }
-
-export const showRatelimits = (ratelimits: readonly StoredRatelimit[]): MessageInitShape<typeof RatelimitSchema>[] =>
-  ratelimits.map(({ id, name, limit, duration, autoApply }) => ({ id, name, limit: BigInt(limit), duration: BigInt(duration), autoApply }));
 
 export const showRefill = ({ interval, amount, refillDay }: StoredRefill): MessageInitShape<typeof RefillSchema> => ({
   interval: interval === "monthly" ? RefillInterval.MONTHLY : RefillInterval.DAILY,
   amount: BigInt(amount),
   ...(refillDay === undefined ? {} : { refillDay: BigInt(refillDay) }),
 });
-
-/** An identity as responses show it: meta and limits are absent when empty. */
-export const showIdentity = ({ _id, externalId, meta, ratelimits }: IdentityDocument): MessageInitShape<typeof IdentitySchema> => {
-  const shown = readMeta(meta);
-  return { id: _id, externalId: externalId ?? "", ...(shown === undefined ? {} : { meta: shown }), ratelimits: showRatelimits(ratelimits) };
-};
 
 const showCredits = ({ remaining, refill }: KeyDocument): MessageInitShape<typeof KeySchema>["credits"] =>
   remaining === undefined ? undefined : { remaining: BigInt(remaining), ...(refill === undefined ? {} : { refill: showRefill(refill) }) };

@@ -5,9 +5,9 @@ import type { RolesRepository } from "../../../storage/repositories/rolesReposit
 import { withDueRefills } from "../../../verification/refillCredits.ts";
 import type { Call } from "../call.ts";
 
-interface SearchFilterDeps {
-  readonly permissions: PermissionsRepository;
-  readonly roles: RolesRepository;
+export interface SearchFilterDeps {
+  readonly permissions: Pick<PermissionsRepository, "findManyBySlug">;
+  readonly roles: Pick<RolesRepository, "findMany" | "findManyByName">;
 }
 
 /** Those of the keys that the filters leave. */

@@ -26,7 +26,7 @@ export interface SearchWay {
 }
 
 export interface SearchWaysDeps {
-  readonly keys: KeysRepository;
+  readonly keys: Pick<KeysRepository, "find" | "findByHash" | "findTakenHashes">;
   readonly keySearch: KeySearchRepository;
 }
 
@@ -57,7 +57,7 @@ const noWay: SearchWay = { read: () => Promise.resolve([]), finds: () => false, 
  * Whether a text is, or holds, a secret that somebody may still use: that of a root key, or of any key, be it of an API that the
  * caller may not see, deleted, or waiting for its migration. It is asked by hashes alone.
  */
-const isSecret = async (keys: KeysRepository, query: string, options: OperationOptions): Promise<boolean> => {
+const isSecret = async (keys: SearchWaysDeps["keys"], query: string, options: OperationOptions): Promise<boolean> => {
   // People paste with what stands around it: white space, quotes, `Bearer`, the name of a variable.
   const texts = new Set([query, query.trim(), ...query.split(AROUND)]);
   const hashes = new Set<string>();

@@ -3,10 +3,10 @@ import { NullValue } from "@bufbuild/protobuf/wkt";
 import { type ExplainSuggestionSchema, type UpdateKeyRequestSchema, VerificationCheck } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { parseNetwork } from "../../../domain/ipAllowlist.ts";
 import { lackingGrants, termsOf } from "../../../domain/permissionQuery.ts";
-import { instantAfter } from "../../../domain/refill.ts";
+import { balanceAt, instantAfter } from "../../../domain/refill.ts";
 import { roomFrom } from "../../../domain/slidingWindow.ts";
+import { hasExpired } from "../../../domain/verification/decide.ts";
 import { type PermissionsRepository, slugKey } from "../../../storage/repositories/permissionsRepository.ts";
-import { balanceAt, hasExpired } from "../../../verification/decision.ts";
 import type { Call } from "../call.ts";
 import { type Situation, timeText } from "./explainedSteps.ts";
 
@@ -32,8 +32,13 @@ const MOST_ADDRESSES = 1_000;
 const isSlugItem = (item: string): boolean => SLUG.test(item) && !item.startsWith("perm_");
 
 /** The direct permissions that the key has, and those that it lacks; slugs that differ only in letter case exclude each other. */
-const grantMissing = async (permissions: PermissionsRepository, situation: Situation, call: Call): Promise<KeyModification | undefined> => {
-  const { entry, query, direct } = situation;
+const grantMissing = async (
+  permissions: SuggestChangesDeps["permissions"],
+  situation: Situation,
+  call: Call,
+): Promise<KeyModification | undefined> => {
+  const { entry, asked, direct } = situation;
+  const { query } = asked;
   if (query === undefined) return undefined;
   const askable = termsOf(query).filter((term) => isSlugItem(term) && !entry.permissions.has(term));
   const taken = new Map((await permissions.findManyBySlug(askable, call)).map(({ slug }) => [slugKey(slug), slug]));
@@ -46,11 +51,11 @@ const grantMissing = async (permissions: PermissionsRepository, situation: Situa
 };
 
 /** The key's limits with room in those that are exceeded. Those of the identity and of the request are not the key's to change. */
-const raiseLimits = ({ key, limits, unknown, request }: Situation): KeyModification | undefined => {
+const raiseLimits = ({ key, limits, unknown, asked }: Situation): KeyModification | undefined => {
   if (unknown.length > 0) return undefined;
   const exceeded = limits.filter(({ passed }) => !passed);
   const raised = new Map(exceeded.map(({ check, current, weighted }) => [check.name, current + weighted + check.cost]));
-  const lastOfName = new Map(request.ratelimits.map((item) => [item.name, item]));
+  const lastOfName = new Map(asked.limits.map((item) => [item.name, item]));
   const possible = exceeded.every(
     ({ source, check: { name } }) =>
       source === "key" && lastOfName.get(name)?.limit === undefined && Number.isSafeInteger(raised.get(name)),
@@ -66,13 +71,13 @@ const raiseLimits = ({ key, limits, unknown, request }: Situation): KeyModificat
   return { text, fields: { ratelimits: { kind: { case: "value", value: { values } } } } };
 };
 
-const addCredits = ({ cost }: Situation): KeyModification => ({
+const addCredits = ({ asked: { cost } }: Situation): KeyModification => ({
   text: `set the balance to ${cost}`,
   fields: { credits: { kind: { case: "value", value: { remaining: { kind: { case: "value", value: BigInt(cost) } } } } } },
 });
 
 const keyChange = async (
-  permissions: PermissionsRepository,
+  permissions: SuggestChangesDeps["permissions"],
   situation: Situation,
   check: VerificationCheck,
   call: Call,
@@ -95,7 +100,7 @@ const keyChange = async (
 
 /** One call of updateKey that changes all that fails. */
 const byUpdateKey = async (
-  permissions: PermissionsRepository,
+  permissions: SuggestChangesDeps["permissions"],
   situation: Situation,
   failed: ReadonlySet<VerificationCheck>,
   call: Call,
@@ -107,7 +112,7 @@ const byUpdateKey = async (
   return { text: `Change the key: ${possible.map(({ text }) => text).join("; ")}.`, updateKey: { ...fields, keyId: situation.key._id } };
 };
 
-const byUpdateApi = ({ api, remoteIp }: Situation, failed: ReadonlySet<VerificationCheck>): Suggestion | undefined => {
+const byUpdateApi = ({ api, circumstances: { remoteIp } }: Situation, failed: ReadonlySet<VerificationCheck>): Suggestion | undefined => {
   const address = remoteIp === undefined ? undefined : parseNetwork(remoteIp);
   const listed = api.ipAllowlist ?? [];
   if (address === undefined || failed.size > 1 || !failed.has(VerificationCheck.IP_ALLOWLIST) || listed.length >= MOST_ADDRESSES)
@@ -116,8 +121,8 @@ const byUpdateApi = ({ api, remoteIp }: Situation, failed: ReadonlySet<Verificat
 };
 
 /** When the limits have room again, if nobody uses them meanwhile. */
-const limitsPassFrom = ({ limits, unknown, request }: Situation): number | undefined => {
-  if (unknown.length > 0 || request.at !== undefined) return undefined;
+const limitsPassFrom = ({ limits, unknown, isAssumed }: Situation): number | undefined => {
+  if (unknown.length > 0 || isAssumed) return undefined;
   let from = 0;
   for (const { passed, check, current, previous, now } of limits) {
     if (passed) continue;
@@ -130,7 +135,7 @@ const limitsPassFrom = ({ limits, unknown, request }: Situation): number | undef
 };
 
 /** When enough refills have come in. */
-const creditsPassFrom = ({ entry, at, cost }: Situation): number | undefined => {
+const creditsPassFrom = ({ entry, asked: { cost }, circumstances: { receivedAt: at } }: Situation): number | undefined => {
   const { refill, refilledAt } = entry;
   if (refill === undefined || refilledAt === undefined) return undefined;
   const missing = cost - (balanceAt(entry, at) ?? cost);
@@ -155,9 +160,13 @@ const byWaiting = (situation: Situation, failed: ReadonlySet<VerificationCheck>)
   return { text: `It passes again at ${timeText(from)}.`, at: BigInt(from) };
 };
 
+export interface SuggestChangesDeps {
+  readonly permissions: Pick<PermissionsRepository, "findManyBySlug">;
+}
+
 /** Changes each of which alone would make the key pass (management §2, §8); none where no single call helps. */
 export const suggestChanges = async (
-  { permissions }: { readonly permissions: PermissionsRepository },
+  { permissions }: SuggestChangesDeps,
   situation: Situation,
   failed: ReadonlySet<VerificationCheck>,
   call: Call,

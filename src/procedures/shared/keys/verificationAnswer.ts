@@ -1,22 +1,33 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { IdentitySchema } from "../../../../gen/latchkey/v2/common_pb.ts";
-import { VerificationCode, type VerifiedRatelimitSchema, type VerifyKeyDataSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import {
+  VerificationCode,
+  type VerifiedRatelimitSchema,
+  type VerifyKeyDataSchema,
+  type VerifyKeyResponseSchema,
+} from "../../../../gen/latchkey/v2/keys_pb.ts";
+import type { OutcomeCode } from "../../../domain/verification/decide.ts";
 import type { CheckResult } from "../../../ratelimit/limiter.ts";
-import type { Refusal } from "../../../verification/decision.ts";
 import type { LimitCheck } from "../../../verification/limitCheck.ts";
 import type { VerificationEntry } from "../../../verification/verificationEntry.ts";
+import type { Show } from "../../../verification/verify.ts";
+import type { Answer } from "../call.ts";
 import { type FixedFields, withFixedFields } from "../fixedFields.ts";
-import { showRatelimits } from "./keyObject.ts";
+import { showRatelimits } from "../storedRatelimits.ts";
 
 /** The `data` of an answer of verifyKey. */
-export type Data = MessageInitShape<typeof VerifyKeyDataSchema>;
+type Data = MessageInitShape<typeof VerifyKeyDataSchema>;
 
 /** As answers spell them. */
-export const REFUSALS: Readonly<Record<Refusal, VerificationCode>> = {
+export const CODES: Readonly<Record<OutcomeCode, VerificationCode>> = {
+  VALID: VerificationCode.VALID,
+  NOT_FOUND: VerificationCode.NOT_FOUND,
   DISABLED: VerificationCode.DISABLED,
   EXPIRED: VerificationCode.EXPIRED,
   FORBIDDEN: VerificationCode.FORBIDDEN,
   INSUFFICIENT_PERMISSIONS: VerificationCode.INSUFFICIENT_PERMISSIONS,
+  RATE_LIMITED: VerificationCode.RATE_LIMITED,
+  USAGE_EXCEEDED: VerificationCode.USAGE_EXCEEDED,
 };
 
 const showIdentity = ({
@@ -40,7 +51,7 @@ const fixedOfCheck: FixedFields<LimitCheck, ShownCheck> = {
 };
 
 /** The limits that were checked, in their order (verify §5). */
-export const showChecks = (checks: readonly LimitCheck[], results: readonly CheckResult[]): ShownCheck[] =>
+const showChecks = (checks: readonly LimitCheck[], results: readonly CheckResult[]): ShownCheck[] =>
   checks.map((check, i) => {
     const { passed, remaining, reset } = results[i] as CheckResult;
     const varying: ShownCheck = { exceeded: !passed, remaining: BigInt(remaining), reset: BigInt(reset) };
@@ -63,18 +74,14 @@ const fixedOfKey: FixedFields<VerificationEntry, Data> = {
   varying: ["valid", "code", "credits", "ratelimits"],
 };
 
-/** The answer for a key that was found, whatever the outcome (verify §3). */
-export const showVerification = (
-  entry: VerificationEntry,
-  code: VerificationCode,
-  balance: number | undefined,
-  ratelimits: Data["ratelimits"],
-): Data => {
+/** The answer of verifyKey (verify §3). Of a key that was not found it tells nothing but that. */
+export const showVerification: Show<Answer<typeof VerifyKeyResponseSchema>> = (code, entry, balance, limits) => {
+  if (entry === undefined) return { data: { valid: false, code: CODES[code] } };
   const varying: Data = {
-    valid: code === VerificationCode.VALID,
-    code,
+    valid: code === "VALID",
+    code: CODES[code],
     ...(balance === undefined ? {} : { credits: BigInt(balance) }),
-    ...(ratelimits === undefined ? {} : { ratelimits }),
+    ...(limits === undefined ? {} : { ratelimits: showChecks(limits.checks, limits.results) }),
   };
-  return withFixedFields(entry, fixedOfKey, varying);
+  return { data: withFixedFields(entry, fixedOfKey, varying) };
 };

@@ -1,11 +1,17 @@
-import type { VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import type { RequestedLimit } from "../../../verification/ratelimitChecks.ts";
+import type { ExplainRequest, VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { type PermissionQuery, parsePermissionQuery } from "../../../domain/permissionQuery.ts";
+import type { RequestedLimit, VerificationRequest } from "../../../domain/verification/verifiable.ts";
+import type { AskedVerification } from "../../../verification/verify.ts";
 
-/** What requests of verifyKey and explain have in common (verify §2). */
+/** From the requests of verifyKey and explain to what is asked of a key (verify §2). */
+
+/** 400 `permissions_query_syntax_error` for a text that is no query. */
+const readQuery = (permissions: string | undefined): PermissionQuery | undefined =>
+  permissions === undefined ? undefined : parsePermissionQuery(permissions);
 
 const NO_LIMITS: readonly RequestedLimit[] = [];
 
-export const requestedLimits = ({ ratelimits }: Pick<VerifyKeyRequest, "ratelimits">): readonly RequestedLimit[] =>
+const readLimits = (ratelimits: VerifyKeyRequest["ratelimits"]): readonly RequestedLimit[] =>
   ratelimits.length === 0
     ? NO_LIMITS
     : ratelimits.map(({ name, cost, limit, duration }) => ({
@@ -15,6 +21,31 @@ export const requestedLimits = ({ ratelimits }: Pick<VerifyKeyRequest, "ratelimi
         duration: duration === undefined ? undefined : Number(duration),
       }));
 
-/** Credits that a key with a balance is asked for. */
-export const creditCost = ({ credits }: Pick<VerifyKeyRequest, "credits">): number =>
-  credits?.cost === undefined ? 1 : Number(credits.cost);
+const readCost = (credits: VerifyKeyRequest["credits"]): number => (credits?.cost === undefined ? 1 : Number(credits.cost));
+
+/** What a request of verifyKey asks for. 400 `permissions_query_syntax_error`. */
+export const readVerification = ({
+  key,
+  keyspaces,
+  permissions,
+  ratelimits,
+  credits,
+  migrationId,
+  tags,
+}: VerifyKeyRequest): AskedVerification => ({
+  secret: key,
+  keyspaces: keyspaces?.values,
+  query: readQuery(permissions),
+  limits: readLimits(ratelimits),
+  cost: readCost(credits),
+  migrationId,
+  tags,
+});
+
+/** What a request of explain asks about. 400 `permissions_query_syntax_error`. */
+export const readExplained = ({ permissions, ratelimits, credits }: ExplainRequest): VerificationRequest => ({
+  keyspaces: undefined,
+  query: readQuery(permissions),
+  limits: readLimits(ratelimits),
+  cost: readCost(credits),
+});

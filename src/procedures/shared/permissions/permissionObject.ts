@@ -23,7 +23,7 @@ export const showPermissions = (permissions: readonly PermissionDocument[]): Mes
 
 /** Roles with their permissions expanded, in the order given. */
 export const showRolesInOrder = async (
-  permissions: PermissionsRepository,
+  permissions: Pick<PermissionsRepository, "findMany">,
   roles: readonly RoleDocument[],
   options: OperationOptions,
 ): Promise<MessageInitShape<typeof RoleSchema>[]> => {
@@ -39,13 +39,13 @@ export const showRolesInOrder = async (
 
 /** Roles as responses list them: by name. */
 export const showRoles = (
-  permissions: PermissionsRepository,
+  permissions: Pick<PermissionsRepository, "findMany">,
   roles: readonly RoleDocument[],
   options: OperationOptions,
 ): Promise<MessageInitShape<typeof RoleSchema>[]> => showRolesInOrder(permissions, [...roles].sort(by(({ name }) => name)), options);
 
 export const showRole = async (
-  permissions: PermissionsRepository,
+  permissions: Pick<PermissionsRepository, "findMany">,
   role: RoleDocument,
   options: OperationOptions,
 ): Promise<MessageInitShape<typeof RoleSchema>> => {

@@ -28,6 +28,9 @@ const lookUp = async (
   return found;
 };
 
+/** What granting a list of permissions takes: those that exist are found, the others made. */
+export type GrantablePermissions = Pick<PermissionsRepository, "findMany" | "findManyBySlug" | "findOrCreate">;
+
 /** What a list of permissions in a request refers to. */
 export interface ResolvedPermissions {
   readonly existing: readonly PermissionDocument[];
@@ -40,7 +43,7 @@ export interface ResolvedPermissions {
  * collapse (permissions §1).
  */
 export const resolvePermissions = async (
-  permissions: PermissionsRepository,
+  permissions: Pick<GrantablePermissions, "findMany" | "findManyBySlug">,
   items: readonly string[],
   call: Call,
 ): Promise<ResolvedPermissions> => {
@@ -62,7 +65,7 @@ export const resolvePermissions = async (
 
 /** Makes the missing permissions, each with name = slug = the item and an event of its own; concurrent calls share one. */
 export const createMissingPermissions = async (
-  permissions: PermissionsRepository,
+  permissions: Pick<GrantablePermissions, "findOrCreate">,
   { existing, missing }: ResolvedPermissions,
   call: Call,
 ): Promise<PermissionDocument[]> => {

@@ -1,15 +1,7 @@
 import { ServiceError } from "../domain/errors.ts";
-import { limitCounterKey } from "./effectiveLimit.ts";
-import { byName, type LimitCheck } from "./limitCheck.ts";
+import type { RequestedLimit } from "../domain/verification/verifiable.ts";
+import { byName, type LimitCheck, limitCounterKey } from "./limitCheck.ts";
 import type { VerificationEntry } from "./verificationEntry.ts";
-
-/** A limit that the request names (verify §2). */
-export interface RequestedLimit {
-  readonly name: string;
-  readonly cost: number;
-  readonly limit: number | undefined;
-  readonly duration: number | undefined;
-}
 
 const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): ServiceError => {
   const owner = identity ? `the identity ${identity.id} (external id ${identity.externalId})` : "no identity";

@@ -5,7 +5,7 @@ import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
 import { createDispatcher } from "../rpc/edges/dispatcher.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
-import { createGateway } from "../rpc/edges/v2/gateway.ts";
+import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
 import { createConnectionGuards } from "../rpc/http/connectionGuard.ts";
 import { stopLinger, unreadTimeout } from "../rpc/http/limits.ts";
 import { createListener, type Listener } from "../rpc/http/listener.ts";
@@ -140,7 +140,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   };
   const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);
   const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
-  const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
+  const handler = createDispatcher(createV2Edge(edge), createConnectEdge(rpc));
   const streams = createGrpcEdge(rpc);
   const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies), clock);
 

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, constants } from "node:http2";
 import { describe, expect, test, vi } from "vitest";
 import { literal, openRawHttp2, type RawConnection } from "../../bench/attacks/rawHttp2.ts";
 import { ServiceError } from "../../src/domain/errors.ts";
-import { barTime, patience, streamResets, toleratedResets } from "../../src/rpc/http/limits.ts";
+import { barTime, excusedResetAge, streamResets, toleratedResets } from "../../src/rpc/http/limits.ts";
 import { type Edges, type EdgesOptions, startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
 import { codeOf, liveness, open } from "./support/sessions.ts";
@@ -76,7 +76,7 @@ describe("[attack B9] streams that are taken back before they are answered", () 
     await using edges = await startStalled();
     const session = await open(edges.url);
     const times = 4 * streamResets;
-    expect(await takeBack(session, times, 200, () => edges.turn(patience))).toBe(times);
+    expect(await takeBack(session, times, 200, () => edges.turn(excusedResetAge))).toBe(times);
     expect(await liveness(session)).toBe(200);
   });
 

@@ -4,9 +4,9 @@ import { createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createErrorBody } from "../../src/rpc/edges/errorBody.ts";
+import { detectProtocol } from "../../src/rpc/http/detectProtocol.ts";
 import { createListener } from "../../src/rpc/http/listener.ts";
 import { type Connection, createMalformedListener } from "../../src/rpc/http/malformedListener.ts";
-import { peek } from "../../src/rpc/http/peek.ts";
 import { exchange, openRaw, parseResponse } from "./support/rawConnection.ts";
 import { errorsBaseUrl, startEdges } from "./support/startEdges.ts";
 
@@ -232,7 +232,7 @@ describe("[protocol §5] input that is no HTTP", () => {
 
 describe("[protocol §9] clients that are slow", () => {
   test("a connection that stays silent is dropped without a word", async () => {
-    using server = await serveConnections((socket) => peek(socket, 20, () => undefined));
+    using server = await serveConnections((socket) => detectProtocol(socket, 20, () => undefined));
     const silent = await openRaw(server.port);
     expect((await silent.ended).text).toBe("");
     const started = await openRaw(server.port);

@@ -1,7 +1,6 @@
 import { textOf } from "../../util/jsonText.ts";
 import type { Sliced } from "../pipeline/slices.ts";
 import { type FixedPart, fixedPartOf } from "./fixedPart.ts";
-import { partingInHalves } from "./halves.ts";
 import {
   type BoxedListShape,
   type Dialect,
@@ -13,6 +12,7 @@ import {
   type Shape,
   zeroOf,
 } from "./shape.ts";
+import { splitMembers } from "./splitMembers.ts";
 
 /** Writes a field's value as JSON text. */
 type Encode = (value: unknown) => string;
@@ -158,10 +158,10 @@ const encodeProtoObject = ({ fields }: ObjectShape): Encode => {
 
 const encodeObject = ({ fields }: ObjectShape): Encode => {
   const members = fields.map((field) => encodeMember(field, "v2"));
-  const halvesOf = partingInHalves(members);
+  const split = splitMembers(members);
 
   const encodeWithFixed = (part: FixedPart, init: Init): string => {
-    const { fixed, varying } = halvesOf(part.varying);
+    const { fixed, varying } = split(part.varying);
     part.json ??= append("", fixed, part.fields());
     return `{${append(part.json, varying, init)}}`;
   };

@@ -2,12 +2,12 @@ import type { RequestHandler } from "../http/handlers.ts";
 import type { ConnectEdge } from "./connect/connectEdge.ts";
 
 /** Everything below it is `/v2`, however the request is written. */
-const gatewayPrefix = "/v2/";
+const v2Prefix = "/v2/";
 
-/** The handler of the port: `/v2` and all that is nobody's to the gateway, RPC to its edge (DESIGN §1). */
+/** The handler of the port: `/v2` and all that is nobody's to its edge, RPC to the other (DESIGN §1). */
 export const createDispatcher =
-  (gateway: RequestHandler, connect: ConnectEdge): RequestHandler =>
+  (v2: RequestHandler, connect: ConnectEdge): RequestHandler =>
   (req, res) => {
-    if (!req.url?.startsWith(gatewayPrefix) && connect.accepts(req)) connect.handle(req, res);
-    else gateway(req, res);
+    if (!req.url?.startsWith(v2Prefix) && connect.accepts(req)) connect.handle(req, res);
+    else v2(req, res);
   };

@@ -7,7 +7,7 @@ import type { Violation } from "../../domain/errors.ts";
 import type { CallerPath, Share } from "../../domain/fairness/fairShares.ts";
 import { createId } from "../../domain/ids.ts";
 import type { Guarded } from "../http/connectionGuard.ts";
-import { fieldsOf, single } from "../http/headerFields.ts";
+import { headerText, valuesOf } from "../http/headerFields.ts";
 import { callTimeout } from "../http/limits.ts";
 import { type BodyOwner, type BodyReader, noRoom } from "../http/readBody.ts";
 import { type CallSignal, createCallSignal, type OtherEnd } from "../pipeline/callSignal.ts";
@@ -84,12 +84,12 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   }
 
   get idempotencyKey(): string | undefined {
-    return single(this.requestHeaders["idempotency-key"]);
+    return headerText(this.requestHeaders["idempotency-key"]);
   }
 
   get ifMatch(): string | undefined {
     // Of several fields node keeps the first over HTTP/2, and all over HTTP/1.1.
-    return this.requestHeaders["if-match"] === undefined ? undefined : fieldsOf(this.rawHeaders, "if-match").join(", ");
+    return this.requestHeaders["if-match"] === undefined ? undefined : valuesOf(this.rawHeaders, "if-match").join(", ");
   }
 
   get remoteIp(): string | undefined {
@@ -98,7 +98,7 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   }
 
   get forwardedFor(): string | undefined {
-    return single(this.requestHeaders["x-forwarded-for"]);
+    return headerText(this.requestHeaders["x-forwarded-for"]);
   }
 
   get userAgent(): string | undefined {

@@ -1,5 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Reason, ServiceError } from "../../domain/errors.ts";
+import { toServiceError } from "../../procedures/shared/toServiceError.ts";
 
 /** Told of what the edges decide themselves; all that reaches the pipeline is observed there. */
 export interface EdgeObserver {
@@ -11,7 +12,6 @@ export interface EdgeObserver {
 
 /** A failure as callers may see it. Whatever is no `ServiceError` is reported and stays behind a 500. */
 export const asServiceError = (error: unknown, requestId: string, observer: EdgeObserver): ServiceError => {
-  if (error instanceof ServiceError) return error;
-  observer.fault(requestId, error);
-  return new ServiceError("unexpected_error", "Something unexpected happened. It has been logged under this request id.", { cause: error });
+  if (!(error instanceof ServiceError)) observer.fault(requestId, error);
+  return toServiceError(error);
 };

@@ -128,7 +128,7 @@ export const createConnectionGuards = (
             room -= limits.streamStep;
           }
           if (ending === "answered") balance = Math.min(balance + 1, limits.resetsEarned);
-          return ending !== "reset" || clock.monotonic() - opened >= limits.patience || charge(1);
+          return ending !== "reset" || clock.monotonic() - opened >= limits.excusedResetAge || charge(1);
         };
       },
       refuse: (isOpen) => charge(isOpen ? 2 : 1),

@@ -3,7 +3,7 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import type { ConnectionGuard, Guarded } from "./connectionGuard.ts";
 import { http2Stream } from "./http2Stream.ts";
-import { isShredded } from "./isShredded.ts";
+import { isFragmented } from "./isFragmented.ts";
 import { drainTimeout, keptRemainder, maxDrainBytes, swallowedAtATime } from "./limits.ts";
 
 /** True when the request has a body of which much, or an unknown amount, may still come. */
@@ -19,7 +19,7 @@ export const hasRemainder = (req: IncomingMessage): boolean => {
 export const isLong = (headers: IncomingHttpHeaders): boolean => Number(headers["content-length"] ?? 0) > keptRemainder;
 
 /** How a rest was swallowed: all of it, a part, or a part that came in so many small pieces that no more is to be heard. */
-type Swallowed = "all" | "part" | "shreds";
+type Swallowed = "all" | "part" | "fragments";
 
 /**
  * Swallows the rest of a request body: all of it, or 64 MiB, or what comes in 10 s, or as much as its connection may cost
@@ -38,8 +38,8 @@ const swallow = (req: Readable, guard: ConnectionGuard | undefined, done: (swall
   const count = (chunk: Buffer) => {
     size += chunk.length;
     pieces++;
-    if (isShredded(pieces, size)) {
-      stop("shreds");
+    if (isFragmented(pieces, size)) {
+      stop("fragments");
       return;
     }
     if (size > maxDrainBytes || guard?.swallow(chunk.length) === false) {
@@ -101,7 +101,7 @@ export const answerEarly = (
     res.write(body);
     const { guard } = req.socket as Guarded;
     swallow(req, guard, (swallowed) => {
-      if (swallowed !== "shreds") res.end();
+      if (swallowed !== "fragments") res.end();
       else {
         guard?.offend();
         req.destroy();

@@ -15,8 +15,9 @@ export const addFields = <F extends OutgoingHttpHeaders>(target: F, fields: read
 };
 
 /** The values that a name (in small letters) has among raw headers, names and values in turns. */
-export const fieldsOf = (rawHeaders: readonly string[], name: string): string[] =>
+export const valuesOf = (rawHeaders: readonly string[], name: string): string[] =>
   rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name);
 
 /** A header as one text: several of one name are joined with a comma. */
-export const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(", ") : header);
+export const headerText = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header.join(", ") : header;

@@ -11,9 +11,9 @@ import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
-import { dismiss, expel } from "./endSession.ts";
+import { closeSession, destroySession } from "./endSession.ts";
 import type { RequestHandler, StreamHandler } from "./handlers.ts";
-import { single } from "./headerFields.ts";
+import { headerText } from "./headerFields.ts";
 import { isGone } from "./http2Stream.ts";
 import * as limits from "./limits.ts";
 import type { Pace } from "./pace.ts";
@@ -75,15 +75,15 @@ const admit = (
   const arrival = guard.arrive(rawHeaders, forwardedFor);
   const ended = arrival === "yes" ? guard.open() : undefined;
   if (ended === undefined) {
-    if (arrival === "gone") expel(session);
+    if (arrival === "gone") destroySession(session);
     else {
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
-      if (!guard.refuse(false)) dismiss(session);
+      if (!guard.refuse(false)) closeSession(session);
     }
     return false;
   }
   const end = () => {
-    if (!ended(session.closed || session.destroyed ? "left" : isAnswered(stream) ? "answered" : "reset")) dismiss(session);
+    if (!ended(session.closed || session.destroyed ? "left" : isAnswered(stream) ? "answered" : "reset")) closeSession(session);
   };
   if (stream.destroyed) end();
   else stream.once("close", end);
@@ -133,7 +133,7 @@ export const createHttp2Side = (
     stream.on("error", ignore);
     tidy(stream);
     const { guard } = session;
-    if (guard && !admit(session, guard, stream, rawHeaders, single(headers["x-forwarded-for"]))) return;
+    if (guard && !admit(session, guard, stream, rawHeaders, headerText(headers["x-forwarded-for"]))) return;
     if (pace.take()) {
       begin(stream, headers, flags, rawHeaders);
       return;

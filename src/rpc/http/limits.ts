@@ -124,9 +124,9 @@ export const offenceCost = 64;
 /** A connection that took back no more than so many beyond that is not ended for what others of its address did. */
 export const toleratedResets = 16;
 /** Who takes back a stream that was under way for so long has waited for us, and it does not count. */
-export const patience = 100;
+export const excusedResetAge = 100;
 /** How long the streams of a connection that is ended for its resets may go on. */
-export const dismissGrace = 2_000;
+export const sessionCloseGrace = 2_000;
 /** How long no HTTP/2 connection begins from an address of which one was ended for what it cost. */
 export const barTime = 5_000;
 /** How long such a connection is left unheard before it is closed. */

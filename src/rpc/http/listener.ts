@@ -8,14 +8,14 @@ import { createId } from "../../domain/ids.ts";
 import { createErrorBody } from "../edges/errorBody.ts";
 import { boundConnections } from "./boundConnections.ts";
 import type { ConnectionGuards } from "./connectionGuard.ts";
+import { detectProtocol } from "./detectProtocol.ts";
 import type { RequestHandler, StreamHandler } from "./handlers.ts";
-import { single } from "./headerFields.ts";
+import { headerText } from "./headerFields.ts";
 import { createHttp1Side } from "./http1Side.ts";
 import { createHttp2Side } from "./http2Side.ts";
 import { barDelay, begunInATurn, handshakeTimeout, stopGrace } from "./limits.ts";
 import { type Connection, createMalformedListener } from "./malformedListener.ts";
 import { createPace } from "./pace.ts";
-import { peek } from "./peek.ts";
 import { type Certificate, secureContextOptions } from "./tls.ts";
 
 export interface ListenerOptions {
@@ -106,7 +106,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     (req, res) => {
       if (stopping) res.shouldKeepAlive = false;
       const { guard } = req.socket as Connection;
-      const arrival = guard?.arrive(req.rawHeaders, single(req.headers["x-forwarded-for"])) ?? "yes";
+      const arrival = guard?.arrive(req.rawHeaders, headerText(req.headers["x-forwarded-for"])) ?? "yes";
       if (arrival === "yes") guarded(req, res);
       else refuseHeaders(req, res);
     },
@@ -115,7 +115,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
       if (socket instanceof TLSSocket) {
         track(socket);
         establish(socket, socket.alpnProtocol === "h2");
-      } else peek(socket, handshakeTimeout, (isHttp2) => establish(socket, isHttp2));
+      } else detectProtocol(socket, handshakeTimeout, (isHttp2) => establish(socket, isHttp2));
     },
   );
   const { server } = http1;

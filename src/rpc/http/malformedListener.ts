@@ -32,7 +32,7 @@ const unreadableBody = (code: string | undefined): ServiceError =>
     : new ServiceError("request_body_unreadable", "The request body broke off or is not framed as its headers say.");
 
 /** Says the last word on a connection, then swallows what still arrives so that the other end gets to read it. */
-const dismiss = (socket: Connection, text: string): void => {
+const endWith = (socket: Connection, text: string): void => {
   socket.end(text);
   const timer = setTimeout(() => socket.destroy(), lingerTimeout).unref();
   socket.once("close", () => clearTimeout(timer));
@@ -62,9 +62,9 @@ export const createMalformedListener = (
       return;
     }
     const { latest } = socket;
-    if (latest === undefined || (latest.writableEnded && latest.req.complete)) dismiss(socket, answer(unreadableRequest(error.code)));
+    if (latest === undefined || (latest.writableEnded && latest.req.complete)) endWith(socket, answer(unreadableRequest(error.code)));
     else if (latest.headersSent) socket.destroySoon();
-    else if (!latest.req.complete) dismiss(socket, answer(unreadableBody(error.code)));
+    else if (!latest.req.complete) endWith(socket, answer(unreadableBody(error.code)));
     else {
       latest.shouldKeepAlive = false;
       latest.once("close", () => socket.destroySoon());

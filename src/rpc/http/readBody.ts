@@ -6,7 +6,7 @@ import type { Sliced, Slices } from "../pipeline/slices.ts";
 import type { Guarded } from "./connectionGuard.ts";
 import { atEndOfTurn } from "./endOfTurn.ts";
 import { isGone } from "./http2Stream.ts";
-import { isShredded } from "./isShredded.ts";
+import { isFragmented } from "./isFragmented.ts";
 import { awaitedRequestBytes, bodyPieceBytes, requestTimeout, smallBodyBytes } from "./limits.ts";
 
 /** Gets the body, or why there is none. Called once, not necessarily later. `share`: what a large body takes until it is given back. */
@@ -37,7 +37,7 @@ export interface BodyBounds {
   /** The other end has left: nothing comes any more, not even an event that says so. */
   readonly isGone: boolean;
   /** Told when it comes in so many small pieces that it is given up, and its connection or stream with it. */
-  readonly onShredded?: (() => void) | undefined;
+  readonly onFragmented?: (() => void) | undefined;
   readonly owner: BodyOwner;
   readonly slices: Slices;
 }
@@ -81,7 +81,7 @@ const holdLater = atEndOfTurn((hold: () => void) => hold());
  * `request_timeout`, one for which callers leave no room `service_unavailable`.
  */
 export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyReader): void => {
-  const { declared, limit, overhead, timed, isGone, onShredded, owner, slices } = bounds;
+  const { declared, limit, overhead, timed, isGone, onFragmented, owner, slices } = bounds;
   if (isGone) {
     done(brokenOff);
     return;
@@ -137,8 +137,8 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
     else {
       if (chunks === undefined) chunks = [chunk];
       else chunks.push(chunk);
-      if (isShredded(chunks.length, size)) {
-        onShredded?.();
+      if (isFragmented(chunks.length, size)) {
+        onFragmented?.();
         // Every further piece would cost the same again, read or not.
         source.destroy();
         settle(brokenOff);
@@ -180,6 +180,6 @@ export const readBody = (
   const hasLeft = isGone(res) || req.destroyed;
   if (headers.expect !== undefined && !isTooLong && !hasLeft) res.writeContinue();
   const isHttp2 = req.httpVersionMajor > 1;
-  const onShredded = isHttp2 ? undefined : (req.socket as Guarded).guard?.offend;
-  collectBody(req, { declared, limit, overhead, timed: isHttp2, isGone: hasLeft, onShredded, owner, slices }, done);
+  const onFragmented = isHttp2 ? undefined : (req.socket as Guarded).guard?.offend;
+  collectBody(req, { declared, limit, overhead, timed: isHttp2, isGone: hasLeft, onFragmented, owner, slices }, done);
 };

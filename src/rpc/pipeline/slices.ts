@@ -97,7 +97,7 @@ export const createSlices = ({ onSlice }: SlicesOptions = {}): Slices => {
 };
 
 /** Does all of it at once: for what is known to be little. */
-export const inOneGo = <T>(work: Sliced<T>): T => {
+export const runAtOnce = <T>(work: Sliced<T>): T => {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;

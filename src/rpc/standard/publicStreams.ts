@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2Session } from "node:http2";
 import type { Guarded } from "../http/connectionGuard.ts";
-import { dismiss } from "../http/endSession.ts";
-import { single } from "../http/headerFields.ts";
+import { closeSession } from "../http/endSession.ts";
+import { headerText } from "../http/headerFields.ts";
 import { http2Stream } from "../http/http2Stream.ts";
 import type { Capacity } from "../pipeline/capacity.ts";
 import { type ClientAddress, networkOf } from "../pipeline/clientAddress.ts";
@@ -54,7 +54,7 @@ export const createPublicStreams = (
   return {
     admit: (req, res, units) => {
       const stream = http2Stream(req);
-      const address = clientAddress({ remoteIp: req.socket.remoteAddress, forwardedFor: single(req.headers["x-forwarded-for"]) });
+      const address = clientAddress({ remoteIp: req.socket.remoteAddress, forwardedFor: headerText(req.headers["x-forwarded-for"]) });
       const end = () => {
         share?.give();
         if (stream) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
@@ -63,7 +63,7 @@ export const createPublicStreams = (
       const share = publicStreams.take([networkOf(address), nameOf(stream?.session ?? req.socket)], units, end);
       if (share === undefined) {
         const session: (Http2Session & Guarded) | undefined = stream?.session;
-        if (session?.guard?.refuse(true) === false) dismiss(session);
+        if (session?.guard?.refuse(true) === false) closeSession(session);
         return false;
       }
       const unwatch = watchReader(res, unreadTimeout, end);

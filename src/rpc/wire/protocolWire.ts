@@ -3,6 +3,7 @@ import { parseContentType as parseConnect, parseTimeout as parseConnectTimeout }
 import { parseContentType as parseGrpc, parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
 import { parseContentType as parseGrpcWeb } from "@connectrpc/connect/protocol-grpc-web";
 import type { Violation } from "../../domain/errors.ts";
+import { headerText } from "../http/headerFields.ts";
 
 /** How one of the three protocols writes a unary call. */
 export interface Protocol {
@@ -81,15 +82,9 @@ export const wireOf = (contentType: string | undefined): Wire | undefined => {
 /** For the header `Accept-Post` of an answer to any other content type. */
 export const servedContentTypes: string = allWires.map(({ contentType }) => contentType).join(", ");
 
-/** One value of a request header, in lower case as node names them. */
-export const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(", ") : value;
-};
-
 /** The caller's own deadline in ms from arrival, undefined without one, or what is wrong with it. */
 export const timeoutOf = ({ protocol }: Wire, headers: IncomingHttpHeaders): number | undefined | Violation => {
-  const value = headerOf(headers, protocol.timeoutHeader);
+  const value = headerText(headers[protocol.timeoutHeader]);
   if (value === undefined) return undefined;
   const { timeoutMs, error } = protocol.parseTimeout(value, Number.POSITIVE_INFINITY);
   return error === undefined ? timeoutMs : { location: `header.${protocol.timeoutHeader}`, message: "not a duration of this protocol" };
@@ -101,6 +96,6 @@ const minCompressed = 1024;
 /** Whether a message of an answer is to be gzipped: it is worth it, and asked for, or nothing said and the request was. */
 export const wantsGzip = ({ protocol }: Wire, headers: IncomingHttpHeaders, { length }: Uint8Array): boolean => {
   if (length < minCompressed) return false;
-  const accepted = headerOf(headers, protocol.acceptEncodingHeader) ?? headerOf(headers, protocol.encodingHeader) ?? "";
+  const accepted = headerText(headers[protocol.acceptEncodingHeader]) ?? headerText(headers[protocol.encodingHeader]) ?? "";
   return accepted.split(",").some((name) => name.trim() === "gzip");
 };

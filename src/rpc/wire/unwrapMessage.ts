@@ -5,11 +5,12 @@ import { Code } from "@connectrpc/connect";
 import { ServiceError, type Violation } from "../../domain/errors.ts";
 import { createFairTurns } from "../../domain/fairness/fairTurns.ts";
 import type { EdgeCall } from "../edges/edgeCall.ts";
+import { headerText } from "../http/headerFields.ts";
 import { awaitedRequestBytes, inflationsAtATime, smallBodyBytes } from "../http/limits.ts";
 import { bodyTooLarge } from "../http/readBody.ts";
 import { firstFrameEnd, unframe } from "./frame.ts";
 import { ProtocolError } from "./protocolError.ts";
-import { headerOf, type Protocol } from "./protocolWire.ts";
+import type { Protocol } from "./protocolWire.ts";
 
 /** The bytes of the request message, or why there are none. */
 export type Unwrapped = { readonly bytes: Buffer } | { readonly violation: Violation };
@@ -40,7 +41,7 @@ const decompress = async (bytes: Buffer, limit: number, call: EdgeCall): Promise
 
 /** The compression that a request names. Throws `not_implemented` for other than gzip. */
 export const messageEncoding = (headers: IncomingHttpHeaders, { encodingHeader }: Protocol): "gzip" | "identity" => {
-  const encoding = headerOf(headers, encodingHeader) ?? "identity";
+  const encoding = headerText(headers[encodingHeader]) ?? "identity";
   if (encoding === "gzip" || encoding === "identity") return encoding;
   throw new ServiceError("not_implemented", `The compression of ${encodingHeader} is not supported, only gzip is.`);
 };

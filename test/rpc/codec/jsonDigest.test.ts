@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonDigest } from "../../../src/rpc/codec/json/jsonDigest.ts";
-import { inOneGo } from "../../../src/rpc/pipeline/slices.ts";
+import { runAtOnce } from "../../../src/rpc/pipeline/slices.ts";
 
-const digestOf = (value: unknown): string => inOneGo(jsonDigest(Buffer.from(JSON.stringify(value))));
+const digestOf = (value: unknown): string => runAtOnce(jsonDigest(Buffer.from(JSON.stringify(value))));
 
 const reversed = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null) return value;

@@ -5,7 +5,7 @@ import { invalidInput, type Reason, ServiceError, type Violation } from "../../.
 import { createConnectEdge } from "../../../src/rpc/edges/connect/connectEdge.ts";
 import { createDispatcher } from "../../../src/rpc/edges/dispatcher.ts";
 import { createGrpcEdge } from "../../../src/rpc/edges/grpc/grpcEdge.ts";
-import { createGateway } from "../../../src/rpc/edges/v2/gateway.ts";
+import { createV2Edge } from "../../../src/rpc/edges/v2/v2Edge.ts";
 import { createConnectionGuards } from "../../../src/rpc/http/connectionGuard.ts";
 import { createListener, type Listener } from "../../../src/rpc/http/listener.ts";
 import type { Certificate } from "../../../src/rpc/http/tls.ts";
@@ -105,7 +105,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     slices,
     routes: compileRpcRoutes(services, slices),
   };
-  const handler = createDispatcher(createGateway(shared), createConnectEdge(shared));
+  const handler = createDispatcher(createV2Edge(shared), createConnectEdge(shared));
   const listener = await createListener({
     host: "127.0.0.1",
     port: 0,

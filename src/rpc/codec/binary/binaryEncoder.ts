@@ -2,9 +2,9 @@ import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
 import { heldText } from "../../../util/jsonText.ts";
-import { inOneGo } from "../../pipeline/slices.ts";
+import { runAtOnce } from "../../pipeline/slices.ts";
 import { type FixedPart, fixedPartOf } from "../fixedPart.ts";
-import { partingInHalves } from "../halves.ts";
+import { splitMembers } from "../splitMembers.ts";
 import { structBytes } from "../struct/structBytes.ts";
 import { encodeStruct } from "../struct/structEncoder.ts";
 import { textToStruct } from "../struct/structWriter.ts";
@@ -37,7 +37,7 @@ const struct: Kind = {
       writer.fork();
       encodeStruct(writer, value as JsonObject);
       writer.join();
-    } else writer.bytes(structBytes(value as object) ?? inOneGo(textToStruct(text)));
+    } else writer.bytes(structBytes(value as object) ?? runAtOnce(textToStruct(text)));
   },
   zero: undefined,
 };
@@ -122,11 +122,11 @@ const fieldWriter = (field: DescField): WriteField => {
 
 const messageWriter = (desc: DescMessage): WriteField => {
   const fields = desc.fields.map((field) => ({ name: field.oneof?.localName ?? field.localName, write: fieldWriter(field) }));
-  const halvesOf = partingInHalves(fields);
+  const split = splitMembers(fields);
 
   // Fields may come in any order, so what is fixed goes first, as it was written before.
   const writeWithFixed = (writer: BinaryWriter, part: FixedPart, init: Init): void => {
-    const { fixed, varying } = halvesOf(part.varying);
+    const { fixed, varying } = split(part.varying);
     if (part.binary === undefined) {
       const own = new BinaryWriter();
       const fields = part.fields();

@@ -13,7 +13,7 @@ import type { RpcRoute } from "../../wire/rpcRoutes.ts";
 import type { RpcEdgeOptions } from "../edgeOptions.ts";
 import { HttpCall } from "../httpCall.ts";
 import type { ServeUnary } from "../serveUnary.ts";
-import { answerError, send } from "./answerCall.ts";
+import { answerError, send } from "./rpcAnswer.ts";
 import { serveWire } from "./serveWire.ts";
 
 export interface ConnectEdgeOptions extends RpcEdgeOptions {

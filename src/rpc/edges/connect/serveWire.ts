@@ -7,7 +7,7 @@ import type { RpcRoute } from "../../wire/rpcRoutes.ts";
 import type { RpcEdgeOptions } from "../edgeOptions.ts";
 import type { HttpCall } from "../httpCall.ts";
 import { type ServeUnary, serveUnary } from "../serveUnary.ts";
-import { answerError, answerMessage, type Beside } from "./answerCall.ts";
+import { answerError, answerMessage, type Beside } from "./rpcAnswer.ts";
 
 /** Serves calls that come as requests of node:http in one wire. */
 export const serveWire = (options: Omit<RpcEdgeOptions, "routes">, wire: Wire): ServeUnary<HttpCall, RpcRoute> => {

@@ -11,7 +11,7 @@ import { answer, answerLong, createAnswerFailure, type Failure } from "./answer.
 import { checkContentHeaders } from "./contentHeaders.ts";
 import { compileRoutes, type Route } from "./routes.ts";
 
-export interface GatewayOptions extends EdgeOptions {
+export interface V2EdgeOptions extends EdgeOptions {
   /** What exists; the paths are derived from it. */
   readonly services: readonly DescService[];
 }
@@ -32,7 +32,7 @@ const targetPath = (url: string): string => {
  * HTTP/1.1 and HTTP/2. Any other path is answered with a 404 envelope, so it can be the last handler. Checks in the
  * order of protocol §2: path, method, credentials from the headers, size of the body, then the pipeline.
  */
-export const createGateway = (options: GatewayOptions): RequestHandler => {
+export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
   const { clock, observer, slices, findCaller } = options;
   const routes = compileRoutes(options.services, slices);
   const answerFailure = createAnswerFailure(createErrorBody(options.errorsBaseUrl));

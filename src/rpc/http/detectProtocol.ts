@@ -8,7 +8,7 @@ const preface: Buffer = Buffer.from("PRI ");
  * then, so that whoever takes it over misses nothing and node can read from the handle directly. A connection that
  * stays silent for `timeout` ms, or ends first, is dropped without a word.
  */
-export const peek = (socket: Socket, timeout: number, decided: (isHttp2: boolean) => void): void => {
+export const detectProtocol = (socket: Socket, timeout: number, decided: (isHttp2: boolean) => void): void => {
   let seen: Buffer | undefined;
   const drop = () => socket.destroy();
   const read = (chunk: Buffer) => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescService } from "@bufbuild/protobuf";
 import { ServiceError } from "../../../domain/errors.ts";
 import { createId } from "../../../domain/ids.ts";
+import { errorStatus } from "../../errorStatus.ts";
 import type { RequestHandler } from "../../http/handlers.ts";
 import { isGone } from "../../http/http2Stream.ts";
 import type { HealthService } from "../../standard/health.ts";
@@ -51,12 +52,13 @@ export const createConnectEdge = (options: ConnectEdgeOptions): ConnectEdge => {
   const serveBy: ReadonlyMap<Wire, ServeUnary<HttpCall, RpcRoute>> = new Map(allWires.map((wire) => [wire, serveWire(options, wire)]));
 
   /** Answers what reached no procedure, in Connect's manner unless the content type tells another. */
-  const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, httpStatus: number, allow?: string): void => {
+  const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, allow?: string): void => {
     observer.refused(undefined, error.reason);
     const wire = wireOf(req.headers["content-type"]) ?? jsonWire;
     const requestId = createId("req", clock.now());
     const headers = { ...(allow === undefined ? {} : { allow }), "x-request-id": requestId };
-    answerError(res, wire, describeError(error, requestId, wire.protocol.name === "grpc"), false, { headers }, httpStatus);
+    const described = describeError(error, requestId, wire.protocol.name === "grpc");
+    answerError(res, wire, described, false, { headers }, errorStatus(error.reason).http);
   };
 
   /** There is no protocol to say it in: all three take a plain 415 for `unknown`. */
@@ -76,18 +78,18 @@ export const createConnectEdge = (options: ConnectEdgeOptions): ConnectEdge => {
   const answer = (req: IncomingMessage, res: ServerResponse): Promise<void> | undefined => {
     const path = pathOf(req.url ?? "");
     const open = standard.get(path);
-    if (open !== undefined) return open(req, res, (error) => refuse(req, res, error, 503));
+    if (open !== undefined) return open(req, res, (error) => refuse(req, res, error));
     const route = routes.get(path);
-    if (route === undefined) {
-      return void refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."), 404);
-    }
+    if (route === undefined)
+      return void refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."));
     if (req.method !== "POST") {
       const error = new ServiceError("method_not_allowed", `Procedures accept POST only, not ${req.method}.`);
-      return void refuse(req, res, error, 405, "POST");
+      return void refuse(req, res, error, "POST");
     }
     const wire = wireOf(req.headers["content-type"]);
-    if (wire === undefined) return void refuseContentType(res);
-    return void serveBy.get(wire)?.(new HttpCall(route.method, req, res, clock, timeoutOf(wire, req.headers)), route);
+    const serve = wire && serveBy.get(wire);
+    if (wire === undefined || serve === undefined) return void refuseContentType(res);
+    return void serve(new HttpCall(route.method, req, res, clock, timeoutOf(wire, req.headers)), route);
   };
 
   /** The answer itself could not be written, mostly because the client is gone. */

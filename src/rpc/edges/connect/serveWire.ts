@@ -1,4 +1,5 @@
 import { addFields } from "../../http/headerFields.ts";
+import type { FindCaller } from "../../pipeline/incomingCall.ts";
 import { createDescribeError } from "../../wire/connectError.ts";
 import { gzip } from "../../wire/frame.ts";
 import { type Wire, wantsGzip } from "../../wire/protocolWire.ts";
@@ -9,8 +10,12 @@ import type { HttpCall } from "../httpCall.ts";
 import { type ServeUnary, serveUnary } from "../serveUnary.ts";
 import { answerError, answerMessage, type Beside } from "./rpcAnswer.ts";
 
+interface ServeWireOptions extends Omit<RpcEdgeOptions, "routes" | "findCaller"> {
+  readonly findCaller: FindCaller<HttpCall>;
+}
+
 /** Serves calls that come as requests of node:http in one wire. */
-export const serveWire = (options: Omit<RpcEdgeOptions, "routes">, wire: Wire): ServeUnary<HttpCall, RpcRoute> => {
+export const serveWire = (options: ServeWireOptions, wire: Wire): ServeUnary<HttpCall, RpcRoute> => {
   const describeError = options.describeError ?? createDescribeError(options.errorsBaseUrl);
   const inTrailers = wire.protocol.name === "grpc";
   const besideOf = ({ requestId, headers, trailers }: HttpCall): Beside => ({

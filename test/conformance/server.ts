@@ -14,7 +14,7 @@ import {
   toJsonString,
 } from "@bufbuild/protobuf";
 import { systemClock } from "../../src/domain/clock.ts";
-import type { Decoded } from "../../src/rpc/codec/compileCodec.ts";
+import type { Decoded } from "../../src/rpc/codec/decoded.ts";
 import { createConnectEdge } from "../../src/rpc/edges/connect/connectEdge.ts";
 import { createGrpcEdge } from "../../src/rpc/edges/grpc/grpcEdge.ts";
 import { createListener } from "../../src/rpc/http/listener.ts";

@@ -5,9 +5,9 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import * as grpc from "@grpc/grpc-js";
 import { type Answer, authorization, type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
-import { type Codec, compileCodec } from "../../src/rpc/codec/compileCodec.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { services } from "../../src/service/services.ts";
+import { type Codec, compileCodec } from "./compileCodec.ts";
 
 interface Method {
   readonly desc: DescMethodUnary;

@@ -1,7 +1,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Caller } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import type { Decoded } from "../codec/compileCodec.ts";
+import type { Decoded } from "../codec/decoded.ts";
 import { atEndOfTurn } from "../http/endOfTurn.ts";
 import type { FindCaller, Pipeline, Response } from "../pipeline/incomingCall.ts";
 import type { Slices } from "../pipeline/slices.ts";

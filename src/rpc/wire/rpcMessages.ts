@@ -1,5 +1,5 @@
 import { create, type DescMessage } from "@bufbuild/protobuf";
-import type { Decoded } from "../codec/compileCodec.ts";
+import type { Decoded } from "../codec/decoded.ts";
 import type { EdgeCall } from "../edges/edgeCall.ts";
 import type { UnaryParts } from "../edges/serveUnary.ts";
 import { frameHeaderBytes } from "./frame.ts";

@@ -5,11 +5,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { flagsOf, noneName, placeNames } from "../../../src/cli/remote/flags.ts";
 import { findProcedure, procedureCommands } from "../../../src/cli/remote/procedureCommands.ts";
 import { callOptions, readRequest } from "../../../src/cli/remote/readRequest.ts";
-import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
 import type { DescribedField } from "../../../src/rpc/description/describeField.ts";
 import { unaryMethods } from "../../../src/rpc/edges/unaryMethods.ts";
 import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
 import { testableServices } from "../../../src/service/services.ts";
+import { compileCodec } from "../../support/compileCodec.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
 const DAY = 86_400_000;

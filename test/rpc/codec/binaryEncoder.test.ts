@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { type VerifyKeyDataSchema, VerifyKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { type FixedFields, withFixedFields } from "../../../src/procedures/shared/fixedFields.ts";
 import { binaryEncoder } from "../../../src/rpc/codec/binary/binaryEncoder.ts";
-import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
 import type { Answered } from "../../../src/verification/answered.ts";
+import { compileCodec } from "../../support/compileCodec.ts";
 import { fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";
 

@@ -16,7 +16,7 @@ import {
 } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { SetRolePermissionsRequestSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { LimitRequestSchema, MultiLimitRequestSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
-import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
+import { compileCodec } from "../../support/compileCodec.ts";
 
 /** `location: message` of every violation of a JSON text. */
 const problems = (schema: DescMessage, text: string): string[] =>

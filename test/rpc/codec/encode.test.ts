@@ -14,7 +14,7 @@ import {
 import { GetRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { LimitResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { RootKeysServiceListKeysResponseSchema } from "../../../gen/latchkey/v2/root_keys_pb.ts";
-import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
+import { compileCodec } from "../../support/compileCodec.ts";
 
 const meta = { requestId: "req_1" };
 const key = { keyId: "key_1", start: "", enabled: false, createdAt: 0n };

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { GetUsageRequestSchema } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import { CreateIdentityRequestSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { messageReader, messageWriter } from "../../../src/rpc/codec/binary/binaryForm.ts";
-import type { Decoded } from "../../../src/rpc/codec/compileCodec.ts";
+import type { Decoded } from "../../../src/rpc/codec/decoded.ts";
 import { jsonReader, jsonWriter, type Read } from "../../../src/rpc/codec/json/jsonForm.ts";
 import { wholeBody } from "../../../src/rpc/http/limits.ts";
 import { createSlices } from "../../../src/rpc/pipeline/slices.ts";

@@ -1,7 +1,7 @@
 import { create, equals, fromBinary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
+import { compileCodec } from "../../support/compileCodec.ts";
 import { fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";
 

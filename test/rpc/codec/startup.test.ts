@@ -19,7 +19,7 @@ import {
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { describe, expect, test } from "vitest";
 import { file_latchkey_v2_options, Wrapper, wrapper } from "../../../gen/latchkey/v2/options_pb.ts";
-import { compileCodec } from "../../../src/rpc/codec/compileCodec.ts";
+import { compileCodec } from "../../support/compileCodec.ts";
 
 const { STRING, INT64, DOUBLE, BYTES } = FieldDescriptorProto_Type;
 

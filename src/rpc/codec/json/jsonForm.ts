@@ -3,8 +3,8 @@ import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf"
 import { awaitedRequestBytes, largeAnswer, smallBodyBytes, wholeBody } from "../../http/limits.ts";
 import type { BodyOwner } from "../../http/readBody.ts";
 import type { Sliced, Slices, Worker } from "../../pipeline/slices.ts";
-import type { Decoded } from "../compileCodec.ts";
 import { messageShape } from "../compileShape.ts";
+import type { Decoded } from "../decoded.ts";
 import { decoder } from "../decoder.ts";
 import { encoder, partEncoder } from "../encoder.ts";
 import { partDecoder } from "../partDecoder.ts";

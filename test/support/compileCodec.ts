@@ -1,18 +1,13 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { Violation } from "../../domain/errors.ts";
-import { messageShape } from "./compileShape.ts";
-import { decoder } from "./decoder.ts";
-import { encoder } from "./encoder.ts";
-import { type Finding, prefixFindings } from "./rules/findings.ts";
-import { validator } from "./rules/validator.ts";
+import type { Violation } from "../../src/domain/errors.ts";
+import { messageShape } from "../../src/rpc/codec/compileShape.ts";
+import type { Decoded } from "../../src/rpc/codec/decoded.ts";
+import { decoder } from "../../src/rpc/codec/decoder.ts";
+import { encoder } from "../../src/rpc/codec/encoder.ts";
+import { type Finding, prefixFindings } from "../../src/rpc/codec/rules/findings.ts";
+import { validator } from "../../src/rpc/codec/rules/validator.ts";
 
-/** A message and what is wrong with it; the message means something only when nothing is. */
-export interface Decoded<D extends DescMessage> {
-  readonly message: MessageShape<D>;
-  readonly violations: readonly Violation[];
-}
-
-/** One message type on /v2. Nothing in it fails on input from outside. */
+/** One message type on /v2, by the parts of which the edges make theirs. */
 export interface Codec<D extends DescMessage = DescMessage> {
   /** Reads parsed JSON; reports every violation at once, at its place: `body.ratelimits[1].limit` (protocol §§3, 4, 6). */
   decode(json: unknown): Decoded<D>;
@@ -23,7 +18,7 @@ export interface Codec<D extends DescMessage = DescMessage> {
 }
 
 /**
- * Compiles the /v2 codec of a message type from its descriptor, once at start. Throws when the type has an
+ * Compiles the /v2 codec of a message type from its descriptor. Throws when the type has an
  * annotation, option or kind of field that the codec does not implement.
  */
 export const compileCodec = <D extends DescMessage>(desc: D): Codec<D> => {

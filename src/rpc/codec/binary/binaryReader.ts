@@ -109,7 +109,7 @@ function* readAt(read: ReadInner, bytes: Uint8Array, turn: Turn, findings: Findi
   }
 }
 
-const messageReader = (desc: DescMessage): ReadInner => {
+const compileReader = (desc: DescMessage): ReadInner => {
   const fields = new Map(desc.fields.map((field) => [field.number, planOf(field)]));
   return function* (bytes, turn, findings) {
     const message = create(desc) as unknown as Record<string, unknown>;
@@ -165,6 +165,17 @@ const messageReader = (desc: DescMessage): ReadInner => {
     }
     return message;
   };
+};
+
+/** A reader keeps nothing of what it reads: one serves every field and request with messages of its type. */
+const readers = new WeakMap<DescMessage, ReadInner>();
+
+const messageReader = (desc: DescMessage): ReadInner => {
+  const known = readers.get(desc);
+  if (known !== undefined) return known;
+  const reader = compileReader(desc);
+  readers.set(desc, reader);
+  return reader;
 };
 
 /**

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { appearances } from "../../src/domain/errors.ts";
 import type { Answer } from "./edges.ts";
+import { headersOf, httpExchange } from "./httpExchange.ts";
 
 /** What came back over HTTP, before anything is made of it. */
 export interface HttpAnswer extends Answer {
@@ -18,22 +19,23 @@ export interface HttpRequest {
   readonly body?: unknown;
 }
 
-const bytesOf = (body: unknown): Uint8Array<ArrayBuffer> =>
-  body instanceof Uint8Array ? new Uint8Array(body) : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+const bytesOf = (body: unknown): string | Uint8Array =>
+  typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
 
 /** One HTTP request; `path` is a procedure's name or, with a leading slash, any path. An answer without a body has `body` {}. */
 export const request = async (url: string, path: string, options: HttpRequest = {}): Promise<HttpAnswer> => {
   const { rootKey, method = "POST", body } = options;
-  const headers = Object.entries({
-    "content-type": "application/json",
-    authorization: rootKey === undefined ? undefined : `Bearer ${rootKey}`,
-    ...options.headers,
-  }).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
+  const headers = Object.fromEntries(
+    Object.entries({
+      "content-type": "application/json",
+      authorization: rootKey === undefined ? undefined : `Bearer ${rootKey}`,
+      ...options.headers,
+    }).filter(([, value]) => value !== undefined),
+  );
   const address = path.startsWith("/") ? url + path : `${url}/v2/${path}`;
-  // As bytes, so that fetch adds no content type of its own.
-  const response = await fetch(address, { method, headers, ...(body === undefined ? {} : { body: bytesOf(body) }) });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: text === "" ? {} : JSON.parse(text) };
+  const response = await httpExchange(address, { method, headers, body: body === undefined ? undefined : bytesOf(body) });
+  const { status, text } = response;
+  return { status, headers: headersOf(response), text, body: text === "" ? {} : JSON.parse(text) };
 };
 
 const statusesWithErrors: readonly number[] = [400, 408, 413, 499];

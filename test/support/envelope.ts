@@ -12,7 +12,7 @@ export interface HttpAnswer extends Answer {
 export interface HttpRequest {
   /** Undefined = no credentials, unless `headers` has some. */
   readonly rootKey?: string | undefined;
-  /** Instead of `Content-Type: application/json`; undefined values are left out. */
+  /** Instead of JSON as the type that is sent, and of any that is accepted; undefined values are left out. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly method?: string;
   /** A text or bytes are sent as they are, all else as JSON. */
@@ -30,6 +30,7 @@ export const request = async (url: string, path: string, options: HttpRequest = 
       "content-type": "application/json",
       authorization: rootKey === undefined ? undefined : `Bearer ${rootKey}`,
       ...options.headers,
+      accept: options.headers?.accept ?? "*/*",
     }).filter(([, value]) => value !== undefined),
   );
   const address = path.startsWith("/") ? url + path : `${url}/v2/${path}`;

@@ -3,6 +3,7 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
 import { type FixedPart, fixedPartOf } from "../../../domain/fixedPart.ts";
 import { heldBinary, heldText } from "../../../domain/jsonText.ts";
+import { oncePer } from "../../../util/oncePer.ts";
 import { inOneGo } from "../../pipeline/slices.ts";
 import { partingInHalves } from "../halves.ts";
 import { encodeStruct } from "../struct/structEncoder.ts";
@@ -119,7 +120,7 @@ const fieldWriter = (field: DescField): WriteField => {
   };
 };
 
-const messageWriter = (desc: DescMessage): WriteField => {
+const messageWriter = oncePer((desc: DescMessage): WriteField => {
   const fields = desc.fields.map((field) => ({ name: field.oneof?.localName ?? field.localName, write: fieldWriter(field) }));
   const halvesOf = partingInHalves(fields);
 
@@ -141,7 +142,7 @@ const messageWriter = (desc: DescMessage): WriteField => {
     if (part !== undefined) writeWithFixed(writer, part, init);
     else for (const { write } of fields) write(writer, init);
   };
-};
+});
 
 /** Writes a message, or what `create` would take for one, in Protobuf's binary form. */
 export type BinaryEncode = (init: object) => Uint8Array;

@@ -2,6 +2,7 @@ import { create, type DescField, type DescMessage, getOption, ScalarType } from 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { array_body, max_json_bytes, max_properties, Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
 import { jsonText } from "../../../domain/jsonText.ts";
+import { oncePer } from "../../../util/oncePer.ts";
 import type { Sliced } from "../../pipeline/slices.ts";
 import { listRules, rulesOfField } from "../rules/annotations.ts";
 import { type Finding, prefixFindings, report } from "../rules/findings.ts";
@@ -168,15 +169,7 @@ const compileReader = (desc: DescMessage): ReadInner => {
 };
 
 /** A reader keeps nothing of what it reads: one serves every field and request with messages of its type. */
-const readers = new WeakMap<DescMessage, ReadInner>();
-
-const messageReader = (desc: DescMessage): ReadInner => {
-  const known = readers.get(desc);
-  if (known !== undefined) return known;
-  const reader = compileReader(desc);
-  readers.set(desc, reader);
-  return reader;
-};
+const messageReader: (desc: DescMessage) => ReadInner = oncePer(compileReader);
 
 /**
  * Compiles the way from a request's binary form to its message for those that are too large, or hold too much, for one

@@ -12,7 +12,7 @@ import { type Edges, type EdgesOptions, startEdges } from "../rpc/support/startE
 import { sized } from "../support/sized.ts";
 
 /** Bytes of a body that has no length of its own: more than any metadata may have, and the most there is. */
-const room = sized(1_500_000, undefined);
+const room = sized(1_100_000, undefined);
 
 /** Bytes, or fields counted as so many, that one turn of the event loop may handle. */
 const mostBytes = 128 * 1024;

@@ -104,20 +104,50 @@ export const bodyOf = (procedure: string, objects: Objects): object => {
   return make(objects);
 };
 
-/** Makes the objects through the service itself; `call` answers with the data of a success. */
-export const createObjects = async (call: (procedure: string, body: unknown) => Promise<Record<string, unknown>>): Promise<Objects> => {
+/** Which of the objects the bodies of these procedures name. */
+const namedBy = (procedures: readonly string[]): ReadonlySet<string> => {
+  const named = new Set<string>();
+  const noting: Objects = new Proxy(nothing, {
+    get: (objects, name: keyof Objects) => {
+      named.add(name);
+      return objects[name];
+    },
+  });
+  for (const procedure of procedures) bodyOf(procedure, noting);
+  return named;
+};
+
+/**
+ * Makes the objects through the service itself; `call` answers with the data of a success.
+ * @param procedures makes those only that their bodies name, with what hangs together with them; the others are `nothing`'s.
+ */
+export const createObjects = async (
+  call: (procedure: string, body: unknown) => Promise<Record<string, unknown>>,
+  procedures: readonly string[] = Object.keys(validBodies),
+): Promise<Objects> => {
+  const named = namedBy(procedures);
+  const names = (...objects: readonly (keyof Objects)[]): boolean => objects.some((object) => named.has(object));
   const unique = crypto.randomUUID();
-  const role = `role.${unique}`;
-  const permission = `permission.${unique}`;
-  const namespace = `namespace.${unique}`;
-  const identity = `identity_${unique}`;
-  const { apiId } = await call("apis.createApi", { name: unique });
-  await call("permissions.createPermission", { name: "Permission", slug: permission });
-  await call("permissions.createRole", { name: role, permissions: [permission] });
-  const { keyId, key } = await call("keys.createKey", { apiId, externalId: identity });
-  await call("ratelimit.limit", { namespace, ...limit });
-  await call("ratelimit.setOverride", { namespace, ...limit });
-  const { keyId: rootKeyId } = await call("rootKeys.createKey", { name: unique, permissions: ["api.*.read_api"] });
-  const { migrationId } = await call("migrations.createMigration", { algorithm: "sha256" });
-  return { apiId, keyId, key, role, permission, namespace, identity, rootKeyId, migrationId } as Objects;
+  const made: { -readonly [name in keyof Objects]: string } = { ...nothing };
+  if (names("apiId", "keyId", "key", "role", "permission", "identity")) {
+    made.role = `role.${unique}`;
+    made.permission = `permission.${unique}`;
+    made.identity = `identity_${unique}`;
+    const { apiId } = await call("apis.createApi", { name: unique });
+    await call("permissions.createPermission", { name: "Permission", slug: made.permission });
+    await call("permissions.createRole", { name: made.role, permissions: [made.permission] });
+    const { keyId, key } = await call("keys.createKey", { apiId, externalId: made.identity });
+    Object.assign(made, { apiId, keyId, key });
+  }
+  if (names("namespace")) {
+    made.namespace = `namespace.${unique}`;
+    await call("ratelimit.limit", { namespace: made.namespace, ...limit });
+    await call("ratelimit.setOverride", { namespace: made.namespace, ...limit });
+  }
+  if (names("rootKeyId")) {
+    const { keyId: rootKeyId } = await call("rootKeys.createKey", { name: unique, permissions: ["api.*.read_api"] });
+    Object.assign(made, { rootKeyId });
+  }
+  if (names("migrationId")) Object.assign(made, await call("migrations.createMigration", { algorithm: "sha256" }));
+  return made;
 };

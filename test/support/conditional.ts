@@ -5,7 +5,8 @@ import { etag, if_match } from "../../gen/latchkey/v2/options_pb.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { services } from "../../src/service/services.ts";
 import { type Api, dataOf, expectError } from "./api.ts";
-import { bodyOf, createObjects, type Objects } from "./bodies.ts";
+import { bodyOf, createObjects, nothing, type Objects } from "./bodies.ts";
+import { procedureNames } from "./edges.ts";
 import type { Run } from "./everywhere.ts";
 
 const withOption = (option: typeof etag): ReadonlyMap<string, string> =>
@@ -25,11 +26,19 @@ export interface Subjects extends Objects {
   readonly rootKey: string;
 }
 
-export const createSubjects = async (run: Run): Promise<Subjects> => {
-  const objects = await createObjects(run.data);
-  // What the procedures that take something away are to find.
-  await run.data("keys.addPermissions", { keyId: objects.keyId, permissions: [objects.permission, run.unique("kept")] });
-  await run.data("keys.addRoles", { keyId: objects.keyId, roles: [objects.role] });
+/** @param procedures makes those only that these procedures have to do with. */
+export const createSubjects = async (run: Run, procedures: readonly string[] = procedureNames): Promise<Subjects> => {
+  const ofRootKeys = (procedure: string): boolean => procedure.startsWith("rootKeys.");
+  const objects = await createObjects(
+    run.data,
+    procedures.filter((procedure) => !ofRootKeys(procedure)),
+  );
+  if (objects.keyId !== nothing.keyId) {
+    // What the procedures that take something away are to find.
+    await run.data("keys.addPermissions", { keyId: objects.keyId, permissions: [objects.permission, run.unique("kept")] });
+    await run.data("keys.addRoles", { keyId: objects.keyId, roles: [objects.role] });
+  }
+  if (!procedures.some(ofRootKeys)) return { ...objects, rootKey: "" };
   const { keyId: rootKeyId, key: rootKey } = await run.data("rootKeys.createKey", { permissions: ["api.*.read_api"] });
   return { ...objects, rootKeyId: rootKeyId as string, rootKey: rootKey as string };
 };

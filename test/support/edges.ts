@@ -1,13 +1,14 @@
 import type { DescMethod, DescMethodUnary, DescService, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import * as grpc from "@grpc/grpc-js";
 import { type Answer, authorization, type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { services } from "../../src/service/services.ts";
 import { type Codec, compileCodec } from "./compileCodec.ts";
+import { createGrpcClient } from "./grpcClient.ts";
 
 interface Method {
   readonly desc: DescMethodUnary;
@@ -50,14 +51,13 @@ const fail = (detail: MessageShape<typeof ErrorDetailSchema> | undefined, messag
   };
 };
 
+type Client = Record<string, (request: unknown, options: object) => Promise<MessageShape<DescMethodUnary["output"]>>>;
+
 const connectEdge = (name: Edge["name"], transport: Transport): Edge => ({
   name,
   call: async (procedure, body, rootKey, { headers, onHeaders } = {}) => {
     const method = methodOf(procedure);
-    const client = createClient(method.service, transport) as Record<
-      string,
-      (request: unknown, options: object) => Promise<MessageShape<DescMethodUnary["output"]>>
-    >;
+    const client = createClient(method.service, transport) as Client;
     try {
       const call = client[method.desc.localName];
       if (!call) throw new Error(`${procedure} is no method of its service`);
@@ -106,20 +106,45 @@ const detailOfStatus = (status: Uint8Array): MessageShape<typeof ErrorDetailSche
   return value && fromBinary(ErrorDetailSchema, value);
 };
 
+const pathOf = ({ service, desc }: Method): string => `/${service.typeName}/${desc.name}`;
+
+const requestOf = (method: Method, body: unknown): Uint8Array =>
+  toBinary(method.desc.input, create(method.desc.input, method.request.decode(body).message));
+
+const grpcEdge = (url: string): Edge => {
+  const client = createGrpcClient(url);
+  return {
+    name: "grpc",
+    call: async (procedure, body, rootKey, { headers, onHeaders } = {}) => {
+      const method = methodOf(procedure);
+      const sent = { ...authorization(rootKey), ...headers };
+      const answer = await client.call(pathOf(method), requestOf(method, body), sent);
+      if (answer.response === undefined)
+        return fail(answer.details && detailOfStatus(answer.details), answer.message, String(Code[answer.status]));
+      onHeaders?.(answer.headers);
+      return succeed(method, fromBinary(method.desc.output, answer.response, binaryOptions));
+    },
+    close: client.close,
+  };
+};
+
 const grpcJsEdge = (url: string): Edge => {
-  const client = new grpc.Client(new URL(url).host, grpc.credentials.createInsecure());
+  // Few tests call over this edge, and a client is dear to make.
+  let client: grpc.Client | undefined;
   return {
     name: "grpc-js",
     call: (procedure, body, rootKey, { headers, onHeaders } = {}) => {
       const method = methodOf(procedure);
       const metadata = new grpc.Metadata();
       for (const [name, value] of Object.entries({ ...authorization(rootKey), ...headers })) metadata.set(name, value);
+      client ??= new grpc.Client(new URL(url).host, grpc.credentials.createInsecure());
+      const opened = client;
       return new Promise((resolve, reject) => {
-        const request = client.makeUnaryRequest(
-          `/${method.service.typeName}/${method.desc.name}`,
-          (message: MessageShape<DescMethodUnary["input"]>) => Buffer.from(toBinary(method.desc.input, message)),
+        const request = opened.makeUnaryRequest(
+          pathOf(method),
+          (message: Uint8Array) => Buffer.from(message),
           (bytes: Buffer) => fromBinary(method.desc.output, bytes, binaryOptions),
-          create(method.desc.input, method.request.decode(body).message),
+          requestOf(method, body),
           metadata,
           (error, message) => {
             try {
@@ -138,7 +163,7 @@ const grpcJsEdge = (url: string): Edge => {
         });
       });
     },
-    close: () => client.close(),
+    close: () => client?.close(),
   };
 };
 
@@ -146,7 +171,7 @@ const grpcJsEdge = (url: string): Edge => {
 export const openEdges = (url: string): readonly Edge[] => [
   v2Edge(url),
   connectEdge("connect", createConnectTransport({ baseUrl: url, httpVersion: "1.1", useBinaryFormat: false })),
-  connectEdge("grpc", createGrpcTransport({ baseUrl: url, binaryOptions })),
+  grpcEdge(url),
   connectEdge("grpc-web", createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1", binaryOptions })),
   grpcJsEdge(url),
 ];

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { headersOf, httpExchange } from "../../bench/harness/httpExchange.ts";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { type Reason, reasons } from "../../src/domain/errors.ts";
 import { errorStatus } from "../../src/rpc/errorStatus.ts";
@@ -12,29 +13,31 @@ export interface HttpAnswer extends Answer {
 export interface HttpRequest {
   /** Undefined = no credentials, unless `headers` has some. */
   readonly rootKey?: string | undefined;
-  /** Instead of `Content-Type: application/json`; undefined values are left out. */
+  /** Instead of JSON as the type that is sent, and of any that is accepted; undefined values are left out. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly method?: string;
   /** A text or bytes are sent as they are, all else as JSON. */
   readonly body?: unknown;
 }
 
-const bytesOf = (body: unknown): Uint8Array<ArrayBuffer> =>
-  body instanceof Uint8Array ? new Uint8Array(body) : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+const bytesOf = (body: unknown): string | Uint8Array =>
+  typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
 
 /** One HTTP request; `path` is a procedure's name or, with a leading slash, any path. An answer without a body has `body` {}. */
 export const request = async (url: string, path: string, options: HttpRequest = {}): Promise<HttpAnswer> => {
   const { rootKey, method = "POST", body } = options;
-  const headers = Object.entries({
-    "content-type": "application/json",
-    authorization: rootKey === undefined ? undefined : `Bearer ${rootKey}`,
-    ...options.headers,
-  }).flatMap(([name, value]): [string, string][] => (value === undefined ? [] : [[name, value]]));
+  const headers = Object.fromEntries(
+    Object.entries({
+      "content-type": "application/json",
+      authorization: rootKey === undefined ? undefined : `Bearer ${rootKey}`,
+      ...options.headers,
+      accept: options.headers?.accept ?? "*/*",
+    }).filter(([, value]) => value !== undefined),
+  );
   const address = path.startsWith("/") ? url + path : `${url}/v2/${path}`;
-  // As bytes, so that fetch adds no content type of its own.
-  const response = await fetch(address, { method, headers, ...(body === undefined ? {} : { body: bytesOf(body) }) });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: text === "" ? {} : JSON.parse(text) };
+  const response = await httpExchange(address, { method, headers, body: body === undefined ? undefined : bytesOf(body) });
+  const { status, text } = response;
+  return { status, headers: headersOf(response), text, body: text === "" ? {} : JSON.parse(text) };
 };
 
 const statusesWithErrors: readonly number[] = [400, 408, 413, 499];

@@ -11,6 +11,7 @@ import {
   Wrapper,
   wrapper,
 } from "../../../gen/latchkey/v2/options_pb.ts";
+import { oncePer } from "../../util/oncePer.ts";
 import {
   crossRuleIds,
   expectEnumRules,
@@ -142,17 +143,9 @@ const readShape = (desc: DescMessage): Shape => {
   return list === undefined ? objectShape(desc) : boxedListShape(desc, list);
 };
 
-/** Descriptors never change, and reading one is most of what a start takes: each edge and form asks for the same. */
-const shapes = new WeakMap<DescMessage, Shape>();
-
 /**
  * Reads a message type's descriptor, options and annotations. Throws for what the codec does not implement, so that
- * nothing written in a .proto can be without effect. Message types must not contain themselves.
+ * nothing written in a .proto can be without effect. Message types must not contain themselves. Reading one is most of
+ * what a start takes, and each edge and form asks for the same: it is done once.
  */
-export const messageShape = (desc: DescMessage): Shape => {
-  const known = shapes.get(desc);
-  if (known !== undefined) return known;
-  const shape = readShape(desc);
-  shapes.set(desc, shape);
-  return shape;
-};
+export const messageShape: (desc: DescMessage) => Shape = oncePer(readShape);

@@ -1,4 +1,5 @@
 import { textOf } from "../../util/jsonText.ts";
+import { oncePer } from "../../util/oncePer.ts";
 import type { Sliced } from "../pipeline/slices.ts";
 import { type FixedPart, fixedPartOf } from "./fixedPart.ts";
 import {
@@ -151,12 +152,12 @@ const append = (text: string, members: readonly Member[], init: Init): string =>
   return all;
 };
 
-const encodeProtoObject = ({ fields }: ObjectShape): Encode => {
+const encodeProtoObject = oncePer(({ fields }: ObjectShape): Encode => {
   const members = fields.map((field) => encodeMember(field, "protobuf"));
   return (init) => `{${append("", members, { ...fixedPartOf(init as Init)?.fields(), ...(init as Init) })}}`;
-};
+});
 
-const encodeObject = ({ fields }: ObjectShape): Encode => {
+const encodeObject = oncePer(({ fields }: ObjectShape): Encode => {
   const members = fields.map((field) => encodeMember(field, "v2"));
   const split = splitMembers(members);
 
@@ -170,7 +171,7 @@ const encodeObject = ({ fields }: ObjectShape): Encode => {
     const part = fixedPartOf(init as Init);
     return part === undefined ? `{${append("", members, init as Init)}}` : encodeWithFixed(part, init as Init);
   };
-};
+});
 
 /**
  * Compiles the way from a message, or what `create` would take for one, to /v2 JSON (protocol §§4, 5), or to that of the

@@ -1,3 +1,4 @@
+import { oncePer } from "../../util/oncePer.ts";
 import type { CrossRule } from "./rules/crossRules.ts";
 import type { Check } from "./rules/findings.ts";
 import type { StructRules } from "./struct/textSink.ts";
@@ -115,7 +116,7 @@ export const zeroOf = ({ shape, explicit }: FieldShape): unknown => {
  * Makes empty messages of one type as plain objects, equal to what `create(schema)` makes, all with one hidden class:
  * fields with explicit presence are there as undefined.
  */
-export const messageFactory = ({ typeName, fields }: ObjectShape): (() => Record<string, unknown>) => {
+export const messageFactory: (shape: ObjectShape) => () => Record<string, unknown> = oncePer(({ typeName, fields }) => {
   const template: Record<string, unknown> = { $typeName: typeName };
   for (const field of fields) template[field.local] = zeroOf(field);
   const lists = fields.filter(({ shape }) => shape.kind === "list").map(({ local }) => local);
@@ -124,4 +125,4 @@ export const messageFactory = ({ typeName, fields }: ObjectShape): (() => Record
     for (const list of lists) message[list] = [];
     return message;
   };
-};
+});

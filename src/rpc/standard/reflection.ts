@@ -6,7 +6,7 @@ import type {
   ServerReflectionRequest as ServerReflectionRequestAlpha,
 } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_latchkey_v2_errors } from "../../../gen/latchkey/v2/errors_pb.ts";
-import { createDescriptorIndex } from "./descriptorIndex.ts";
+import { createDescriptorIndex, type DescriptorIndex } from "./descriptorIndex.ts";
 
 type Question = ServerReflectionRequest["messageRequest"] | ServerReflectionRequestAlpha["messageRequest"];
 
@@ -52,9 +52,12 @@ const files = (found: readonly Uint8Array[] | undefined, what: string): Answer =
  * their `.proto` files. A stream ends when the client has asked its last question, or when `draining` is aborted.
  */
 export const createReflectionService = (services: readonly DescService[], draining: AbortSignal): ReflectionService => {
-  const index = createDescriptorIndex(services, [file_latchkey_v2_errors]);
+  // Serializing all descriptors is a large part of a start, and few ever ask for them.
+  let known: DescriptorIndex | undefined;
 
   const answer = (question: Question): Answer => {
+    known ??= createDescriptorIndex(services, [file_latchkey_v2_errors]);
+    const index = known;
     switch (question.case) {
       case "fileByFilename":
         return files(index.byFilename(question.value), `file ${question.value}`);

@@ -103,7 +103,7 @@ describe.each(engines)("[protocol §1] on $name", (engine) => {
   test.each([
     [json, json],
     ["text/html", json],
-    [undefined, problem], // fetch sends */*
+    [undefined, problem], // Sent as */*.
     ["application/problem+json", problem],
     ["text/html, application/problem+json;q=0.1", problem],
     ["application/*", problem],

@@ -110,7 +110,7 @@ everywhere(
       });
 
       test("[protocol §2] of the same call with an Idempotency-Key, ten times at once on two nodes, one is made and all are answered", async () => {
-        const subjects = await createSubjects(run);
+        const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
         const { tag } = await readTagged(run, readerOf(procedure), subjects);
         const nodes = [run.api, await run.other()];
         const idempotencyKey = run.unique("key");

@@ -53,9 +53,9 @@ everywhere((run) => {
     const send = sender(run, procedure);
 
     test("[management §2] refuses another revision than those that If-Match names, and changes nothing", async () => {
-      const subjects = await createSubjects(run);
-      const others = await createSubjects(run);
       const reader = readerOf(procedure);
+      const subjects = await createSubjects(run, [procedure, reader]);
+      const others = await createSubjects(run, [reader]);
       const before = await readTagged(run, reader, subjects);
       const { tag } = before;
       const { tag: foreign } = await readTagged(run, reader, others);
@@ -68,8 +68,9 @@ everywhere((run) => {
     });
 
     test("[management §2] goes on with the revision that If-Match names, once", async () => {
-      const subjects = await createSubjects(run);
-      const { tag } = await readTagged(run, readerOf(procedure), subjects);
+      const reader = readerOf(procedure);
+      const subjects = await createSubjects(run, [procedure, reader]);
+      const { tag } = await readTagged(run, reader, subjects);
       const first = await send(subjects, tag, { node: await run.other() });
       dataOf(first);
       expect(first.etag).toBeNull();
@@ -81,7 +82,7 @@ everywhere((run) => {
   });
 
   test.each(unconditional)("[management §2] %s refuses the header, as what it changes has no revision", async (procedure) => {
-    const subjects = await createSubjects(run);
+    const subjects = await createSubjects(run, [procedure]);
     for (const ifMatch of ["*", '"tag"', "malformed"]) {
       expectBadIfMatch(await exchange(run, procedure, bodyOf(procedure, subjects), { ifMatch }));
     }
@@ -108,7 +109,7 @@ everywhere((run) => {
   });
 
   test("[management §2] If-Match finds no revision of an override that does not exist, and makes none", async () => {
-    const { namespace } = await createSubjects(run);
+    const { namespace } = await createSubjects(run, ["ratelimit.setOverride"]);
     const body = { namespace, identifier: "nobody", limit: 1, duration: 1_000 };
     for (const ifMatch of ["*", '"tag"']) {
       for (const idempotencyKey of [undefined, run.unique("key")]) {
@@ -119,7 +120,7 @@ everywhere((run) => {
   });
 
   test("[management §2] the tag of a deleted override holds for no other of the same identifier", async () => {
-    const { namespace } = await createSubjects(run);
+    const { namespace } = await createSubjects(run, ["ratelimit.setOverride"]);
     const address = { namespace, identifier: "again" };
     const body = { ...address, limit: 1, duration: 1_000 };
     await run.data("ratelimit.setOverride", body);
@@ -184,15 +185,15 @@ everywhere(
 
       test("[management §2] goes on with any of several tags, with *, and without the header", async () => {
         for (const make of [(tag: string) => `"other", ,${tag} ,W/"more"`, () => "*"]) {
-          const subjects = await createSubjects(run);
+          const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
           const { tag } = await readTagged(run, readerOf(procedure), subjects);
           dataOf(await send(subjects, make(tag)));
         }
-        dataOf(await exchange(run, procedure, bodyOf(procedure, await createSubjects(run))));
+        dataOf(await exchange(run, procedure, bodyOf(procedure, await createSubjects(run, [procedure]))));
       });
 
       test("[management §2] asks for the revision after credentials, input, permission and the object itself", async () => {
-        const subjects = await createSubjects(run);
+        const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
         const body = bodyOf(procedure, subjects);
         const stale = { ifMatch: '"stale"' };
         expect((await exchange(run, procedure, body, { ...stale, rootKey: "lkr_unknown" })).status).toBe(401);
@@ -205,7 +206,7 @@ everywhere(
       });
 
       test("[protocol §2] a repeat with an Idempotency-Key is answered as before, whatever the revision is by then", async () => {
-        const subjects = await createSubjects(run);
+        const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
         const { tag } = await readTagged(run, readerOf(procedure), subjects);
         const idempotencyKey = run.unique("key");
         expectRevisionDiffers(await send(subjects, '"stale"', { idempotencyKey }));

@@ -180,7 +180,7 @@ describe.each(engines)("on $name", (engine) => {
 
     test("[protocol §5] a valid request is answered with a success envelope, on every edge", async () => {
       await onEveryEdge(async (edge) => {
-        const own = await createObjects(async (name, body) => dataOf(await edge.call(name, body, api.rootKey)));
+        const own = await createObjects(async (name, body) => dataOf(await edge.call(name, body, api.rootKey)), [procedure]);
         const answer = await edge.call(procedure, bodyOf(procedure, own), api.rootKey);
         dataOf(answer);
         expectEnvelope(answer);

@@ -2,6 +2,7 @@ import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
 import { heldText } from "../../../util/jsonText.ts";
+import { oncePer } from "../../../util/oncePer.ts";
 import { runAtOnce } from "../../pipeline/slices.ts";
 import { type FixedPart, fixedPartOf } from "../fixedPart.ts";
 import { splitMembers } from "../splitMembers.ts";
@@ -120,7 +121,7 @@ const fieldWriter = (field: DescField): WriteField => {
   };
 };
 
-const messageWriter = (desc: DescMessage): WriteField => {
+const messageWriter = oncePer((desc: DescMessage): WriteField => {
   const fields = desc.fields.map((field) => ({ name: field.oneof?.localName ?? field.localName, write: fieldWriter(field) }));
   const split = splitMembers(fields);
 
@@ -142,7 +143,7 @@ const messageWriter = (desc: DescMessage): WriteField => {
     if (part !== undefined) writeWithFixed(writer, part, init);
     else for (const { write } of fields) write(writer, init);
   };
-};
+});
 
 /** Writes a message, or what `create` would take for one, in Protobuf's binary form. */
 export type BinaryEncode = (init: object) => Uint8Array;

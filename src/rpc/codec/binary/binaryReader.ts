@@ -2,6 +2,7 @@ import { create, type DescField, type DescMessage, getOption, ScalarType } from 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { array_body, max_json_bytes, max_properties, Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
 import { jsonText } from "../../../util/jsonText.ts";
+import { oncePer } from "../../../util/oncePer.ts";
 import type { Sliced } from "../../pipeline/slices.ts";
 import { listRules, rulesOfField } from "../rules/annotations.ts";
 import { type Finding, prefixFindings, report } from "../rules/findings.ts";
@@ -109,7 +110,7 @@ function* readAt(read: ReadInner, bytes: Uint8Array, turn: Turn, findings: Findi
   }
 }
 
-const messageReader = (desc: DescMessage): ReadInner => {
+const compileReader = (desc: DescMessage): ReadInner => {
   const fields = new Map(desc.fields.map((field) => [field.number, planOf(field)]));
   return function* (bytes, turn, findings) {
     const message = create(desc) as unknown as Record<string, unknown>;
@@ -166,6 +167,9 @@ const messageReader = (desc: DescMessage): ReadInner => {
     return message;
   };
 };
+
+/** A reader keeps nothing of what it reads: one serves every field and request with messages of its type. */
+const messageReader: (desc: DescMessage) => ReadInner = oncePer(compileReader);
 
 /**
  * Compiles the way from a request's binary form to its message for those that are too large, or hold too much, for one

@@ -4,8 +4,11 @@ import { columnsOf, columnValues } from "../src/storage/embedded/sqlite/columns.
 import { toText } from "../src/storage/embedded/sqlite/documentText.ts";
 import { createMissing } from "../src/storage/embedded/sqlite/schema.ts";
 import type { Fields } from "../src/storage/port/applyUpdate.ts";
+import type { KeyDocument } from "../src/storage/port/documents.ts";
 import { indexes } from "../src/storage/port/indexes.ts";
-import type { InsertKeys } from "./place.ts";
+
+/** Adds new keys. */
+export type InsertKeys = (keys: readonly KeyDocument[]) => Promise<void>;
 
 /** Sorting for an index takes room in memory, or else a file for each of its parts. */
 const CACHE_KB = 1_000_000;

@@ -3,13 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
-import type { KeyDocument } from "../src/storage/port/documents.ts";
 import type { Store } from "../src/storage/port/store.ts";
 import { withStoreOf } from "./harness/placed.ts";
-import { insertIntoFile } from "./insertIntoFile.ts";
-
-/** Adds new keys. */
-export type InsertKeys = (keys: readonly KeyDocument[]) => Promise<void>;
+import { type InsertKeys, insertIntoFile } from "./insertIntoFile.ts";
 
 /** Where a benchmark keeps its state: a directory, or a database of its own. */
 export interface Place {

@@ -12,7 +12,7 @@ import { createPermissionsRepository } from "../src/storage/repositories/permiss
 import { createRolesRepository } from "../src/storage/repositories/rolesRepository.ts";
 import { createRootKeysRepository } from "../src/storage/repositories/rootKeysRepository.ts";
 import { chunks } from "../src/util/chunks.ts";
-import type { InsertKeys } from "./place.ts";
+import type { InsertKeys } from "./insertIntoFile.ts";
 
 /** The secret of the key with this number. */
 export const keyOf = (i: number, prefix = "bench"): string => `${prefix}_${String(i).padStart(24, "0")}`;

@@ -111,7 +111,7 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
     for (const id of [apiId, "api_unknown1234"]) {
       for (const options of [[], ["--off"]]) {
         const { code, complained } = await protect(id, ...options);
-        expect(code).toBe(1);
+        expect(code).toBe(4);
         expect(complained.join("\n")).toContain(`${id} does not exist`);
       }
     }

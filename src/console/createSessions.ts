@@ -83,6 +83,10 @@ export const createSessions = ({ sessions, rootKeys, bounds, leaseClock, onUse }
   const isLive = (session: SessionDocument, rootKey: RootKeyDocument | null, now: number): rootKey is RootKeyDocument =>
     !hasEnded(session, bounds, now) && (rootKey?.sessionsEnded ?? 0) === session.opening && signerOf(rootKey, now) !== undefined;
 
+  /** For good, also if the root key was read a while ago: its number only rises. */
+  const isOver = (session: SessionDocument, { sessionsEnded = 0 }: RootKeyDocument, now: number): boolean =>
+    hasEnded(session, bounds, now) || session.opening < sessionsEnded;
+
   const find: Sessions["find"] = async (token, now, behalf) => {
     if (token === undefined || !looksLikeSessionToken(token.reveal())) return undefined;
     const hash = hashKey(token.reveal());
@@ -155,12 +159,8 @@ export const createSessions = ({ sessions, rootKeys, bounds, leaseClock, onUse }
     },
     listOf: async (rootKey, now, behalf) => {
       const all = await sessions.listOf(rootKey._id, behalf);
-      const [live, ended] = [
-        all.filter((session) => isLive(session, rootKey, now)),
-        all.filter((session) => !isLive(session, rootKey, now)),
-      ];
-      for (const { _id } of ended) await sessions.end(_id, now, [], behalf);
-      return live;
+      for (const session of all) if (isOver(session, rootKey, now)) await sessions.end(session._id, now, [], behalf);
+      return all.filter((session) => isLive(session, rootKey, now));
     },
     findOf: async (rootKey, sessionId, now, behalf) => {
       const session = await sessions.find(sessionId, behalf);

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { collectionNames } from "../../../src/storage/embedded/sqlite/schema.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import { startApi } from "../../support/api.ts";
 import { failureOf, openBrowser } from "../../support/browser.ts";
 import { consoleSuite, expectDone, expectEnded, use } from "../../support/consoleSuite.ts";
 import { engines } from "../../support/stores.ts";
@@ -53,6 +56,35 @@ describe.each(engines)("sessions of the console on $name", (engine) => {
       type: "unkey/console/sign_in_failed",
     });
     expect(browser.cookie).toBeUndefined();
+  });
+
+  test("[console §2.1, §2.7] neither root key nor token is in any log line or collection", async () => {
+    let lines = "";
+    const collect = {
+      write: (line: string) => {
+        lines += line;
+      },
+    };
+    const log = createLog("trace", collect);
+    const api = await startApi(engine, { log, env: { LOG_LEVEL: "trace" } });
+    try {
+      const browser = openBrowser(api.url);
+      const tokens: string[] = [];
+      for (const call of [() => browser.signIn(api.rootKey), () => browser.call("Elevate", { rootKey: api.rootKey })]) {
+        expectDone(await call());
+        tokens.push(browser.cookie?.split("=")[1] ?? "");
+      }
+      const typo = `${api.rootKey.slice(0, -1)}_`;
+      expect((await browser.signIn(typo)).status).toBe(401);
+      await browser.call("NodesService.ListNodes");
+      await browser.call("SignOut");
+      const stored = await Promise.all(collectionNames.map((name) => api.store.collection(name).find({}).toArray()));
+      const everything = lines + JSON.stringify(stored);
+      expect(lines).toContain("console.signIn");
+      for (const secret of [...tokens, api.rootKey, typo]) expect(everything).not.toContain(secret);
+    } finally {
+      await api.close();
+    }
   });
 
   test("[console §2.1] every node knows a session, and its end", async () => {

@@ -1,9 +1,12 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import type { IncomingHttpHeaders } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Api, type StartOptions, startApi } from "../../support/api.ts";
-import { failureOf, openBrowser, send } from "../../support/browser.ts";
+import { failureOf, openBrowser, rpcPath, send } from "../../support/browser.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { type Engine, engines } from "../../support/stores.ts";
 
@@ -53,6 +56,34 @@ describe.each(engines)("connections of the console on $name", (engine) => {
     expect(answer.headers["strict-transport-security"]).toBeUndefined();
     const taken = await browser.call("SignOut");
     expect(taken.headers["set-cookie"]).toEqual(["__Host-latchkey=; Max-Age=0; Secure; HttpOnly; SameSite=Strict; Path=/"]);
+  });
+
+  test("[console §2.2] over HTTP/2 with TLS, as browsers speak, it is the same", async () => {
+    const { cert, key } = await createCertificate(directory);
+    const api = await start(engine, { env: { TLS_CERT: cert, TLS_KEY: key } });
+    const session = connectHttp2(api.url, { rejectUnauthorized: false });
+    onTestFinished(() => session.destroy());
+    const call = async (procedure: string, message: object, more = {}) => {
+      const stream = session.request({
+        ...{ ":method": "POST", ":path": rpcPath(procedure), "content-type": "application/json" },
+        ...{ "x-latchkey-ui": "1", "sec-fetch-site": "same-origin", origin: api.url },
+        ...more,
+      });
+      stream.end(JSON.stringify(message));
+      const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status"?: number }];
+      stream.resume();
+      await once(stream, "end");
+      return headers;
+    };
+    const opened = await call("SignIn", { rootKey: api.rootKey });
+    expect([opened[":status"], opened["set-cookie"]]).toEqual([200, [expect.stringMatching(/^__Host-latchkey=[\w-]{43}; Secure;/)]]);
+    const cookie = opened["set-cookie"]?.[0]?.split(";")[0];
+    // HTTP/2 may split the cookies of one request.
+    expect((await call("ApisService.ListApis", {}, { cookie: ["theme=dark", String(cookie)] }))[":status"]).toBe(200);
+    expect((await call("ApisService.ListApis", {}))[":status"]).toBe(401);
+    // A refusal that need not read its body has the headers, too.
+    const refusal = await call("ApisService.CreateApi", { name: "x".repeat(3_000_000) });
+    expect([refusal[":status"], refusal["cache-control"], refusal["x-frame-options"]]).toEqual([401, "no-store", "DENY"]);
   });
 
   test("[console §2.2, §2.6] behind a trusted proxy that says https it is the same, with HSTS on a public name", async () => {

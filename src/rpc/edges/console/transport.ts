@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
+import { plainAddress } from "../../../domain/ipAllowlist.ts";
 import { fieldsOf } from "../../http/headerFields.ts";
 
 /** How a request of the console came (console §1, §2.2). */
@@ -16,7 +17,7 @@ export interface Transport {
 }
 
 const local = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
-const loopbackAddress = /^(127\.|::ffff:127\.)|^::1$/;
+const loopbackAddress = /^127\.|^::1$/;
 const hostText = /^[A-Za-z0-9.\-_[\]:]{1,255}$/;
 
 const isLocal = (host: string | undefined): boolean => local.test((host ?? "").replace(/:\d+$/, ""));
@@ -33,12 +34,13 @@ export const transportOf = (req: IncomingMessage, isProxy: (remoteIp: string | u
   const { socket, rawHeaders } = req;
   const saidBy = fieldsOf(rawHeaders, "x-forwarded-proto").join(",");
   const isEncrypted = (socket as Partial<TLSSocket>).encrypted === true;
-  const isSaid = isProxy(socket.remoteAddress) && /^\s*https\s*(,\s*https\s*)*$/i.test(saidBy);
+  const remoteIp = socket.remoteAddress === undefined ? undefined : plainAddress(socket.remoteAddress);
+  const isSaid = isProxy(remoteIp) && /^\s*https\s*(,\s*https\s*)*$/i.test(saidBy);
   const scheme = isEncrypted || isSaid ? "https" : "http";
   const host = hostOf(req, scheme);
   const isLocalName = isLocal(host);
   const isHandedOn = rawHeaders.some((name, i) => i % 2 === 0 && /^(forwarded|x-forwarded-.*)$/i.test(name));
-  const isLoopback = loopbackAddress.test(socket.remoteAddress ?? "") && isLocalName && !isHandedOn;
+  const isLoopback = loopbackAddress.test(remoteIp ?? "") && isLocalName && !isHandedOn;
   const by = scheme === "https" ? "tls" : isLoopback ? "loopback" : "plain";
   return { by, scheme, host, isLocalName, port: socket.localPort };
 };

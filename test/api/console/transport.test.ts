@@ -5,9 +5,11 @@ import { connect as connectHttp2 } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import { type Api, type StartOptions, startApi } from "../../support/api.ts";
 import { failureOf, openBrowser, rpcPath, send } from "../../support/browser.ts";
 import { createCertificate } from "../../support/certificate.ts";
+import { interceptStore } from "../../support/interceptStore.ts";
 import { type Engine, engines } from "../../support/stores.ts";
 
 const start = async (engine: Engine, options: StartOptions): Promise<Api> => {
@@ -165,6 +167,23 @@ describe.each(engines)("connections of the console on $name", (engine) => {
     const headers = { "content-type": "application/json", authorization: `Bearer ${api.rootKey}` };
     for (const path of ["/v2/apis.listApis", "/latchkey.v2.ApisService/ListApis"])
       expect((await send(url + path, { method: "POST", headers, body: "{}" })).status).toBe(404);
+  });
+
+  test("[console §2.7] while the store is away nobody signs in and nobody is called wrong: 503, which counts as nothing", async () => {
+    let isAway = false;
+    const store = interceptStore(await engine.open(), (operation) => {
+      if (isAway) throw new StoreUnavailableError("away");
+      return operation();
+    });
+    const api = await start(engine, { store });
+    const browser = openBrowser(api.url);
+    await browser.signIn(api.rootKey);
+    isAway = true;
+    for (let i = 0; i < 12; i++) expect((await browser.signIn("lkr_wrong")).status).toBe(503);
+    expect((await browser.call("ApisService.ListApis")).status).toBe(503);
+    isAway = false;
+    await expect.poll(async () => (await browser.call("ApisService.ListApis")).status).toBe(200);
+    expect((await browser.signIn(api.rootKey)).status).toBe(200);
   });
 
   test("[console §1] the management limit counts calls of sessions, and no stranger's", async () => {

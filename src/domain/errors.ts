@@ -47,6 +47,12 @@ export type Reason =
   | "authentication_key_disabled"
   | "authentication_key_expired"
   | "insufficient_permissions"
+  | "console_elevation_required"
+  | "console_request_refused"
+  | "console_session_required"
+  | "console_session_not_found"
+  | "console_sign_in_failed"
+  | "console_sign_ins_limited"
   | "api_not_found"
   | "key_not_found"
   | "identity_not_found"
@@ -101,6 +107,12 @@ export const reasons: Readonly<Record<Reason, ReasonFacts>> = {
   authentication_key_disabled: { class: "unauthenticated", type: "unkey/authentication/key_disabled" },
   authentication_key_expired: { class: "unauthenticated", type: "unkey/authentication/key_expired" },
   insufficient_permissions: { class: "forbidden", type: "unkey/authorization/insufficient_permissions" },
+  console_elevation_required: { class: "forbidden", type: "unkey/console/elevation_required" },
+  console_request_refused: { class: "forbidden", type: "unkey/console/request_refused" },
+  console_session_required: { class: "unauthenticated", type: "unkey/console/session_required" },
+  console_session_not_found: { class: "not_found", type: "unkey/console/session_not_found" },
+  console_sign_in_failed: { class: "unauthenticated", type: "unkey/console/sign_in_failed" },
+  console_sign_ins_limited: { class: "rate_limited", type: "user/too_many_requests/sign_ins_limited" },
   api_not_found: { class: "not_found", type: "unkey/data/api_not_found" },
   key_not_found: { class: "not_found", type: "unkey/data/key_not_found" },
   identity_not_found: { class: "not_found", type: "unkey/data/identity_not_found" },

@@ -41,8 +41,8 @@ export interface KeyedCall {
   /** Tells the call from others: the same procedure with the same request has the same. */
   readonly fingerprint: string;
   readonly caller: Caller;
-  /** As it was presented. */
-  readonly rootKey: Secret;
+  /** The root key or session token, as the caller presented it: secrets that the call makes are derived from it. */
+  readonly credential: Secret;
   /** Unix ms. */
   readonly receivedAt: number;
   /** Judged by the run that makes the change, not by a replay. */
@@ -82,9 +82,9 @@ class Superseded extends Error {}
 /** Without the call's signal: a reservation is kept right to the end. */
 const behalfOf = ({ caller }: KeyedCall): Behalf => ({ caller });
 
-const freshSeed = ({ receivedAt, rootKey }: KeyedCall): Seed => ({ now: receivedAt, salt: randomBytes(32), rootKey });
+const freshSeed = ({ receivedAt, credential }: KeyedCall): Seed => ({ now: receivedAt, salt: randomBytes(32), credential });
 
-const seedOf = ({ now, salt }: Reservation, { rootKey }: KeyedCall): Seed => ({ now, salt: Buffer.from(salt, "base64"), rootKey });
+const seedOf = ({ now, salt }: Reservation, { credential }: KeyedCall): Seed => ({ now, salt: Buffer.from(salt, "base64"), credential });
 
 const isWritten = async ({ call, change, seed }: Run): Promise<boolean> =>
   change !== undefined && call.reservations.wasWritten(change, markedId(seed), behalfOf(call));

@@ -9,8 +9,8 @@ export interface Seed {
   readonly now: number;
   /** 32 random bytes. */
   readonly salt: Uint8Array;
-  /** As the caller presented it; never stored. */
-  readonly rootKey: Secret;
+  /** The root key or session token, as the caller presented it; never stored. */
+  readonly credential: Secret;
 }
 
 /** How a secret is made again from the seed; this much of it is stored. */
@@ -21,8 +21,8 @@ export interface Recipe {
 }
 
 /** The secret of a recipe. */
-export const followRecipe = ({ label, form }: Recipe, { rootKey, salt }: Seed): Secret =>
-  (form === undefined ? deriveRootKeySecret(rootKey, salt, label) : deriveKeySecret(form, rootKey, salt, label)).key;
+export const followRecipe = ({ label, form }: Recipe, { credential, salt }: Seed): Secret =>
+  (form === undefined ? deriveRootKeySecret(credential, salt, label) : deriveKeySecret(form, credential, salt, label)).key;
 
 /** Id of the event that `mark` marks. */
 export const markedId = ({ now, salt }: Seed): string => deriveId("log", now, salt, "change");

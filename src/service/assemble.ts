@@ -5,6 +5,7 @@ import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import type { Config } from "../config/loadConfig.ts";
+import type { Sessions } from "../console/createSessions.ts";
 import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts";
 import { createKeyRing } from "../domain/secrets/keyRing.ts";
 import { createReservations } from "../idempotency/reservations.ts";
@@ -41,7 +42,7 @@ import { createPermissionsRepository } from "../storage/repositories/permissions
 import { createReservationsRepository } from "../storage/repositories/reservationsRepository.ts";
 import { createRolesRepository } from "../storage/repositories/rolesRepository.ts";
 import { createRootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
-import type { Events } from "../telemetry/events.ts";
+import type { BackgroundTask, Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createNodeReporter } from "../telemetry/nodeReporter.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
@@ -51,6 +52,7 @@ import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
 import { version } from "../version.ts";
+import { assembleConsole } from "./assembleConsole.ts";
 import type { BackgroundPart } from "./backgroundWork.ts";
 import { createUpkeep } from "./createUpkeep.ts";
 import { openAnalytics } from "./openAnalytics.ts";
@@ -73,6 +75,8 @@ export interface AssembleOptions {
 export interface Assembly {
   readonly pipeline: Pipeline;
   readonly authenticator: Authenticator<IncomingCall>;
+  /** Of the console, if there is one. */
+  readonly sessions: Sessions | undefined;
   /** In the order in which they start: each stops before what it still needs to finish. */
   readonly background: readonly BackgroundPart[];
   /** Answers the calls that only wait for events, which need not be waited for. */
@@ -97,13 +101,14 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
   const invalidations = createInvalidations(clock, contact);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
   const commonClock = testClock ? systemClock : clock;
+  const failed = (task: BackgroundTask) => (error: unknown) => events.backgroundTaskFailed(task, error);
   const feed = createAnnouncementFeed({
     clock: commonClock,
     invalidations,
     changes: createChangesRepository(plainStore),
     contact,
     durable: plainStore.isInProcess !== true,
-    onError: (error) => events.backgroundTaskFailed("changes feed", error),
+    onError: failed("changes feed"),
   });
   const store = announceWrites(plainStore, feed, commonClock);
   // Events, deleted objects and rows of nodes are nothing that nodes remember: what is written of these is not announced.
@@ -133,16 +138,12 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
   const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, expire: testClock === undefined });
-  const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: (error) => events.backgroundTaskFailed("last used", error) });
-  const rootKeysLastUsed = createLastUsed({
-    clock,
-    write: rootKeys.markUsed,
-    onError: (error) => events.backgroundTaskFailed("root keys last used", error),
-  });
+  const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: failed("last used") });
+  const rootKeysLastUsed = createLastUsed({ clock, write: rootKeys.markUsed, onError: failed("root keys last used") });
   const usedPermissions = createUsedPermissions({
     write: rootKeys.noteUses,
     flushEvery: flushUsedPermissionsEvery,
-    onError: (error) => events.backgroundTaskFailed("used permissions", error),
+    onError: failed("used permissions"),
   });
   const migrations = createMigrationsRepository(store);
   /** Bytes of a cache that has so many hundredths of all. */
@@ -199,41 +200,45 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
       };
     },
     ping: plainStore.ping,
-    onError: (error) => events.backgroundTaskFailed("nodes", error),
+    onError: failed("nodes"),
   });
 
+  const consoleParts =
+    config.console &&
+    assembleConsole({ bounds: config.console, store, rootKeys, leaseClock: commonClock, capacity, onUse: rootKeysLastUsed.mark });
+  const procedures = createProcedures({
+    testClock,
+    clock,
+    analytics,
+    auditLog,
+    auditIndex,
+    apis,
+    keys,
+    keySearch,
+    identities,
+    permissions,
+    roles,
+    rootKeys,
+    namespaces,
+    overrides,
+    namespaceCache,
+    verifications,
+    limiter,
+    counterList: createCounterListRepository(store),
+    credits: createCreditSpender(keys),
+    lastUsed,
+    failures: createFailureBudget(clock),
+    migrations,
+    nodes,
+    nodesClock: commonClock,
+    migrate: createMigrateOnUse({ clock, invalidations, contact, keys, migrations, objects }),
+    keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),
+    onOutcome: metrics.verification,
+  });
   const pipeline = createPipeline({
     clock,
     usedPermissions,
-    procedures: createProcedures({
-      testClock,
-      clock,
-      analytics,
-      auditLog,
-      auditIndex,
-      apis,
-      keys,
-      keySearch,
-      identities,
-      permissions,
-      roles,
-      rootKeys,
-      namespaces,
-      overrides,
-      namespaceCache,
-      verifications,
-      limiter,
-      counterList: createCounterListRepository(store),
-      credits: createCreditSpender(keys),
-      lastUsed,
-      failures: createFailureBudget(clock),
-      migrations,
-      nodes,
-      nodesClock: commonClock,
-      migrate: createMigrateOnUse({ clock, invalidations, contact, keys, migrations, objects }),
-      keyRing: config.encryptionKeys && createKeyRing(config.encryptionKeys),
-      onOutcome: metrics.verification,
-    }),
+    procedures: consoleParts ? new Map([...procedures, ...consoleParts.procedures]) : procedures,
     clientAddress,
     managementLimit: config.managementRateLimit === undefined ? undefined : createManagementLimit(limiter, config.managementRateLimit),
     idempotency: createIdempotency(
@@ -253,6 +258,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
   return {
     pipeline,
     authenticator,
+    sessions: consoleParts?.sessions,
     background: [
       // Whatever is written until the end is announced, and leaves events to be moved.
       { name: "changes feed", ...feed },

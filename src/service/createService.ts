@@ -1,8 +1,12 @@
+import { join } from "node:path";
 import type { Config } from "../config/loadConfig.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "../domain/clock.ts";
 import { bearerCaller } from "../rpc/edges/bearerCaller.ts";
 import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
-import { createDispatcher } from "../rpc/edges/dispatcher.ts";
+import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
+import { sessionCaller } from "../rpc/edges/console/sessionCaller.ts";
+import { readStaticFiles } from "../rpc/edges/console/staticFiles.ts";
+import { createDispatcher, createOnlyConsole } from "../rpc/edges/dispatcher.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
 import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
@@ -36,6 +40,8 @@ import { services, testableServices } from "./services.ts";
 export interface Urls {
   readonly url: string;
   readonly adminUrl: string;
+  /** Where people open the console; undefined when there is none. */
+  readonly consoleUrl: string | undefined;
 }
 
 /** One node. `await using service = await createService(config)` stops it at the end of the block. */
@@ -63,9 +69,14 @@ export interface ServiceOverrides {
   readonly linger?: number;
   /** How often it is written down which permissions root keys use, in milliseconds, if not every 5 s. */
   readonly flushUsedPermissionsEvery?: number | undefined;
+  /** Directory of the console's built files, instead of `ui/dist` of this installation. */
+  readonly consoleFiles?: string | undefined;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
 }
+
+/** The page of the console, built and committed. */
+const builtFiles = join(import.meta.dirname, "../../ui/dist");
 
 /** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
@@ -107,7 +118,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const { pipeline, authenticator, background, endTails } = await assemble({
+  const { pipeline, authenticator, sessions, background, endTails } = await assemble({
     config,
     clock,
     testClock,
@@ -140,14 +151,30 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   };
   const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);
   const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
-  const handler = createDispatcher(createV2Edge(edge), createConnectEdge(rpc));
+  const isProxy = createIsProxy(config.trustedProxies);
+  const consoleEdge =
+    sessions &&
+    createConsoleEdge({
+      ...rpc,
+      findCaller: sessionCaller(sessions),
+      clientAddress,
+      isProxy,
+      publicUrl: config.console?.publicUrl,
+      files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
+    });
+  const consolePort = config.console?.port;
+  const handler = createDispatcher(createV2Edge(edge), createConnectEdge(rpc), consolePort === undefined ? consoleEdge : undefined);
   const streams = createGrpcEdge(rpc);
-  const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies), clock);
+  const guards = createConnectionGuards(capacity, clientAddress, isProxy, clock);
 
   let ready = false;
   let listener: Listener | undefined;
+  let consoleListener: Listener | undefined;
   const starting = new AbortController();
   const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
+
+  const urlOf = ({ address }: Listener): string =>
+    `${tls ? "https" : "http"}://${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
 
   const start: Service["start"] = async (onPrepared) => {
     const certificate = tls && (await readCertificate(tls));
@@ -159,13 +186,19 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     listener = await listenOn("HOST, PORT", host, port, () =>
       createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
     );
+    if (consoleEdge && consolePort !== undefined) {
+      const alone = createOnlyConsole(createV2Edge({ ...edge, services: [] }), consoleEdge);
+      consoleListener = await listenOn("HOST, CONSOLE_PORT", host, consolePort, () =>
+        createListener({ host, port: consolePort, certificate, handler: alone, guards, errorsBaseUrl, linger, clock, onFault }),
+      );
+    }
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
     events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
     await work.start(starting.signal);
     ready = true;
     health.setState("serving");
-    const shownHost = listener.address.host.includes(":") ? `[${listener.address.host}]` : listener.address.host;
-    return { url: `${tls ? "https" : "http"}://${shownHost}:${listener.address.port}`, adminUrl };
+    const url = urlOf(listener);
+    return { url, adminUrl, consoleUrl: consoleEdge && `${config.console?.publicUrl ?? urlOf(consoleListener ?? listener)}/ui` };
   };
 
   const release = async (): Promise<void> => {
@@ -174,7 +207,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     starting.abort(new Error("the service was stopped while it started"));
     endTails();
     // What never ran has nothing to finish, and a store that was never reached would only be said to be away.
-    await runAll([() => listener?.stop(), work.stop, store.close, admin.stop, async () => events.sumUp()]);
+    await runAll([() => listener?.stop(), () => consoleListener?.stop(), work.stop, store.close, admin.stop, async () => events.sumUp()]);
   };
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -189,7 +222,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     reloadCertificate: async () => {
       if (!tls || !listener) return;
       try {
-        listener.setCertificate(await readCertificate(tls));
+        const certificate = await readCertificate(tls);
+        listener.setCertificate(certificate);
+        consoleListener?.setCertificate(certificate);
         events.tlsReloaded();
       } catch (error) {
         events.tlsReloadFailed(error);

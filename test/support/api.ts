@@ -28,6 +28,7 @@ export interface Api {
   readonly store: Store;
   readonly url: string;
   readonly adminUrl: string;
+  readonly consoleUrl: string | undefined;
   readonly edges: readonly Edge[];
   /** A root key that holds every permission. */
   readonly rootKey: string;
@@ -46,6 +47,8 @@ export interface StartOptions {
   readonly log?: Log;
   /** Milliseconds between two writes of the permissions that root keys use; those of the service unless told. */
   readonly flushUsedPermissionsEvery?: number;
+  /** Directory of the console's built files. */
+  readonly consoleFiles?: string;
 }
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
@@ -56,8 +59,9 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     log,
     linger: 0,
     flushUsedPermissionsEvery: options.flushUsedPermissionsEvery,
+    consoleFiles: options.consoleFiles,
   });
-  const { url, adminUrl } = await service.start();
+  const { url, adminUrl, consoleUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store);
   const makeRootKey = async (options: NewRootKey = {}): Promise<string> =>
     (await createRootKey(rootKeys, options, systemSource(clock))).key.reveal();
@@ -67,6 +71,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     store: service.store,
     url,
     adminUrl,
+    consoleUrl,
     edges,
     rootKey: await makeRootKey({ name: "test" }),
     createRootKey: makeRootKey,

@@ -38,9 +38,9 @@ const keySecretOf = (bytes: Uint8Array, prefix: string | undefined): KeySecret =
 /** A secret of bytes from a CSPRNG. */
 export const createKeySecret = ({ byteLength, prefix }: KeySecretForm): KeySecret => keySecretOf(randomBytes(byteLength), prefix);
 
-/** The secret that HKDF-SHA256 makes of a root key, a random salt and a label: always the same for the same. */
-export const deriveKeySecret = ({ byteLength, prefix }: KeySecretForm, rootKey: Secret, salt: Uint8Array, label: string): KeySecret =>
-  keySecretOf(new Uint8Array(hkdfSync("sha256", rootKey.reveal(), salt, `secret:${label}`, byteLength)), prefix);
+/** The secret that HKDF-SHA256 makes of a credential (root key or session token), a random salt and a label: always the same for the same. */
+export const deriveKeySecret = ({ byteLength, prefix }: KeySecretForm, credential: Secret, salt: Uint8Array, label: string): KeySecret =>
+  keySecretOf(new Uint8Array(hkdfSync("sha256", credential.reveal(), salt, `secret:${label}`, byteLength)), prefix);
 
 /** 16 bytes are shorter than this in base58 once in a thousand times, and never by much. */
 const LEAST_SECRET_PART = 20;

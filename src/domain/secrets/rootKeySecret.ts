@@ -47,9 +47,9 @@ const rootKeySecretOf = (bytes: Uint8Array): RootKeySecret => {
 /** A secret of bytes from a CSPRNG. */
 export const createRootKeySecret = (): RootKeySecret => rootKeySecretOf(randomBytes(BYTES));
 
-/** The secret that HKDF-SHA256 makes of another root key, a random salt and a label: always the same for the same. */
-export const deriveRootKeySecret = (rootKey: Secret, salt: Uint8Array, label: string): RootKeySecret =>
-  rootKeySecretOf(new Uint8Array(hkdfSync("sha256", rootKey.reveal(), salt, `root key:${label}`, BYTES)));
+/** The secret that HKDF-SHA256 makes of a credential (root key or session token), a random salt and a label: always the same for the same. */
+export const deriveRootKeySecret = (credential: Secret, salt: Uint8Array, label: string): RootKeySecret =>
+  rootKeySecretOf(new Uint8Array(hkdfSync("sha256", credential.reveal(), salt, `root key:${label}`, BYTES)));
 
 /** False for a text that cannot be a root key, a mistyped one included: it needs no look-up. */
 export const looksLikeRootKey = (text: string): boolean =>

@@ -1,7 +1,8 @@
 import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Precondition } from "../../domain/revisions.ts";
-import { secret } from "../../domain/secrets/secret.ts";
+import { hashKey } from "../../domain/secrets/keySecret.ts";
+import { type Secret, secret } from "../../domain/secrets/secret.ts";
 import { reservationId } from "../../idempotency/idempotencyKey.ts";
 import { answerKeyedCall } from "../../idempotency/keyedCall.ts";
 import type { Reservations } from "../../idempotency/reservations.ts";
@@ -36,6 +37,15 @@ interface Bound {
   readonly answers: KeptAnswers;
 }
 
+/** What the caller presented, and the scope of its Idempotency-Keys: on the console the session token stands for the root key (console §1). */
+const presentedBy = (
+  { visit, authorization }: IncomingCall,
+  { rootKeyId }: Caller,
+): { readonly scope: string; readonly credential: Secret } =>
+  visit?.token === undefined
+    ? { scope: rootKeyId, credential: secret(bearerToken(authorization)) }
+    : { scope: hashKey(visit.token.reveal()), credential: visit.token };
+
 /** What the edge adds to `answerKeyedCall`: how requests are told apart, procedures run, and answers kept. */
 export const createIdempotency = (reservations: Reservations, slices: Slices): Idempotency => {
   const bound = new Map<DescMethodUnary, Bound>();
@@ -51,12 +61,13 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
   return async ({ incoming, idempotencyKey, caller, remoteIp, precondition, message, procedure }) => {
     const { name, write, answers } = bind(incoming.method);
     const { path, receivedAt, signal } = incoming;
+    const { scope, credential } = presentedBy(incoming, caller);
     return answerKeyedCall({
       reservations,
-      id: reservationId(caller.rootKeyId, idempotencyKey),
+      id: reservationId(scope, idempotencyKey),
       fingerprint: await requestFingerprint(name, write, message, slices, incoming),
       caller,
-      rootKey: secret(bearerToken(incoming.authorization)),
+      credential,
       receivedAt,
       precondition,
       signal,

@@ -41,13 +41,13 @@ export class IdempotentCall extends PipelineCall {
   }
 
   override newKeySecret(form: KeySecretForm, label = ""): KeySecret {
-    const secret = deriveKeySecret(form, this.#seed.rootKey, this.#seed.salt, label);
+    const secret = deriveKeySecret(form, this.#seed.credential, this.#seed.salt, label);
     this.recipes.set(secret.key.reveal(), { label, form });
     return secret;
   }
 
   override newRootKeySecret(label = ""): RootKeySecret {
-    const secret = deriveRootKeySecret(this.#seed.rootKey, this.#seed.salt, label);
+    const secret = deriveRootKeySecret(this.#seed.credential, this.#seed.salt, label);
     this.recipes.set(secret.key.reveal(), { label });
     return secret;
   }

@@ -1,4 +1,4 @@
-import { auditedCollections } from "./auditedCollections.ts";
+import { type AuditedCollection, auditedCollections } from "./auditedCollections.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 import { sweptCollections } from "./sweptCollections.ts";
 
@@ -22,13 +22,15 @@ const pending = auditedCollections.map((collection) =>
 /** Deleted objects whose ids others may still hold. */
 const swept = sweptCollections.map((collection) => index({ collection, name: "sweep", fields: ["sweepFrom"], onlyWith: "sweepFrom" }));
 
+/** Keys, overrides and sessions are listed by what they belong to; failed sign-ins are not listed. */
+const listedOtherwise: ReadonlySet<AuditedCollection> = new Set<AuditedCollection>(["keys", "overrides", "sessions", "failedSignIns"]);
+
 /**
  * What lives of a collection, in the order of the ids. An index that does not know which objects are deleted makes a list walk over
  * all of them, and there may be any number: deleted keys and namespaces stay, the others wait for their events and their sweep.
- * Keys and overrides are listed by what they belong to.
  */
 const live = auditedCollections
-  .filter((collection) => collection !== "keys" && collection !== "overrides")
+  .filter((collection) => !listedOtherwise.has(collection))
   .map((collection) => index({ collection, name: "live", fields: ["deletedAt", "_id"] }));
 
 /** Declared once for both engines. Whoever changes one gives it another name, and puts the old one among `retired`. */
@@ -70,6 +72,10 @@ export const indexes: readonly IndexDeclaration[] = [
   index({ collection: "counters", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "changes", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "idempotency", name: "expiry", fields: ["expireAt"], expiry: true }),
+  index({ collection: "sessions", name: "hash", fields: ["workspaceId", "hash"], unique: true, onlyWith: "hash" }),
+  index({ collection: "sessions", name: "liveOfRootKey", fields: ["workspaceId", "rootKeyId", "deletedAt", "_id"] }),
+  index({ collection: "sessions", name: "expiry", fields: ["expireAt"], expiry: true }),
+  index({ collection: "failedSignIns", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "nodes", name: "expiry", fields: ["expireAt"], expiry: true }),
   ...pending,
   ...swept,

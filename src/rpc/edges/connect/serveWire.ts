@@ -10,12 +10,12 @@ import type { HttpCall } from "../httpCall.ts";
 import { type ServeUnary, serveUnary } from "../serveUnary.ts";
 import { answerError, answerMessage, type Beside } from "./rpcAnswer.ts";
 
-interface ServeWireOptions extends Omit<RpcEdgeOptions, "routes" | "findCaller"> {
-  readonly findCaller: FindCaller<HttpCall>;
+interface ServeWireOptions<C extends HttpCall> extends Omit<RpcEdgeOptions, "routes" | "findCaller"> {
+  readonly findCaller: FindCaller<C>;
 }
 
 /** Serves calls that come as requests of node:http in one wire. */
-export const serveWire = (options: ServeWireOptions, wire: Wire): ServeUnary<HttpCall, RpcRoute> => {
+export const serveWire = <C extends HttpCall>(options: ServeWireOptions<C>, wire: Wire): ServeUnary<C, RpcRoute> => {
   const describeError = options.describeError ?? createDescribeError(options.errorsBaseUrl);
   const inTrailers = wire.protocol.name === "grpc";
   const besideOf = ({ requestId, headers, trailers }: HttpCall): Beside => ({
@@ -25,7 +25,7 @@ export const serveWire = (options: ServeWireOptions, wire: Wire): ServeUnary<Htt
   return serveUnary(options, {
     ...rpcMessages(wire, options.maxBodyBytes),
     findCaller: options.findCaller,
-    answer: (call: HttpCall, _route, bytes) => {
+    answer: (call: C, _route, bytes) => {
       const { res, requestHeaders } = call;
       if (!wantsGzip(wire, requestHeaders, bytes)) return void answerMessage(res, wire, bytes, false, besideOf(call));
       return gzip(bytes).then((compressed) => answerMessage(res, wire, compressed, true, besideOf(call)));

@@ -1,0 +1,125 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { DescService } from "@bufbuild/protobuf";
+import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
+import { ServiceError } from "../../../domain/errors.ts";
+import { createId } from "../../../domain/ids.ts";
+import { errorStatus } from "../../errorStatus.ts";
+import type { RequestHandler } from "../../http/handlers.ts";
+import { isGone } from "../../http/http2Stream.ts";
+import type { ClientAddress } from "../../pipeline/clientAddress.ts";
+import type { FindCaller } from "../../pipeline/incomingCall.ts";
+import { createDescribeError } from "../../wire/connectError.ts";
+import { allWires, jsonWire, timeoutOf, type Wire, wireOf } from "../../wire/protocolWire.ts";
+import { compileRpcRoutes, type RpcRoute } from "../../wire/rpcRoutes.ts";
+import { answerError, send } from "../connect/rpcAnswer.ts";
+import { serveWire } from "../connect/serveWire.ts";
+import type { RpcEdgeOptions } from "../edgeOptions.ts";
+import type { ServeUnary } from "../serveUnary.ts";
+import { ConsoleCall } from "./consoleCall.ts";
+import { pageAnswer } from "./pageAnswer.ts";
+import { foreignSign } from "./requestChecks.ts";
+import { securityHeaders } from "./securityHeaders.ts";
+import type { StaticFiles } from "./staticFiles.ts";
+import { createOwnOrigins, type Transport, transportOf } from "./transport.ts";
+
+/** `routes`: those of the procedures that other edges serve, too. */
+export interface ConsoleEdgeOptions extends Omit<RpcEdgeOptions, "findCaller" | "describeError"> {
+  /** Who calls, by their session. */
+  readonly findCaller: FindCaller<ConsoleCall>;
+  readonly clientAddress: ClientAddress;
+  /** Whether the other end of a connection is a trusted proxy. */
+  readonly isProxy: (remoteIp: string | undefined) => boolean;
+  /** Origin of `PUBLIC_URL`. */
+  readonly publicUrl: string | undefined;
+  /** Undefined where the page was not built. */
+  readonly files: StaticFiles | undefined;
+}
+
+const rpcPrefix = "/ui/rpc/";
+const noStore = { "cache-control": "no-store" } as const;
+
+const connectWires = allWires.filter(({ protocol }) => protocol.name === "connect");
+const mediaTypes = connectWires.map(({ contentType }) => contentType).join(", ");
+
+/** What only the console serves. */
+const ownServices: readonly DescService[] = [ConsoleService];
+
+/** Whether a request is the console's: `/ui` and everything below it. */
+export const isConsoleRequest = ({ url = "" }: IncomingMessage): boolean => url.startsWith("/ui") && /^\/ui(?:[/?]|$)/.test(url);
+
+/**
+ * The console (console §1): its page on `/ui`, and the procedures on `/ui/rpc/<package>.<Service>/<Procedure>` in Connect's
+ * protocol for callers with a session. Checks in this order: address (403), path, method, `Authorization` (401), media type,
+ * where the request comes from (403), and then as everywhere.
+ */
+export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler => {
+  const { slices, clock, observer, clientAddress, isProxy, files } = options;
+  const origins = createOwnOrigins(options.publicUrl);
+  const describeError = createDescribeError(options.errorsBaseUrl);
+  const below = [...options.routes, ...compileRpcRoutes(ownServices, slices)];
+  const routes = new Map(below.map(([path, route]) => [rpcPrefix + path.slice(1), route]));
+  const serveBy: ReadonlyMap<Wire, ServeUnary<ConsoleCall, RpcRoute>> = new Map(
+    connectWires.map((wire) => [wire, serveWire(options, wire)]),
+  );
+
+  const refuse = (
+    res: ServerResponse,
+    error: ServiceError,
+    more: OutgoingHttpHeaders,
+    httpStatus: number = errorStatus(error.reason).http,
+  ): void => {
+    observer.refused(undefined, error.reason);
+    const requestId = createId("req", clock.now());
+    const headers = { ...more, ...noStore, "x-request-id": requestId };
+    answerError(res, jsonWire, describeError(error, requestId, false), false, { headers }, httpStatus);
+  };
+
+  const answerRpc = (req: IncomingMessage, res: ServerResponse, path: string, transport: Transport): void => {
+    const headers = securityHeaders(transport);
+    const route = routes.get(path);
+    if (route === undefined)
+      return void refuse(res, new ServiceError("procedure_not_found", "There is no procedure at this address."), headers);
+    if (req.method !== "POST") {
+      const error = new ServiceError("method_not_allowed", `Procedures accept POST only, not ${req.method}.`);
+      return void refuse(res, error, { ...headers, allow: "POST" });
+    }
+    if (req.headers.authorization !== undefined) {
+      const detail = "The console takes no header Authorization: root keys are for /v2, gRPC and Connect.";
+      return void refuse(res, new ServiceError("console_session_required", detail), headers);
+    }
+    const wire = wireOf(req.headers["content-type"]);
+    const serve = wire && serveBy.get(wire);
+    if (wire === undefined || serve === undefined) {
+      const violations = [{ location: "header.Content-Type", message: `want one of ${mediaTypes}` }];
+      const error = new ServiceError("invalid_input", `The console takes ${mediaTypes} only.`, { violations });
+      return void refuse(res, error, { ...headers, "accept-post": mediaTypes }, 415);
+    }
+    const foreign = foreignSign(req, transport, origins);
+    if (foreign !== undefined) return void refuse(res, new ServiceError("console_request_refused", foreign), headers);
+    const parts = [route.method, req, res, clock, timeoutOf(wire, req.headers)] as const;
+    serve(new ConsoleCall(parts, transport, { ...headers, ...noStore }, clientAddress), route);
+  };
+
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    const transport = transportOf(req, isProxy);
+    const headers = securityHeaders(transport);
+    const [path = ""] = (req.url ?? "").split("?", 1);
+    if (!origins.isAddressed(transport)) {
+      const detail = "The console is not served under this name: open it at its own address, or set PUBLIC_URL to this one.";
+      return void refuse(res, new ServiceError("console_request_refused", detail), headers);
+    }
+    if (path.startsWith(rpcPrefix)) return void answerRpc(req, res, path, transport);
+    const page = pageAnswer(files, req, path);
+    const body = req.method === "HEAD" ? Buffer.alloc(0) : page.body;
+    send(res, { status: page.status, headers: { ...headers, ...page.headers }, body }, false);
+  };
+
+  return (req, res) => {
+    try {
+      answer(req, res);
+    } catch (fault) {
+      if (!isGone(res)) observer.fault("none", fault);
+      res.destroy();
+    }
+  };
+};

@@ -21,6 +21,8 @@ const config: UserConfig = defineConfig({
     assetsDir: "a",
     // Without a name before the hash: renaming a source file changes no address of what it holds.
     rolldownOptions: {
+      // A slow machine is no reason to warn.
+      checks: { pluginTimings: false },
       output: { entryFileNames: "a/[name]-[hash].js", chunkFileNames: "a/[name]-[hash].js", assetFileNames: "a/[name]-[hash][extname]" },
     },
     target: "es2023",

@@ -34,8 +34,14 @@ export const signOut = async (): Promise<void> => {
 
 /** Enters the session's own root key again, for the next 5 minutes (console §2.4), and lets go on what waited for it. */
 export const confirmRootKey = async (rootKey: string): Promise<void> => {
-  const { message } = await call(elevateMethod, { rootKey });
-  if (message.data !== undefined) session.value = message.data;
+  try {
+    const { message } = await call(elevateMethod, { rootKey });
+    if (message.data !== undefined) session.value = message.data;
+  } catch (thrown) {
+    // Refused for a wrong key, or because the session has ended meanwhile: the look tells.
+    await refreshSession();
+    throw thrown;
+  }
   elevationRequest.value?.done();
 };
 

@@ -1,6 +1,7 @@
 import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { type Signal, signal } from "@preact/signals";
+import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
 import { elevate, session } from "../access/sessionState.ts";
 import { CallError, readCallError } from "./callError.ts";
 import { logCall } from "./callLog.ts";
@@ -26,6 +27,9 @@ export interface Answer<Message> {
 
 /** Counts successful changes: what is shown reads itself again when it moves. */
 export const changesMade: Signal<number> = signal(0);
+
+/** A wrong root key is 401 as well there, and ends no session. */
+const checksRootKey: ReadonlySet<DescMethodUnary> = new Set([ConsoleService.method.signIn, ConsoleService.method.elevate]);
 
 const headersOf = ({ idempotencyKey, ifMatch, background = false }: CallOptions): Headers => {
   const headers = new Headers({ "x-latchkey-ui": background ? "background" : "1" });
@@ -58,8 +62,7 @@ export const call = async <Input extends DescMessage, Output extends DescMessage
     } catch (thrown) {
       options.signal?.throwIfAborted();
       const error = readCallError(thrown);
-      // A failed sign-in is 401 as well, and ends no session.
-      if (error.kind === "signedOut" && session.value !== "unknown") session.value = "signedOut";
+      if (error.kind === "signedOut" && !checksRootKey.has(method)) session.value = "signedOut";
       if (error.kind === "elevation" && options.background !== true) {
         if (await elevate()) continue;
         throw new CallError("elevation", "Nothing was done: the root key was not entered again.", error);

@@ -40,6 +40,7 @@ describe("an empty environment", () => {
         retentionDays: 30,
         limits: { querySeconds: 10, rowsRead: 1_000_000_000, queriesPerHour: 1_000, secondsPerHour: 1_800 },
       },
+      console: { port: undefined, publicUrl: undefined, idle: 1_800_000, whole: 43_200_000 },
     });
   });
 
@@ -79,6 +80,11 @@ describe("a value that is set", () => {
       ANALYTICS_QUERY_ROWS: "5",
       ANALYTICS_QUERIES_PER_HOUR: "6",
       ANALYTICS_SECONDS_PER_HOUR: "7",
+      CONSOLE: "on",
+      CONSOLE_PORT: "3001",
+      PUBLIC_URL: "https://Keys.example.com:443/",
+      CONSOLE_IDLE_MINUTES: "5",
+      CONSOLE_SESSION_HOURS: "1",
     });
     expect(config).toEqual({
       host: "::",
@@ -106,7 +112,22 @@ describe("a value that is set", () => {
         retentionDays: 90,
         limits: { querySeconds: 20, rowsRead: 5, queriesPerHour: 6, secondsPerHour: 7 },
       },
+      console: { port: 3_001, publicUrl: "https://keys.example.com", idle: 300_000, whole: 3_600_000 },
     });
+  });
+
+  test.each([
+    ["127.0.0.1", "auto", true],
+    ["127.8.0.1", "auto", true],
+    ["localhost", "auto", true],
+    ["::1", "auto", true],
+    ["0.0.0.0", "auto", false],
+    ["::", "auto", false],
+    ["keys.internal", "auto", false],
+    ["0.0.0.0", "on", true],
+    ["127.0.0.1", "off", false],
+  ])("[console §1] listening on %s with CONSOLE=%s there is a console: %s", (HOST, CONSOLE, isOn) => {
+    expect(configOf({ HOST, CONSOLE }).console !== undefined).toBe(isOn);
   });
 
   test("the admin port listens where the service does unless told otherwise", () => {
@@ -147,6 +168,14 @@ describe("a malformed value is refused, never replaced by the default", () => {
     ["VERIFY_STORE_DOWN", "stale:1.5"],
     ["VERIFY_STORE_DOWN", "allow"],
     ["REFLECTION", "no"],
+    ["CONSOLE", "yes"],
+    ["CONSOLE_PORT", "70000"],
+    ["PUBLIC_URL", "keys.example.com"],
+    ["PUBLIC_URL", "https://keys.example.com/ui"],
+    ["PUBLIC_URL", "https://user:secret@keys.example.com"],
+    ["PUBLIC_URL", "ftp://keys.example.com"],
+    ["CONSOLE_IDLE_MINUTES", "0"],
+    ["CONSOLE_SESSION_HOURS", "1.5"],
     ["TRUSTED_PROXIES", "10.0.0.0/33"],
     ["TRUSTED_PROXIES", "2001:db8::/129"],
     ["TRUSTED_PROXIES", "10.0.0.0/8,"],

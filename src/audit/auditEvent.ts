@@ -40,6 +40,11 @@ export type AuditEventName =
   | "rootKey.delete"
   | "migration.create"
   | "migration.delete"
+  | "console.sign_in"
+  | "console.sign_out"
+  | "console.elevate"
+  | "console.sign_in_failed"
+  | "console.elevate_failed"
   | "audit.drop";
 
 /** Who makes a change, and from where; the same for all events of one call. */

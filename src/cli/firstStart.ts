@@ -84,7 +84,7 @@ export const findUnusedFirstRootKey = async (store: Store, dataDir: string): Pro
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The addresses that stand for all of a machine's are none to connect to. */
-const reachable = (url: string): string => url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
+export const reachable = (url: string): string => url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 
 /** A command line that creates an API with the root key in `file`; works in any directory. */
 export const createApiCommand = (url: string, file: string): string =>

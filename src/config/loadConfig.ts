@@ -1,5 +1,6 @@
 import type { EncryptionKey } from "../domain/secrets/keyRing.ts";
 import { type AnalyticsConfig, analyticsVariables } from "./analyticsVariables.ts";
+import { type ConsoleConfig, consoleVariables, isLoopback } from "./consoleVariables.ts";
 import {
   encryptionKeys,
   host,
@@ -49,6 +50,8 @@ export interface Config {
   readonly auditRetentionDays: number | undefined;
   /** Where events are kept and queried; absent = there is no analytics store. */
   readonly analytics: AnalyticsConfig | undefined;
+  /** Absent = there is none. */
+  readonly console: ConsoleConfig | undefined;
 }
 
 /** Paths of PEM files. */
@@ -165,7 +168,8 @@ const variables = {
   trustedProxies: {
     name: "TRUSTED_PROXIES",
     byDefault: undefined,
-    description: "Comma-separated addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` names the caller's address.",
+    description:
+      "Comma-separated addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` names the caller's address, and whose `X-Forwarded-Proto: https` tells the console that it may open sessions.",
     parse: networks,
   },
   reflection: {
@@ -181,6 +185,7 @@ const variables = {
     parse: integer(1, 36_500),
   },
   ...analyticsVariables,
+  ...consoleVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
 /** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
@@ -250,6 +255,13 @@ export const loadConfig = (
     },
   };
   const serviceHost = readRequired(variables.host);
+  const consoleMode = readRequired(variables.console);
+  const console: ConsoleConfig = {
+    port: read(variables.consolePort),
+    publicUrl: read(variables.publicUrl),
+    idle: readRequired(variables.consoleIdleMinutes) * 60_000,
+    whole: readRequired(variables.consoleSessionHours) * 3_600_000,
+  };
   const config: Config = {
     host: serviceHost,
     port: readRequired(variables.port),
@@ -271,10 +283,14 @@ export const loadConfig = (
     reflection: readRequired(variables.reflection) === "on",
     auditRetentionDays: read(variables.auditRetentionDays),
     analytics: hasAnalytics ? analytics : undefined,
+    console: consoleMode === "on" || (consoleMode === "auto" && isLoopback(serviceHost)) ? console : undefined,
   };
-  const portsRead = !problems.has("PORT") && !problems.has("ADMIN_PORT");
-  if (portsRead && config.port === config.adminPort && config.port !== 0) {
-    problems.set("PORT", `PORT and ADMIN_PORT: both are ${config.port}, they need two different ports`);
+  const ports = { PORT: config.port, ADMIN_PORT: config.adminPort, CONSOLE_PORT: config.console?.port };
+  for (const [name, port] of Object.entries(ports)) {
+    const [other] = Object.entries(ports).find(([before, taken]) => before !== name && taken === port) ?? [];
+    if (other === undefined || !port || problems.has(name) || problems.has(other)) continue;
+    problems.set(name, `${name} and ${other}: both are ${port}, they need two different ports`);
+    break;
   }
   return problems.size > 0 ? { problems: [...problems.values()] } : { ok: config };
 };

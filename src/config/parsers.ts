@@ -59,6 +59,13 @@ export const webUrl = (value: string): Parsed<string> => {
   return plain ? { value: value.replace(/\/+$/, "") } : { expected: "an http or https URL without credentials, query or fragment" };
 };
 
+/** An http(s) URL of scheme, host and port alone, as browsers write an origin. */
+export const webOrigin = (value: string): Parsed<string> => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const right = url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !/[?#@\s]/.test(value);
+  return right ? { value: url.origin } : { expected: "an http or https origin without a path, such as https://keys.example.com" };
+};
+
 export const encryptionKeys = (value: string): Parsed<readonly EncryptionKey[]> => {
   const keys = parseEncryptionKeys(value);
   return keys === undefined

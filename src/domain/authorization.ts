@@ -138,7 +138,11 @@ export interface Caller {
   readonly name: string | undefined;
   readonly expires: number | undefined;
   readonly grants: Grants;
-  /** Hears of every permission that was asked for and is held. */
+  /** Nobody yet: it may do nothing, and is no caller of the workspace. */
+  readonly isStranger?: true;
+  /** Actions on which it rests that it may call at all: they count as asked for and held. */
+  readonly restsOn?: readonly Action[];
+  /** Hears of every permission that was asked for and is held; throws where holding it does not suffice. */
   readonly onPermitted?: (action: Action, id: string) => void;
   /** Hears of what it was found to be allowed to hand out (rootkeys §1). */
   readonly onHandedOut?: (handOut: HandOut) => void;

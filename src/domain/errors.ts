@@ -67,6 +67,12 @@ export type Reason =
   | "authentication_key_disabled"
   | "authentication_key_expired"
   | "insufficient_permissions"
+  | "console_elevation_required"
+  | "console_request_refused"
+  | "console_session_required"
+  | "console_session_not_found"
+  | "console_sign_in_failed"
+  | "console_sign_ins_limited"
   | "api_not_found"
   | "key_not_found"
   | "identity_not_found"
@@ -114,6 +120,12 @@ export const appearances: Readonly<Record<Reason, Appearance>> = {
   authentication_key_disabled: row(401, "unkey/authentication/key_disabled", "unauthenticated"),
   authentication_key_expired: row(401, "unkey/authentication/key_expired", "unauthenticated"),
   insufficient_permissions: row(403, "unkey/authorization/insufficient_permissions", "permission_denied"),
+  console_elevation_required: row(403, "unkey/console/elevation_required", "permission_denied"),
+  console_request_refused: row(403, "unkey/console/request_refused", "permission_denied"),
+  console_session_required: row(401, "unkey/console/session_required", "unauthenticated"),
+  console_session_not_found: row(404, "unkey/console/session_not_found", "not_found"),
+  console_sign_in_failed: row(401, "unkey/console/sign_in_failed", "unauthenticated"),
+  console_sign_ins_limited: row(429, "user/too_many_requests/sign_ins_limited", "resource_exhausted"),
   api_not_found: row(404, "unkey/data/api_not_found", "not_found"),
   key_not_found: row(404, "unkey/data/key_not_found", "not_found"),
   identity_not_found: row(404, "unkey/data/identity_not_found", "not_found"),

@@ -15,6 +15,7 @@ export type IdPrefix =
   | "log"
   | "cor"
   | "mig"
+  | "ses"
   | "ch"
   | "node";
 

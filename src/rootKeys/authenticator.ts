@@ -58,11 +58,21 @@ export const callerOf = ({ _id, name, expires, permissions }: RootKeyDocument): 
   grants: permissions === undefined ? unrestrictedGrants : compileGrants(permissions),
 });
 
+/** First millisecond at which it has expired. */
+const expiredFromOf = ({ expires, expiresInclusive }: RootKeyDocument): number | undefined =>
+  expires === undefined || expiresInclusive ? expires : expires + 1;
+
 const known = (document: RootKeyDocument): Known => ({
   enabled: document.enabled,
-  expiredFrom: document.expires === undefined || document.expiresInclusive ? document.expires : document.expires + 1,
+  expiredFrom: expiredFromOf(document),
   caller: callerOf(document),
 });
+
+/** Who calls with this root key at `now`; undefined when it is disabled or has expired. */
+export const admitted = (document: RootKeyDocument, now: number): Caller | undefined => {
+  const expiredFrom = expiredFromOf(document);
+  return document.enabled && (expiredFrom === undefined || now < expiredFrom) ? callerOf(document) : undefined;
+};
 
 const judge = (root: Known | null, now: number): Caller => {
   if (root === null) throw keyNotFound();

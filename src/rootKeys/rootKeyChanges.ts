@@ -1,5 +1,5 @@
 import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
-import { formatPermission, parsePermission } from "../domain/authorization.ts";
+import { allows, formatPermission, parsePermission } from "../domain/authorization.ts";
 import { invalidInput, ServiceError, type Violation } from "../domain/errors.ts";
 import { createId } from "../domain/ids.ts";
 import { createRootKeySecret, type RootKeySecret } from "../domain/secrets/rootKeySecret.ts";
@@ -10,6 +10,7 @@ import type { RootKeyDocument } from "../storage/port/documents.ts";
 import type { RootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
 import { newDocument } from "../storage/repositories/shared/audited.ts";
 import type { Change } from "../storage/repositories/shared/modify.ts";
+import { admitted } from "./authenticator.ts";
 
 /** Managing root keys (protocol §7); the command line and the procedures of `rootKeys` use the same functions. */
 
@@ -97,6 +98,12 @@ export interface RootKeyUpdate {
   readonly enabled?: boolean | undefined;
 }
 
+/** Whether the console lets somebody in with it at `now`. */
+const maySignIn = (rootKey: RootKeyDocument, now: number): boolean => {
+  const caller = admitted(rootKey, now);
+  return caller !== undefined && allows(caller, "console.sign_in", "*");
+};
+
 /** What a change writes, by the root key as it is then, with its event. 400 `invalid_input` as `readPermissions`. */
 export const changeRootKey = (
   { name, permissions, expires, enabled }: RootKeyUpdate,
@@ -118,9 +125,22 @@ export const changeRootKey = (
       ...(permissions === null ? { permissions: "" } : {}),
       ...(expires === null ? { expires: "" } : {}),
     };
+    const becomes = {
+      ...rootKey,
+      ...$set,
+      ...Object.fromEntries(Object.keys($unset).map((field) => [field, undefined])),
+    } as RootKeyDocument;
+    const endsSessions = !maySignIn(rootKey, source.now) || !maySignIn(becomes, source.now);
     const nameFromNow = name === undefined ? rootKey.name : (name ?? undefined);
     const event = auditEvent(source, "rootKey.update", `Updated root key ${rootKey._id}`, resource("key", rootKey._id, nameFromNow));
-    return { update: Object.keys($unset).length > 0 ? { $set, $unset } : { $set }, events: [event] };
+    return {
+      update: {
+        $set,
+        ...(Object.keys($unset).length > 0 ? { $unset } : {}),
+        ...(endsSessions ? { $inc: { sessionsEnded: 1 } } : {}),
+      },
+      events: [event],
+    };
   };
 };
 

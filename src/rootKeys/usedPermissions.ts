@@ -87,15 +87,25 @@ export const createUsedPermissions = ({ write, onError, flushEvery = FLUSH_EVERY
     /** Actions and ids of grants in turn; made when there is one that is not noted yet. */
     #used: [Action, string][] | undefined;
 
-    constructor({ rootKeyId, name, expires, grants }: Caller, now: number) {
+    readonly #known: Caller;
+
+    constructor(known: Caller, now: number) {
+      const { rootKeyId, name, expires, grants } = known;
       this.rootKeyId = rootKeyId;
       this.name = name;
       this.expires = expires;
       this.grants = grants;
+      this.#known = known;
       this.#now = now;
+      if (known.restsOn) for (const action of known.restsOn) this.#use(action, "*");
     }
 
     onPermitted(action: Action, id: string): void {
+      this.#known.onPermitted?.(action, id);
+      this.#use(action, id);
+    }
+
+    #use(action: Action, id: string): void {
       const grant = this.grants.scope(action).ids.has(id) ? id : "*";
       if (isNoted(this.rootKeyId, action, grant, this.#now)) return;
       this.#used ??= [];

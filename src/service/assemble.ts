@@ -21,7 +21,7 @@ import { createUsedPermissions } from "../rootKeys/usedPermissions.ts";
 import { refusedRootKeyRest, unknownRootKeyRest } from "../rpc/http/limits.ts";
 import type { Capacity } from "../rpc/pipeline/capacity.ts";
 import { type ClientAddress, networkOf } from "../rpc/pipeline/clientAddress.ts";
-import { createPipeline } from "../rpc/pipeline/createPipeline.ts";
+import { createPipeline, type PipelineOptions } from "../rpc/pipeline/createPipeline.ts";
 import type { IncomingCall, Pipeline } from "../rpc/pipeline/incomingCall.ts";
 import { createIdempotency } from "../rpc/pipeline/keyedCalls.ts";
 import { createManagementLimit } from "../rpc/pipeline/managementLimit.ts";
@@ -51,7 +51,7 @@ import { createSweepsRepository } from "../storage/repositories/sweepsRepository
 import { createBackfill } from "../sweep/backfill.ts";
 import type { LeasedRounds } from "../sweep/leasedRounds.ts";
 import { createSweeper } from "../sweep/sweeper.ts";
-import type { Events } from "../telemetry/events.ts";
+import type { BackgroundTask, Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createNodeReporter, type NodeReporter } from "../telemetry/nodeReporter.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
@@ -61,6 +61,7 @@ import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
 import { version } from "../version.ts";
+import { assembleConsole } from "./assembleConsole.ts";
 import { openAnalytics } from "./openAnalytics.ts";
 
 export interface AssembleOptions {
@@ -80,6 +81,8 @@ export interface AssembleOptions {
 /** Everything behind the edges: the pipeline, and what runs beside it. */
 export interface Core {
   readonly pipeline: Pipeline;
+  /** Of the console, if there is one. */
+  readonly consolePipeline: Pipeline | undefined;
   readonly limiter: Limiter;
   readonly analytics: Analytics | undefined;
   readonly feed: ChangesFeed;
@@ -98,13 +101,14 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   const invalidations = createInvalidations(clock, contact);
   // Processes compare the times of the feed and of leases, so those are never of a clock that somebody turns.
   const commonClock = testClock ? systemClock : clock;
+  const failed = (task: BackgroundTask) => (error: unknown) => events.backgroundTaskFailed(task, error);
   const feed = createChangesFeed({
     clock: commonClock,
     invalidations,
     changes: createChangesRepository(plainStore),
     contact,
     durable: plainStore.isInProcess !== true,
-    onError: (error) => events.backgroundTaskFailed("changes feed", error),
+    onError: failed("changes feed"),
   });
   const store = announceWrites(plainStore, feed, commonClock);
   const leases = createLeasesRepository(store);
@@ -126,7 +130,7 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
       await indexAudit({ auditLog, auditIndex }, goesOn);
       await dropOldEntries?.(goesOn, append);
     },
-    onError: (error) => events.backgroundTaskFailed("audit log", error),
+    onError: failed("audit log"),
   });
   const sweeper = createSweeper({
     clock,
@@ -137,17 +141,15 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     onBatch: metrics.swept,
     onStart: events.sweepStarted,
     onEnd: events.sweepEnded,
-    onError: (error) => events.backgroundTaskFailed("sweep", error),
+    onError: failed("sweep"),
   });
+  const isShared = plainStore.isInProcess !== true;
   const backfill = createBackfill({
-    clock: commonClock,
-    leases,
-    backfills: createBackfillsRepository(plainStore),
-    isShared: plainStore.isInProcess !== true,
+    ...{ clock: commonClock, leases, backfills: createBackfillsRepository(plainStore), isShared },
     onStart: (progress) => events.backfill("started", progress),
     onProgress: (progress) => events.backfill("going on", progress),
     onEnd: (progress) => events.backfill("ended", progress),
-    onError: (error) => events.backgroundTaskFailed("backfill", error),
+    onError: failed("backfill"),
   });
 
   const apis = createApisRepository(store, auditMover.run);
@@ -168,16 +170,12 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
   const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, expire: testClock === undefined });
-  const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: (error) => events.backgroundTaskFailed("last used", error) });
-  const rootKeysLastUsed = createLastUsed({
-    clock,
-    write: rootKeys.markUsed,
-    onError: (error) => events.backgroundTaskFailed("last used", error),
-  });
+  const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: failed("last used") });
+  const rootKeysLastUsed = createLastUsed({ clock, write: rootKeys.markUsed, onError: failed("last used") });
   const usedPermissions = createUsedPermissions({
     write: rootKeys.noteUses,
     flushEvery: notesUsesEvery,
-    onError: (error) => events.backgroundTaskFailed("used permissions", error),
+    onError: failed("used permissions"),
   });
   const migrations = createMigrationsRepository(store);
   /** Bytes of a cache that has so many hundredths of all. */
@@ -234,10 +232,10 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
       };
     },
     ping: plainStore.ping,
-    onError: (error) => events.backgroundTaskFailed("nodes", error),
+    onError: failed("nodes"),
   });
 
-  const pipeline = createPipeline({
+  const steps: PipelineOptions = {
     clock,
     authenticator,
     usedPermissions,
@@ -285,9 +283,12 @@ export const assemble = async (options: AssembleOptions): Promise<Core> => {
     recorder: metrics.calls,
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,
-  });
+  };
   return {
-    pipeline,
+    pipeline: createPipeline(steps),
+    consolePipeline:
+      config.console &&
+      assembleConsole({ bounds: config.console, steps, store, rootKeys, leaseClock: commonClock, capacity, onUse: rootKeysLastUsed.mark }),
     limiter,
     analytics,
     feed,

@@ -1,6 +1,9 @@
+import { join } from "node:path";
 import type { Config } from "../config/loadConfig.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "../domain/clock.ts";
 import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
+import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
+import { readStaticFiles } from "../rpc/edges/console/staticFiles.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
 import { createGateway } from "../rpc/edges/v2/gateway.ts";
@@ -10,7 +13,7 @@ import { createListener, type Listener } from "../rpc/http/listener.ts";
 import { readCertificate } from "../rpc/http/tls.ts";
 import { createCapacity } from "../rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../rpc/pipeline/clientAddress.ts";
-import { createDispatcher } from "../rpc/pipeline/dispatcher.ts";
+import { createDispatcher, createOnlyConsole } from "../rpc/pipeline/dispatcher.ts";
 import { procedureName } from "../rpc/pipeline/procedureName.ts";
 import { createSlices } from "../rpc/pipeline/slices.ts";
 import { createHealthService } from "../rpc/standard/health.ts";
@@ -36,6 +39,8 @@ export { services };
 export interface Urls {
   readonly url: string;
   readonly adminUrl: string;
+  /** Where people open the console; undefined when there is none. */
+  readonly consoleUrl: string | undefined;
 }
 
 /** One node. `await using service = await createService(config)` stops it at the end of the block. */
@@ -63,9 +68,14 @@ export interface ServiceOverrides {
   readonly linger?: number;
   /** How often it is written down which permissions root keys use, in milliseconds, if not every 5 s. */
   readonly notesUsesEvery?: number | undefined;
+  /** Directory of the console's built files, instead of `ui/dist` of this installation. */
+  readonly consoleFiles?: string | undefined;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
 }
+
+/** The page of the console, built and committed. */
+const builtFiles = join(import.meta.dirname, "../../ui/dist");
 
 /** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
@@ -107,7 +117,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const { pipeline, limiter, analytics, feed, auditMover, rounds, nodeReporter, lastUsed } = await assemble({
+  const { pipeline, consolePipeline, limiter, analytics, feed, auditMover, rounds, nodeReporter, lastUsed } = await assemble({
     config,
     clock,
     testClock,
@@ -130,15 +140,32 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const edge = { services: served, pipeline, clock, errorsBaseUrl, maxBodyBytes, observer, slices };
   const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);
   const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
-  const handler = createDispatcher(createGateway(edge), createConnectEdge(rpc));
+  const gateway = createGateway(edge);
+  const isProxy = createIsProxy(config.trustedProxies);
+  const consoleEdge =
+    consolePipeline &&
+    createConsoleEdge({
+      ...rpc,
+      pipeline: consolePipeline,
+      clientAddress,
+      isProxy,
+      publicUrl: config.console?.publicUrl,
+      files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
+    });
+  const consolePort = config.console?.port;
+  const handler = createDispatcher(gateway, createConnectEdge(rpc), consolePort === undefined ? consoleEdge : undefined);
   const streams = createGrpcEdge(rpc);
-  const guards = createConnectionGuards(capacity, clientAddress, createIsProxy(config.trustedProxies), clock);
+  const guards = createConnectionGuards(capacity, clientAddress, isProxy, clock);
 
   let ready = false;
   let running = false;
   let listener: Listener | undefined;
+  let consoleListener: Listener | undefined;
   const starting = new AbortController();
   const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
+
+  const urlOf = ({ address }: Listener): string =>
+    `${tls ? "https" : "http"}://${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
 
   const start: Service["start"] = async (onPrepared) => {
     const certificate = tls && (await readCertificate(tls));
@@ -150,6 +177,12 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     listener = await listenOn("HOST, PORT", host, port, () =>
       createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
     );
+    if (consoleEdge && consolePort !== undefined) {
+      const alone = createOnlyConsole(createGateway({ ...edge, services: [] }), consoleEdge);
+      consoleListener = await listenOn("HOST, CONSOLE_PORT", host, consolePort, () =>
+        createListener({ host, port: consolePort, certificate, handler: alone, guards, errorsBaseUrl, linger, clock, onFault }),
+      );
+    }
     running = true;
     limiter.start();
     analytics?.start();
@@ -160,8 +193,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     await nodeReporter.start();
     ready = true;
     health.setState("serving");
-    const shownHost = listener.address.host.includes(":") ? `[${listener.address.host}]` : listener.address.host;
-    return { url: `${tls ? "https" : "http"}://${shownHost}:${listener.address.port}`, adminUrl };
+    const url = urlOf(listener);
+    return { url, adminUrl, consoleUrl: consoleEdge && `${config.console?.publicUrl ?? urlOf(consoleListener ?? listener)}/ui` };
   };
 
   const release = async (): Promise<void> => {
@@ -172,6 +205,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     analytics?.endTails();
     await runAll([
       () => listener?.stop(),
+      () => consoleListener?.stop(),
       // What never ran has nothing to finish, and a store that was never reached would only be said to be away. Analytics
       // stops before the limiter, which gives back what queries hold of their quota.
       ...(running ? [nodeReporter, analytics, limiter, ...lastUsed, ...rounds, auditMover, feed].map((each) => () => each?.stop()) : []),
@@ -193,7 +227,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     reloadCertificate: async () => {
       if (!tls || !listener) return;
       try {
-        listener.setCertificate(await readCertificate(tls));
+        const certificate = await readCertificate(tls);
+        listener.setCertificate(certificate);
+        consoleListener?.setCertificate(certificate);
         events.tlsReloaded();
       } catch (error) {
         events.tlsReloadFailed(error);

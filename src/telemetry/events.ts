@@ -23,6 +23,7 @@ export interface Events {
   readonly serviceStarted: (facts: {
     readonly url: string;
     readonly adminUrl: string;
+    readonly consoleUrl: string | undefined;
     readonly store: string;
     readonly version: string;
   }) => void;

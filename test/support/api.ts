@@ -27,6 +27,7 @@ export interface Api {
   readonly store: Store;
   readonly url: string;
   readonly adminUrl: string;
+  readonly consoleUrl: string | undefined;
   readonly edges: readonly Edge[];
   /** A root key that holds every permission. */
   readonly rootKey: string;
@@ -45,6 +46,8 @@ export interface StartOptions {
   readonly log?: Log;
   /** Milliseconds between two writes of the permissions that root keys use; those of the service unless told. */
   readonly notesUsesEvery?: number;
+  /** Directory of the console's built files. */
+  readonly consoleFiles?: string;
 }
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
@@ -55,8 +58,9 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     log,
     linger: 0,
     notesUsesEvery: options.notesUsesEvery,
+    consoleFiles: options.consoleFiles,
   });
-  const { url, adminUrl } = await service.start();
+  const { url, adminUrl, consoleUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store);
   const makeRootKey = async (options: NewRootKey = {}): Promise<string> =>
     (await createRootKey(rootKeys, options, systemSource(clock))).key.reveal();
@@ -66,6 +70,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     store: service.store,
     url,
     adminUrl,
+    consoleUrl,
     edges,
     rootKey: await makeRootKey({ name: "test" }),
     createRootKey: makeRootKey,

@@ -195,7 +195,7 @@ export type AuditLog = Message<"latchkey.v2.AuditLog"> & {
   description: string;
 
   /**
-   * `success`: nothing is written of what was refused.
+   * `success`, or `failure` of a failed sign-in to the console: nothing is written of anything else that was refused.
    *
    * @generated from field: string outcome = 7;
    */
@@ -248,7 +248,7 @@ export const AuditLogSchema: GenMessage<AuditLog> = /*@__PURE__*/
  */
 export type AuditLogActor = Message<"latchkey.v2.AuditLogActor"> & {
   /**
-   * `rootkey` or `system`.
+   * `rootkey`, `system`, or `anonymous` with an address as its id: a failed sign-in to the console.
    *
    * @generated from field: string type = 1;
    */

@@ -8,7 +8,7 @@ import { version } from "../../version.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, UsageError } from "../command.ts";
 import { describeStore } from "../configuredStore.ts";
-import { createApiCommand, createFirstRootKey, type FirstRootKey, findUnusedFirstRootKey } from "../firstStart.ts";
+import { createApiCommand, createFirstRootKey, type FirstRootKey, findUnusedFirstRootKey, reachable } from "../firstStart.ts";
 import { readConfig } from "../readConfig.ts";
 import { releaseMemory } from "../releaseMemory.ts";
 
@@ -27,7 +27,7 @@ const nextSteps = async (service: Service, config: Config, url: string, first: F
 
 const announce = async (
   service: Service,
-  { url, adminUrl }: Urls,
+  { url, adminUrl, consoleUrl }: Urls,
   config: Config,
   first: FirstRootKey | undefined,
   events: Events,
@@ -37,8 +37,9 @@ const announce = async (
   const steps = await nextSteps(service, config, url, first);
   const greeting = `Latchkey ${version} serves ${url}, metrics and health are on ${adminUrl} (${store})`;
   // Whoever reads the greeting may have left; that is no reason to stop serving.
-  await context.print([greeting, ...steps].join("\n")).catch(() => undefined);
-  events.serviceStarted({ url, adminUrl, store, version });
+  const page = consoleUrl === undefined ? [] : [`The console is on ${reachable(consoleUrl)}`];
+  await context.print([greeting, ...page, ...steps].join("\n")).catch(() => undefined);
+  events.serviceStarted({ url, adminUrl, consoleUrl, store, version });
 };
 
 /** Runs the service until it is told to stop, be it during the start. */

@@ -1,5 +1,6 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import type { AuditLogSchema, GetLogsRequest, GetLogsRequestSchema, GetLogsResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
+import type { AuditEventName } from "../../audit/auditEvent.ts";
 import type { AuditFilter } from "../../audit/auditFilter.ts";
 import { type FindEventsDeps, findEvents } from "../../audit/findEvents.ts";
 import { readChanges } from "../../audit/readChanges.ts";
@@ -48,6 +49,9 @@ const showChanges = (entry: AuditLogDocument): { changes?: { values: JsonObject[
   return values === undefined ? {} : { changes: { values } };
 };
 
+/** Events of what was refused (console §2.7): there are no others of this kind. */
+const failures: ReadonlySet<string> = new Set<AuditEventName>(["console.sign_in_failed", "console.elevate_failed"]);
+
 const showEntry = (entry: AuditLogDocument): MessageInitShape<typeof AuditLogSchema> => {
   const { event, sequence, hash, previousHash, insertedAt } = entry;
   return {
@@ -57,7 +61,7 @@ const showEntry = (entry: AuditLogDocument): MessageInitShape<typeof AuditLogSch
     insertedAt: showRfc3339(insertedAt ?? event.time),
     event: event.event,
     description: event.display,
-    outcome: "success",
+    outcome: failures.has(event.event) ? "failure" : "success",
     source: "platform",
     actor: event.actor,
     resources: (event.resources ?? []).map(({ type, id, name }) => ({ type, id, ...(name === undefined ? {} : { name }) })),

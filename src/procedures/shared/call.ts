@@ -1,4 +1,5 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { Visit } from "../../console/visit.ts";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Degraded } from "../../domain/behalf.ts";
 import type { Violation } from "../../domain/errors.ts";
@@ -24,6 +25,8 @@ export interface Call {
   readonly correlationId: string;
   readonly remoteIp: string | undefined;
   readonly userAgent: string | undefined;
+  /** Of calls of the console. */
+  readonly visit?: Visit | undefined;
   /** See `Behalf`; says so in the answer's `meta`. */
   readonly degrade: (what: Degraded) => void;
   /**

@@ -96,7 +96,7 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
     this.#pipeline = pipeline;
     this.#caller = caller;
     const { session } = this;
-    if (session?.onCaller === undefined) return;
+    if (session?.onCaller === undefined || caller.isStranger) return;
     session.onCaller();
     session.onCaller = undefined;
   }

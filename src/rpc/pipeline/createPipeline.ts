@@ -158,9 +158,10 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       // A call that is answered at once takes no place; whether there is one has to be known before it begins.
       let slot = calls.hasRoom(1) ? undefined : (calls.take(pathOf(call, caller), 1) ?? refuse(call));
       try {
-        const answer = managementLimit
-          ? managementLimit(call).then(() => perform(call, caller, message, violations))
-          : perform(call, caller, message, violations);
+        const answer =
+          managementLimit && !known.isStranger
+            ? managementLimit(call).then(() => perform(call, caller, message, violations))
+            : perform(call, caller, message, violations);
         if (!(answer instanceof Promise)) {
           slot?.give();
           return succeed(call, caller, answer);

@@ -17,8 +17,8 @@ export interface Seed {
   readonly now: number;
   /** 32 random bytes. */
   readonly salt: Uint8Array;
-  /** As the caller presented it; never stored. */
-  readonly rootKey: Secret;
+  /** The root key or session token, as the caller presented it; never stored. */
+  readonly presented: Secret;
 }
 
 /** How a secret is made again from the seed; this much of it is stored. */
@@ -29,8 +29,8 @@ export interface Recipe {
 }
 
 /** The secret of a recipe. */
-export const followRecipe = ({ label, form }: Recipe, { rootKey, salt }: Seed): Secret =>
-  (form === undefined ? deriveRootKeySecret(rootKey, salt, label) : deriveKeySecret(form, rootKey, salt, label)).key;
+export const followRecipe = ({ label, form }: Recipe, { presented, salt }: Seed): Secret =>
+  (form === undefined ? deriveRootKeySecret(presented, salt, label) : deriveKeySecret(form, presented, salt, label)).key;
 
 /** Id of the event that `mark` marks. */
 export const markedId = ({ now, salt }: Seed): string => deriveId("log", now, salt, "change");
@@ -70,13 +70,13 @@ export class IdempotentCall extends PipelineCall {
   }
 
   override newKeySecret(form: KeySecretForm, label = ""): KeySecret {
-    const secret = deriveKeySecret(form, this.#seed.rootKey, this.#seed.salt, label);
+    const secret = deriveKeySecret(form, this.#seed.presented, this.#seed.salt, label);
     this.recipes.set(secret.key.reveal(), { label, form });
     return secret;
   }
 
   override newRootKeySecret(label = ""): RootKeySecret {
-    const secret = deriveRootKeySecret(this.#seed.rootKey, this.#seed.salt, label);
+    const secret = deriveRootKeySecret(this.#seed.presented, this.#seed.salt, label);
     this.recipes.set(secret.key.reveal(), { label });
     return secret;
   }

@@ -1,4 +1,5 @@
 import type { DescMessage, DescMethodUnary, Message, MessageInitShape } from "@bufbuild/protobuf";
+import type { Visit } from "../../console/visit.ts";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Degraded } from "../../domain/behalf.ts";
 import type { Violation } from "../../domain/errors.ts";
@@ -24,6 +25,8 @@ export interface IncomingCall {
   /** The header `X-Forwarded-For`, verbatim; several headers joined with a comma. */
   readonly forwardedFor: string | undefined;
   readonly userAgent: string | undefined;
+  /** Of calls of the console: with what they came. */
+  readonly visit?: Visit;
   /**
    * Aborted at the deadline (60 s after arrival, or earlier when the caller said so) and when the client went away.
    * Its reason is a `ServiceError`: `request_timeout` or `client_closed_request`. Made on first use.

@@ -7,6 +7,7 @@ import { requireStillContained } from "../../domain/containment.ts";
 import { appearances, invalidInput, type ServiceError } from "../../domain/errors.ts";
 import type { HandOut } from "../../domain/handOut.ts";
 import type { Precondition } from "../../domain/revisions.ts";
+import { hashKey } from "../../domain/secrets/keySecret.ts";
 import { type Secret, secret } from "../../domain/secrets/secret.ts";
 import type { Change, Hold, Reservation, Reservations } from "../../idempotency/reservations.ts";
 import type { AnyProcedure } from "../../procedures/registry.ts";
@@ -69,6 +70,15 @@ const changedNothing = ({ reason }: ServiceError): boolean =>
 
 const pairsOf = (permissions: readonly Permission[]) => permissions.map(({ action, id }) => [action, id] as const);
 
+/** What the caller presented, and the scope of its Idempotency-Keys; on the console the session token stands for the root key (console §1). */
+const presentedBy = (
+  { visit, authorization }: IncomingCall,
+  { rootKeyId }: Caller,
+): { readonly scope: string; readonly presented: Secret } =>
+  visit?.token === undefined
+    ? { scope: rootKeyId, presented: secret(bearerToken(authorization)) }
+    : { scope: hashKey(visit.token.reveal()), presented: visit.token };
+
 /**
  * Protocol §2, Idempotency-Key. A reservation, made before the first write of a call, fixes its ids, its time and a salt
  * for its secrets. Every run of the call therefore writes the same and finds what earlier ones wrote; its answer is
@@ -88,10 +98,10 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
   return async ({ incoming, idempotencyKey, caller, remoteIp, precondition, message, procedure }) => {
     const { name, write, answers } = bind(incoming.method);
     const { path } = incoming;
-    const id = reservationId(caller.rootKeyId, idempotencyKey);
+    const { scope, presented } = presentedBy(incoming, caller);
+    const id = reservationId(scope, idempotencyKey);
     const request = await requestHash(name, write, message, slices, incoming);
-    const rootKey: Secret = secret(bearerToken(incoming.authorization));
-    const seedOf = ({ now, salt }: Reservation): Seed => ({ now, salt: Buffer.from(salt, "base64"), rootKey });
+    const seedOf = ({ now, salt }: Reservation): Seed => ({ now, salt: Buffer.from(salt, "base64"), presented });
 
     // Without the call's signal: a reservation is kept right to the end.
     const behalf: Behalf = { caller };
@@ -209,7 +219,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
           ensureUnwritten: () => Promise.resolve(),
         }),
       );
-    const freshSeed = (): Seed => ({ now: incoming.receivedAt, salt: randomBytes(32), rootKey });
+    const freshSeed = (): Seed => ({ now: incoming.receivedAt, salt: randomBytes(32), presented });
 
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       incoming.signal.throwIfAborted();

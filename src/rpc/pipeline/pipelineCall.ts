@@ -1,3 +1,4 @@
+import type { Visit } from "../../console/visit.ts";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Degraded } from "../../domain/behalf.ts";
 import { createId, type IdPrefix } from "../../domain/ids.ts";
@@ -47,6 +48,10 @@ export class PipelineCall implements Call {
 
   get userAgent(): string | undefined {
     return this.#incoming.userAgent;
+  }
+
+  get visit(): Visit | undefined {
+    return this.#incoming.visit;
   }
 
   get correlationId(): string {

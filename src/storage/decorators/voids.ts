@@ -75,6 +75,9 @@ const rules: { readonly [N in CollectionName]: Rule<Documents[N]> | undefined } 
     changed: ({ namespaceId }) => named(namespaceId)?.map(overridesTag),
   },
   migrations: object,
+  // A call of the console reads its session anew: one that was ended is so at once, on every node.
+  sessions: undefined,
+  failedSignIns: undefined,
   counters: undefined,
   changes: undefined,
   idempotency: undefined,

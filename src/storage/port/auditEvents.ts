@@ -5,7 +5,8 @@ export interface AuditResource {
 }
 
 export interface AuditActor {
-  readonly type: "rootkey" | "system";
+  /** `anonymous`: whoever failed to sign in to the console, by the address. */
+  readonly type: "rootkey" | "system" | "anonymous";
   readonly id: string;
   readonly name?: string;
 }

@@ -9,5 +9,7 @@ export const auditedCollections = [
   "keys",
   "rootKeys",
   "overrides",
+  "sessions",
+  "failedSignIns",
 ] as const;
 export type AuditedCollection = (typeof auditedCollections)[number];

@@ -5,6 +5,7 @@ import type { HandOut } from "../../domain/handOut.ts";
 import type { AuditEvent } from "./auditEvents.ts";
 import type { AuditedCollection } from "./auditedCollections.ts";
 import type { AuditedDocument, BaseDocument } from "./baseDocument.ts";
+import type { FailedSignInsDocument, SessionDocument } from "./consoleDocuments.ts";
 import type { LeaseDocument, NodeDocument, SweepDocument, SystemDocument } from "./ownDocuments.ts";
 
 export interface StoredRatelimit {
@@ -138,6 +139,8 @@ export interface RootKeyDocument extends AuditedDocument {
   readonly revision?: number;
   /** The root key that a reroll was about to make of it last, if that asked for its revision; see `claimRevision`. */
   readonly copyId?: string;
+  /** How often it stopped being able to sign in to the console, or began again: its sessions from before have ended (console §2.3). */
+  readonly sessionsEnded?: number;
 }
 
 export interface NamespaceDocument extends AuditedDocument {
@@ -233,6 +236,8 @@ export interface Documents {
   readonly namespaces: NamespaceDocument;
   readonly overrides: OverrideDocument;
   readonly migrations: MigrationDocument;
+  readonly sessions: SessionDocument;
+  readonly failedSignIns: FailedSignInsDocument;
   readonly counters: CounterDocument;
   readonly changes: ChangeDocument;
   readonly idempotency: IdempotencyDocument;

@@ -1,3 +1,4 @@
+import { auditedCollections } from "./auditedCollections.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 
 export interface IndexDeclaration<N extends CollectionName = CollectionName> {
@@ -13,8 +14,8 @@ export interface IndexDeclaration<N extends CollectionName = CollectionName> {
 
 const index = <N extends CollectionName>(declaration: IndexDeclaration<N>): IndexDeclaration => declaration as unknown as IndexDeclaration;
 
-const pending = (["apis", "keys", "identities", "permissions", "roles", "rootKeys", "namespaces", "overrides", "migrations"] as const).map(
-  (collection) => index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
+const pending = auditedCollections.map((collection) =>
+  index({ collection, name: "pending", fields: ["pendingMark"], onlyWith: "pendingMark" }),
 );
 
 /** Deleted objects whose ids others may still hold. */
@@ -69,6 +70,10 @@ export const indexes: readonly IndexDeclaration[] = [
   index({ collection: "counters", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "changes", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "idempotency", name: "expiry", fields: ["expireAt"], expiry: true }),
+  index({ collection: "sessions", name: "hash", fields: ["workspaceId", "hash"], unique: true, onlyWith: "hash" }),
+  index({ collection: "sessions", name: "liveOfRootKey", fields: ["workspaceId", "rootKeyId", "deletedAt", "_id"] }),
+  index({ collection: "sessions", name: "expiry", fields: ["expireAt"], expiry: true }),
+  index({ collection: "failedSignIns", name: "expiry", fields: ["expireAt"], expiry: true }),
   index({ collection: "nodes", name: "expiry", fields: ["expireAt"], expiry: true }),
   ...pending,
   ...swept,

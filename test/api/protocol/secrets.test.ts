@@ -14,6 +14,8 @@ const collections: Readonly<Record<CollectionName, true>> = {
   ...{ apis: true, keys: true, identities: true, permissions: true, roles: true, rootKeys: true, namespaces: true, overrides: true },
   ...{
     migrations: true,
+    sessions: true,
+    failedSignIns: true,
     counters: true,
     changes: true,
     idempotency: true,

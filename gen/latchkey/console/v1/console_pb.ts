@@ -303,7 +303,7 @@ export type ListedSession = Message<"latchkey.console.v1.ListedSession"> & {
   createdAt: bigint;
 
   /**
-   * Unix ms, within a minute.
+   * Unix ms, within a second.
    *
    * @generated from field: int64 last_used_at = 6;
    */

@@ -36,6 +36,8 @@ export interface ConnectOptions {
   /** Bounds the streams that need no credentials. */
   readonly publicStreams: PublicStreams;
   readonly reflection: boolean;
+  /** Makes the calls; left out, of those that take root keys. */
+  readonly newCall?: (...args: ConstructorParameters<typeof HttpCall>) => HttpCall;
   /** How failures look; left out, as grpc §3 says. */
   readonly describeError?: DescribeError;
 }
@@ -58,6 +60,7 @@ const rpcContentType = /^application\/(grpc|connect\+|proto$)/i;
  */
 export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   const { services, routes, pipeline, clock, maxBodyBytes, observer, slices } = options;
+  const { newCall = (...args) => new HttpCall(...args) } = options;
 
   const standard = createStandardServices(services, options);
   const prefixes = [...new Set(services.map((service) => `/${service.file.proto.package}.`))];
@@ -115,7 +118,7 @@ export const createConnectEdge = (options: ConnectOptions): ConnectEdge => {
   const serve = async (req: IncomingMessage, res: ServerResponse, route: RpcRoute, wire: Wire): Promise<void> => {
     const timeout = timeoutOf(wire, req.headers);
     const badTimeout = typeof timeout === "object" ? timeout : undefined;
-    const call = new HttpCall(route.method, req, res, clock, typeof timeout === "number" ? timeout : undefined);
+    const call = newCall(route.method, req, res, clock, typeof timeout === "number" ? timeout : undefined);
     const extra = () => addFields({ "x-request-id": call.requestId }, call.headers);
     try {
       const bytes = await run(call, route, wire, badTimeout);

@@ -20,6 +20,7 @@ const asked = {
   namespaces: ["deletedAt"],
   overrides: ["deletedAt"],
   migrations: ["deletedAt"],
+  sessions: ["deletedAt"],
 } as const satisfies Partial<Record<CollectionName, readonly string[]>>;
 
 const byCollection = new Map<string, readonly string[]>(

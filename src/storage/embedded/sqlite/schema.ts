@@ -14,6 +14,8 @@ const collections: Readonly<Record<CollectionName, true>> = {
   overrides: true,
   counters: true,
   migrations: true,
+  sessions: true,
+  failedSignIns: true,
   changes: true,
   idempotency: true,
   audit: true,

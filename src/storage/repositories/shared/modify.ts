@@ -99,7 +99,7 @@ export const createRecordEvents = <D extends AuditedDocument>(
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Collections whose documents are changed so. */
-type Modified = Exclude<AuditedCollection, "namespaces" | "migrations">;
+type Modified = Exclude<AuditedCollection, "namespaces" | "migrations" | "sessions" | "failedSignIns">;
 
 /**
  * One event of a change tells what it changed, see `describeChanges`.

@@ -131,6 +131,7 @@ export const toldFields: { readonly [C in AuditedCollection]: TellingOf<Document
     usedPermissions: undefined,
     usesRevision: undefined,
     copyId: undefined,
+    sessionsEnded: undefined,
   },
   namespaces: { name: value("name") },
   overrides: {
@@ -140,4 +141,17 @@ export const toldFields: { readonly [C in AuditedCollection]: TellingOf<Document
     duration: value("duration"),
   },
   migrations: { algorithm: value("algorithm"), name: value("name") },
+  // Their events are of what somebody did, not of what changed in the document.
+  sessions: {
+    hash: undefined,
+    rootKeyId: undefined,
+    opening: undefined,
+    address: undefined,
+    userAgent: undefined,
+    lastUsedAt: undefined,
+    expiresAt: undefined,
+    elevatedUntil: undefined,
+    expireAt: undefined,
+  },
+  failedSignIns: { failures: undefined, toldAt: undefined, expireAt: undefined },
 };

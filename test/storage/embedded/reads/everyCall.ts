@@ -8,6 +8,11 @@ import { type AuditIndexRepository, createAuditIndexRepository } from "../../../
 import { type AuditLogRepository, createAuditLogRepository } from "../../../../src/storage/repositories/auditLogRepository.ts";
 import { type BackfillsRepository, createBackfillsRepository } from "../../../../src/storage/repositories/backfillsRepository.ts";
 import { type ChangesRepository, createChangesRepository } from "../../../../src/storage/repositories/changesRepository.ts";
+import {
+  createFailedSignInsRepository,
+  type FailedSignInsRepository,
+} from "../../../../src/storage/repositories/console/failedSignInsRepository.ts";
+import { createSessionsRepository, type SessionsRepository } from "../../../../src/storage/repositories/console/sessionsRepository.ts";
 import { ALL_LENGTHS, type CounterListRepository, createCounterListRepository } from "../../../../src/storage/repositories/counterList.ts";
 import { createCountersRepository } from "../../../../src/storage/repositories/countersRepository.ts";
 import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/repositories/identitiesRepository.ts";
@@ -50,6 +55,7 @@ interface Repositories {
   readonly changes: ChangesRepository;
   readonly counters: Counters;
   readonly counterList: CounterListRepository;
+  readonly failedSignIns: FailedSignInsRepository;
   readonly identities: IdentitiesRepository;
   readonly keys: KeysRepository;
   readonly keySearch: KeySearchRepository;
@@ -62,6 +68,7 @@ interface Repositories {
   readonly reservations: ReservationsRepository;
   readonly roles: RolesRepository;
   readonly rootKeys: RootKeysRepository;
+  readonly sessions: SessionsRepository;
   readonly sweeps: SweepsRepository;
 }
 
@@ -74,6 +81,7 @@ export const repositories: { readonly [K in keyof Repositories]: (store: Store) 
   changes: on("createChangesRepository", createChangesRepository),
   counters: on("createCountersRepository", createCounters),
   counterList: on("createCounterListRepository", createCounterListRepository),
+  failedSignIns: on("createFailedSignInsRepository", createFailedSignInsRepository),
   identities: on("createIdentitiesRepository", createIdentitiesRepository),
   keys: on("createKeysRepository", createKeysRepository),
   keySearch: on("createKeySearchRepository", createKeySearchRepository),
@@ -86,6 +94,7 @@ export const repositories: { readonly [K in keyof Repositories]: (store: Store) 
   reservations: on("createReservationsRepository", createReservationsRepository),
   roles: on("createRolesRepository", createRolesRepository),
   rootKeys: on("createRootKeysRepository", createRootKeysRepository),
+  sessions: on("createSessionsRepository", createSessionsRepository),
   sweeps: on("createSweepsRepository", createSweepsRepository),
 };
 
@@ -170,6 +179,13 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
         let looked = 0;
         for await (const _ of (await list.walk({ ...walk, prefix })).counters) if (++looked === 1_000) break;
       }
+    },
+  },
+  failedSignIns: {
+    find: (failed) => failed.find(idOf("address", 1)),
+    modify: (failed) => {
+      const decide = () => ({ failures: [2], toldAt: 2, expireAt: new Date(8_000_000_000_000), events: [] });
+      return Promise.all([idOf("address", 2), "new"].map((address) => failed.modify(address, 2, decide)));
     },
   },
   identities: {
@@ -355,6 +371,21 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
       rootKeys.insert({ _id: "rk_new", v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, createdAt: 1, start: "s", end: "e", enabled: true }),
     findTakenHashes: (rootKeys) => rootKeys.findTakenHashes(ids("hash", 500)),
     modify: (rootKeys) => rootKeys.modify(idOf("rk", MANY.others - 2), nothing),
+  },
+  sessions: {
+    find: (sessions) => sessions.find(idOf("ses", MANY.others - 1)),
+    findByHash: (sessions) => sessions.findByHash(idOf("hash", MANY.others - 1)),
+    listOf: (sessions) => sessions.listOf("rk_big"),
+    insert: (sessions) => {
+      const times = { lastUsedAt: 1, expiresAt: 1, expireAt: new Date(8_000_000_000_000) };
+      return sessions.insert({ id: "ses_new", hash: "h", rootKeyId: "rk_big", opening: 0, ...times }, 1, []);
+    },
+    markUsed: (sessions) => sessions.markUsed(idOf("ses", MANY.others - 1), 2),
+    elevate: (sessions) => {
+      const session = { _id: idOf("ses", MANY.others - 2), hash: idOf("hash", MANY.others - 2) };
+      return sessions.elevate(session, { hash: "other", elevatedUntil: 2, lastUsedAt: 2 }, []);
+    },
+    end: (sessions) => sessions.end(idOf("ses", MANY.others - 3), 2, []),
   },
   sweeps: {
     findDue: (sweeps) => Promise.all(sweptCollections.map((collection) => sweeps.findDue(collection, 5, 1_000))),

@@ -169,6 +169,24 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
       previous: 0,
       expireAt: new Date(8_000_000_000_000),
     })),
+  sessions: () =>
+    times(MANY.others, (i) => ({
+      ...newDocument(idOf("ses", i), 1, []),
+      ...(isDeleted(i, MANY.others) ? { deletedAt: 1, erased: true } : { hash: idOf("hash", i) }),
+      rootKeyId: "rk_big",
+      opening: 0,
+      lastUsedAt: 1,
+      expiresAt: 8_000_000_000_000,
+      expireAt: new Date(8_000_000_000_000),
+    })),
+  failedSignIns: () =>
+    times(MANY.others, (i) => ({
+      ...newDocument(idOf("address", i), 1, []),
+      failures: [1],
+      toldAt: 1,
+      revision: 1,
+      expireAt: new Date(8_000_000_000_000),
+    })),
   leases: () => times(10, (i) => ({ ...base, _id: idOf("lease", i), holder: "h", expires: 1 })),
 };
 

@@ -1,0 +1,63 @@
+import { integer, oneOf, type Variable, webOrigin } from "./parsers.ts";
+
+/** The web console (console §1, §2). */
+export interface ConsoleConfig {
+  /** A port of its own, 0 = a free one; absent = that of the service. */
+  readonly port: number | undefined;
+  /** Origin that people open it at; absent = the names of the machine itself. */
+  readonly publicUrl: string | undefined;
+  /** A session ends when it was not used for so long, in milliseconds, */
+  readonly idle: number;
+  /** and in any case after so long. */
+  readonly whole: number;
+}
+
+type WithDefault<T> = Variable<T> & { readonly byDefault: string };
+
+interface ConsoleVariables {
+  readonly console: WithDefault<"auto" | "on" | "off">;
+  readonly consolePort: Variable<number>;
+  readonly publicUrl: Variable<string>;
+  readonly consoleIdleMinutes: WithDefault<number>;
+  readonly consoleSessionHours: WithDefault<number>;
+}
+
+/** Variables of the console, a part of the one table. */
+export const consoleVariables: ConsoleVariables = {
+  console: {
+    name: "CONSOLE",
+    byDefault: "auto",
+    description: "The web console on `/ui`: `on`, `off`, or `auto`, which is on where `HOST` is a loopback address.",
+    parse: oneOf(["auto", "on", "off"] as const),
+  },
+  consolePort: {
+    name: "CONSOLE_PORT",
+    byDefault: undefined,
+    description: "Port of the console alone, on `HOST`; `PORT` when unset, `0` picks a free one.",
+    parse: integer(0, 65_535),
+  },
+  publicUrl: {
+    name: "PUBLIC_URL",
+    byDefault: undefined,
+    description:
+      "Origin at which people open the console, such as `https://keys.example.com`. Unset, it answers to `localhost`, `127.0.0.1` and `[::1]` only.",
+    parse: webOrigin,
+  },
+  consoleIdleMinutes: {
+    name: "CONSOLE_IDLE_MINUTES",
+    byDefault: "30",
+    description: "A session of the console ends when it was not used for so many minutes.",
+    parse: integer(1, 1_440),
+  },
+  consoleSessionHours: {
+    name: "CONSOLE_SESSION_HOURS",
+    byDefault: "12",
+    description: "A session of the console ends after so many hours, however much it is used.",
+    parse: integer(1, 720),
+  },
+};
+
+const loopback = /^(localhost|127\..*|::1|\[::1\])$/i;
+
+/** Whether only this machine reaches an address that a service listens on. */
+export const isLoopback = (host: string): boolean => loopback.test(host);

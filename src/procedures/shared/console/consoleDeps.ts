@@ -1,0 +1,47 @@
+import type { Acting, Sessions } from "../../../console/createSessions.ts";
+import type { SignInGuard } from "../../../console/signInGuard.ts";
+import type { LiveSession, Visit } from "../../../console/visit.ts";
+import { ServiceError } from "../../../domain/errors.ts";
+import { hashKey } from "../../../domain/secrets/keySecret.ts";
+import { looksLikeRootKey } from "../../../domain/secrets/rootKeySecret.ts";
+import type { RootKeyDocument } from "../../../storage/port/documents.ts";
+import type { Call } from "../call.ts";
+
+/** What the procedures of the console depend on. */
+export interface ConsoleDeps {
+  readonly sessions: Sessions;
+  readonly guard: SignInGuard;
+  /** The root key with this hash, enabled or not. Fails with `service_unavailable` where too many are asked for at the same time. */
+  readonly findRootKey: (hash: string, call: Call) => Promise<RootKeyDocument | null>;
+}
+
+/** With what the call came. They are served by the console's edge only. */
+export const visitOf = ({ visit }: Pick<Call, "visit">): Visit => {
+  if (visit === undefined) throw new Error("a procedure of the console was called by another edge");
+  return visit;
+};
+
+/** The session that calls. */
+export const liveOf = (call: Call): LiveSession => {
+  const { live } = visitOf(call);
+  if (live === undefined) throw new ServiceError("console_session_required", "There is no session, or it has ended: sign in.");
+  return live;
+};
+
+/** For what is done to a session of `rootKey`, whoever the call took its caller for. */
+export const actingFor = ({ _id, name }: RootKeyDocument, call: Call): Acting => {
+  const visit = visitOf(call);
+  const { correlationId, receivedAt: now, userAgent } = call;
+  const actor = { type: "rootkey", id: _id, ...(name === undefined ? {} : { name }) } as const;
+  return { visit, source: { actor, correlationId, now, remoteIp: visit.address, userAgent }, behalf: call };
+};
+
+/** The root key with this secret, if it may sign in; undefined for every reason why not. */
+export const findSigner = async (
+  { sessions, findRootKey }: ConsoleDeps,
+  secret: string,
+  call: Call,
+): Promise<RootKeyDocument | undefined> => {
+  const rootKey = looksLikeRootKey(secret) ? await findRootKey(hashKey(secret), call) : null;
+  return rootKey !== null && sessions.mayOpen(rootKey, call.receivedAt) ? rootKey : undefined;
+};

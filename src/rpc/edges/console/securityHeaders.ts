@@ -1,0 +1,22 @@
+import type { Transport } from "./transport.ts";
+
+const policy = [
+  "default-src 'none'",
+  ...["script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'", "connect-src 'self'"],
+  ...["object-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+].join("; ");
+
+const always = {
+  "content-security-policy": policy,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "x-frame-options": "DENY",
+} as const;
+
+/** What every answer below `/ui` has (console §2.6). */
+export const securityHeaders = ({ by, isLocalName }: Transport): Readonly<Record<string, string>> =>
+  // A name of the machine itself serves other ports, too, and they need not speak TLS.
+  by === "tls" && !isLocalName ? { ...always, "strict-transport-security": "max-age=31536000" } : always;

@@ -1,0 +1,65 @@
+import type { AuditEvent } from "../../port/auditEvents.ts";
+import { WORKSPACE_ID } from "../../port/baseDocument.ts";
+import type { OperationOptions } from "../../port/collection.ts";
+import type { SessionDocument } from "../../port/consoleDocuments.ts";
+import type { Store } from "../../port/store.ts";
+import { newDocument, notDeleted, withEvents } from "../shared/audited.ts";
+
+/** The most sessions of one root key that are looked at together: the latest. */
+const MOST_LISTED = 100;
+
+/** What is known of a session when it is opened. */
+export type NewSession = Pick<
+  SessionDocument,
+  "hash" | "rootKeyId" | "opening" | "address" | "userAgent" | "lastUsedAt" | "expiresAt" | "expireAt"
+> & { readonly id: string };
+
+export interface SessionsRepository {
+  readonly find: (sessionId: string, options?: OperationOptions) => Promise<SessionDocument | null>;
+  readonly findByHash: (hash: string, options?: OperationOptions) => Promise<SessionDocument | null>;
+  /** Those of a root key that were not ended, the latest 100, latest first; also those whose time is over. */
+  readonly listOf: (rootKeyId: string, options?: OperationOptions) => Promise<readonly SessionDocument[]>;
+  readonly insert: (session: NewSession, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<void>;
+  /** Notes a use at `now`, Unix ms; never goes back. */
+  readonly markUsed: (sessionId: string, now: number, options?: OperationOptions) => Promise<void>;
+  /** Gives a session another token, and its elevation. Null when that of this hash is no more. */
+  readonly elevate: (
+    session: Pick<SessionDocument, "_id" | "hash">,
+    change: { readonly hash: string; readonly elevatedUntil: number; readonly lastUsedAt: number },
+    events: readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<SessionDocument | null>;
+  /** Ends a session for good. False when it had been ended. @param events none where it ended by itself */
+  readonly end: (sessionId: string, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<boolean>;
+}
+
+/** Sessions of the console (console §2). */
+export const createSessionsRepository = (store: Store): SessionsRepository => {
+  const sessions = store.collection("sessions");
+  return {
+    find: (sessionId, options) => sessions.findOne({ _id: sessionId, ...notDeleted }, options),
+    findByHash: (hash, options) => sessions.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
+    listOf: (rootKeyId, { signal, caller } = {}) =>
+      sessions
+        .find({ workspaceId: WORKSPACE_ID, rootKeyId, ...notDeleted }, { signal, caller, sort: { _id: -1 }, limit: MOST_LISTED })
+        .toArray(),
+    insert: async ({ id, ...fields }, now, events, options) => {
+      await sessions.insertOne({ ...newDocument(id, now, events), ...fields }, options);
+    },
+    markUsed: async (sessionId, now, options) => {
+      await sessions.updateOne({ _id: sessionId, ...notDeleted }, { $max: { lastUsedAt: now } }, options);
+    },
+    elevate: ({ _id, hash = "" }, { lastUsedAt, ...fields }, events, { signal, caller } = {}) => {
+      const update = withEvents<SessionDocument>({ $set: fields, $max: { lastUsedAt } }, events);
+      return sessions.findOneAndUpdate({ _id, hash, ...notDeleted }, update, { signal, caller, returnDocument: "after" });
+    },
+    end: async (sessionId, now, events, options) => {
+      const update = withEvents<SessionDocument>({ $set: { deletedAt: now, erased: true }, $unset: { hash: "" } }, events);
+      const ended = (await sessions.updateOne({ _id: sessionId, ...notDeleted }, update, options)).matchedCount === 1;
+      // Whoever moves its events removes the row; where there are none nobody comes by.
+      if (ended && events.length === 0)
+        await sessions.deleteOne({ _id: sessionId, erased: true, pendingMark: { $exists: false } }, options);
+      return ended;
+    },
+  };
+};

@@ -12,7 +12,7 @@ const json: [string, { outputFile: string }][] = outputFile === undefined ? [] :
 
 /** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
 const sameOnEveryEngine = [
-  "test/{domain,docs,idempotency,proto,rpc,telemetry,storage/embedded}/**",
+  "test/{domain,docs,idempotency,proto,rpc,telemetry,ui,storage/embedded}/**",
   "test/{architecture,config,storage/announced,storage/embedded,storage/guarded}.test.ts",
   "test/ratelimit/{compactCounters,decideFromMemory,limiterAccuracy,limiterEdges,limiterModel,matrix,planCharge}.test.ts",
   "test/api/grpc/**",
@@ -29,7 +29,8 @@ const sameOnEveryEngine = [
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : [],
+    // Those in a browser are a run of their own: vitest.browser.config.ts.
+    exclude: ["test/browser/**", ...(process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : [])],
     globalSetup: ["test/support/wholeRun.ts"],
     reporters: ["default", dearestFiles, ...json],
     // Child processes, so that a test may crash, fill its heap or start a server without touching the others.

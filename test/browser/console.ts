@@ -1,0 +1,111 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+import { startService } from "../../bench/harness/latchkeyProcess.ts";
+
+/** The real service with its console, and what a test asks of it. */
+interface ConsoleService extends AsyncDisposable {
+  readonly url: string;
+  readonly rootKey: string;
+  /** Calls a procedure on /v2 with the root key. */
+  readonly call: (procedure: string, body: object) => Promise<{ readonly data: Record<string, unknown> }>;
+}
+
+/** A window of the browser that collects what must not happen. */
+export interface ConsolePage extends AsyncDisposable {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Violations of the CSP, errors that no code caught: expected to be empty. */
+  readonly faults: readonly string[];
+}
+
+export interface PageOptions {
+  readonly colorScheme?: "light" | "dark";
+  /** Pixels. */
+  readonly width?: number;
+}
+
+/**
+ * Starts the service on the embedded store with the console on. `LATCHKEY_CONSOLE_URL` with `ROOT_KEY` names one that runs already, such as the
+ * development server.
+ */
+export const startConsole = async (): Promise<ConsoleService> => {
+  const { LATCHKEY_CONSOLE_URL: given, ROOT_KEY: givenKey = "" } = process.env;
+  const service = given === undefined ? await startService({ env: { CONSOLE: "on", ANALYTICS: "embedded" } }) : undefined;
+  const url = service?.url ?? given ?? "";
+  const rootKey = (await service?.rootKey()) ?? givenKey;
+  return {
+    url,
+    rootKey,
+    call: async (procedure, body) => {
+      const answer = await fetch(`${process.env.LATCHKEY_URL ?? url}/v2/${procedure}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      expect(answer.status).toBe(200);
+      return (await answer.json()) as { data: Record<string, unknown> };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await service?.[Symbol.asyncDispose]();
+    },
+  };
+};
+
+/** Starts the browser: `CHROMIUM`, default the one that Debian installs. */
+export const startBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    // The sandbox needs what containers do not give; only our own pages are opened.
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
+
+/** Opens a window. @param browser is shared by the tests of a file */
+export const openPage = async (browser: Browser, { colorScheme = "light", width = 1280 }: PageOptions = {}): Promise<ConsolePage> => {
+  const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 }, reducedMotion: "reduce" });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (/Content Security Policy|Trusted/i.test(message.text())) faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  return {
+    page,
+    context,
+    faults,
+    [Symbol.asyncDispose]: async () => {
+      await context.close();
+    },
+  };
+};
+
+/** Signs in on the page that is shown, by names alone. */
+export const signIn = async (page: Page, rootKey: string): Promise<void> => {
+  await page.getByLabel("Root key").fill(rootKey);
+  await page.getByRole("button", { name: "Sign in" }).click();
+};
+
+/** What axe finds on the page as it is now, in words: expected to be empty. */
+export const accessibilityFaults = async (page: Page): Promise<readonly string[]> => {
+  const { violations } = await new AxeBuilder({ page })
+    .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
+    .analyze();
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${help}: ${target.join(" ")} ${failureSummary}`),
+  );
+};
+
+/** Pixels by which the page is wider than its window: expected to be 0. */
+export const overflow = (page: Page): Promise<number> =>
+  page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+
+/** Presses Tab until the element with this role and name has the focus. Fails after a round of the page. */
+export const tabTo = async (page: Page, role: Parameters<Page["getByRole"]>[0], name: string): Promise<void> => {
+  const wanted = page.getByRole(role, { name, exact: true }).first();
+  await wanted.waitFor();
+  for (let presses = 0; presses < 80; presses += 1) {
+    if (await wanted.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab never reaches the ${role} “${name}”`);
+};

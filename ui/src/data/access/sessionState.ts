@@ -1,0 +1,37 @@
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { Session } from "../../../../gen/latchkey/console/v1/console_pb.ts";
+
+/** `unknown` until the service was asked; `signedOut` has no session (any more). */
+export type SessionState = Session | "unknown" | "signedOut";
+
+/** The session of this page (console §2). */
+export const session: Signal<SessionState> = signal<SessionState>("unknown");
+
+/** Root-key permissions that the session holds; empty without a session. */
+export const heldPermissions: ReadonlySignal<readonly string[]> = computed(() =>
+  typeof session.value === "string" ? [] : session.value.permissions,
+);
+
+/** A call that waits for the root key to be entered again. */
+export interface ElevationRequest {
+  readonly done: () => void;
+  readonly refused: () => void;
+}
+
+/** What the elevation dialog of the shell answers; undefined: nothing waits. */
+export const elevationRequest: Signal<ElevationRequest | undefined> = signal(undefined);
+
+let waiting: Promise<boolean> | undefined;
+
+/** Asks for the root key once for all calls that wait for it. @returns false when the person closed the dialog. */
+export const elevate = (): Promise<boolean> => {
+  waiting ??= new Promise<boolean>((resolve) => {
+    const finish = (elevated: boolean) => (): void => {
+      elevationRequest.value = undefined;
+      waiting = undefined;
+      resolve(elevated);
+    };
+    elevationRequest.value = { done: finish(true), refused: finish(false) };
+  });
+  return waiting;
+};

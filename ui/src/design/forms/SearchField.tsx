@@ -1,0 +1,36 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { queryParams, setQueryParams } from "../../router/address.ts";
+import { TextField } from "./TextField.tsx";
+
+export interface SearchFieldProps {
+  readonly label: string;
+  /** Its parameter in the query: `/ui/apis?search=pay`. */
+  readonly name: string;
+  readonly placeholder?: string;
+}
+
+/** Milliseconds without typing before the URL, and with it the list, follows. */
+const pause = 250;
+
+/** A filter that is in the URL. `/` goes to the first one of a page. */
+export const SearchField = ({ label, name, placeholder }: SearchFieldProps): JSX.Element => {
+  const value = queryParams.value.get(name) ?? "";
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return;
+    const timer = setTimeout(() => setQueryParams({ [name]: typed }), pause);
+    return () => clearTimeout(timer);
+  }, [typed, value, name]);
+  return (
+    <TextField
+      label={label}
+      name={name}
+      type="search"
+      value={typed}
+      onChange={setTyped}
+      {...(placeholder === undefined ? {} : { placeholder })}
+    />
+  );
+};

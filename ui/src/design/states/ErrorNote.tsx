@@ -1,0 +1,25 @@
+import type { ComponentChildren, JSX } from "preact";
+import type { CallError } from "../../data/calls/callError.ts";
+
+export interface ErrorNoteProps {
+  readonly error: CallError;
+  /** Instead of the service's message, where the page says it elsewhere. */
+  readonly message?: string | undefined;
+  /** More about it, or what to do. */
+  readonly children?: ComponentChildren;
+}
+
+/** A failure: what it is, what to do, and the request's id for whoever looks into the log. */
+export const ErrorNote = ({ error, message = error.message, children }: ErrorNoteProps): JSX.Element => (
+  <div class="note error" role="alert">
+    <p>
+      <strong>{error.title}.</strong> {message}
+    </p>
+    {children}
+    {error.requestId !== "" && (
+      <p class="quiet">
+        Request <code>{error.requestId}</code>
+      </p>
+    )}
+  </div>
+);

@@ -1,0 +1,13 @@
+import type { JSX } from "preact";
+import type { CallError } from "../../data/calls/callError.ts";
+
+/** A page that the session may not see: the message of the service names the permission (protocol §8). */
+export const Forbidden = ({ error }: { readonly error: CallError }): JSX.Element => (
+  <div class="note">
+    <h2>Not permitted</h2>
+    <p>{error.message}</p>
+    <p class="quiet">
+      Somebody who manages root keys can grant it. Request <code>{error.requestId}</code>
+    </p>
+  </div>
+);

@@ -1,0 +1,37 @@
+import type { ComponentChildren, JSX } from "preact";
+import type { Query } from "../../data/hooks/useLoad.ts";
+import { Button } from "../actions/Button.tsx";
+import { AnalyticsOff } from "./AnalyticsOff.tsx";
+import { ErrorNote } from "./ErrorNote.tsx";
+import { Forbidden } from "./Forbidden.tsx";
+import { Skeleton } from "./Skeleton.tsx";
+import { Unavailable } from "./Unavailable.tsx";
+
+export interface QueryViewProps<Data> {
+  readonly query: Pick<Query<Data>, "data" | "error" | "reload">;
+  readonly children: (data: Data) => ComponentChildren;
+  /** Lines of the skeleton, about as many as will come. */
+  readonly lines?: number;
+}
+
+/** The states of an answer, the same everywhere (console §3): waiting, failed, old, there. */
+export const QueryView = <Data,>({ query: { data, error, reload }, children, lines = 4 }: QueryViewProps<Data>): JSX.Element => {
+  if (error?.kind === "forbidden") return <Forbidden error={error} />;
+  if (error?.kind === "analyticsOff") return <AnalyticsOff />;
+  const waits = error?.kind === "unavailable" || error?.kind === "network";
+  return (
+    <>
+      {error !== undefined && waits && <Unavailable error={error} onRetry={reload} />}
+      {error !== undefined && !waits && (
+        <ErrorNote error={error}>{error.kind !== "notFound" && <Button onClick={reload}>Try again</Button>}</ErrorNote>
+      )}
+      {data === undefined && error === undefined && <Skeleton lines={lines} />}
+      {data !== undefined && (
+        <div class={error === undefined ? "answer" : "answer old"}>
+          {error !== undefined && <p class="quiet">What follows was read before and may be old.</p>}
+          {children(data)}
+        </div>
+      )}
+    </>
+  );
+};

@@ -1,0 +1,128 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Button } from "../actions/Button.tsx";
+import { ColumnMenu } from "./ColumnMenu.tsx";
+import { type ChoosableColumn, useColumnChoice } from "./columnChoice.ts";
+import { visibleRows } from "./visibleRows.ts";
+
+export interface Column<Row> extends ChoosableColumn {
+  readonly label: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Also where there is room for two columns only. */
+  readonly narrow?: true;
+  /** Aligned for comparing. */
+  readonly number?: true;
+}
+
+export interface DataTableProps<Row> {
+  /** What it lists: "Keys". Its column choice is kept under it. */
+  readonly label: string;
+  /** The first one names the row; it holds the link to its page. */
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  /** More rows than those given. */
+  readonly more?: { readonly loading: boolean; readonly load: () => void } | undefined;
+}
+
+/** As `tables.css` has it. */
+const rowHeight = 40;
+
+/** Below this all rows are there; above it only those in view. */
+const longTable = 100;
+
+/** A table: arrow keys move between rows, columns can be chosen, thousands of rows cost no more than a screen of them. */
+export const DataTable = <Row,>({ label, columns, rows, rowKey, more }: DataTableProps<Row>): JSX.Element => {
+  const choice = useColumnChoice(label, columns);
+  const scroller = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const focusAfter = useRef<number | undefined>(undefined);
+  const virtual = rows.length > longTable;
+  const { from, to, above, below } = virtual
+    ? visibleRows(rows.length, rowHeight, view.top, view.height)
+    : { from: 0, to: rows.length, above: 0, below: 0 };
+  const shown = columns.filter(({ id }) => choice.shown.has(id));
+
+  const focusRow = (index: number): boolean => {
+    const row = scroller.current?.querySelector<HTMLElement>(`tr[aria-rowindex="${index + 2}"]`);
+    (row?.querySelector<HTMLElement>("a, button, input") ?? row)?.focus();
+    return row !== null && row !== undefined;
+  };
+  useLayoutEffect(() => {
+    if (focusAfter.current !== undefined && focusRow(focusAfter.current)) focusAfter.current = undefined;
+  });
+
+  const move = (event: KeyboardEvent): void => {
+    const row = event.target instanceof Element ? event.target.closest("tr") : null;
+    if (row === null || event.target instanceof HTMLInputElement) return;
+    const at = Number(row.getAttribute("aria-rowindex")) - 2;
+    const page = Math.max(1, Math.floor(view.height / rowHeight) - 1);
+    const targets: Readonly<Record<string, number>> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      PageDown: at + page,
+      PageUp: at - page,
+      Home: 0,
+      End: rows.length - 1,
+    };
+    const wanted = targets[event.key];
+    if (wanted === undefined) return;
+    event.preventDefault();
+    const target = Math.min(Math.max(0, wanted), rows.length - 1);
+    if (focusRow(target)) return;
+    focusAfter.current = target;
+    scroller.current?.scrollTo({ top: target * rowHeight });
+  };
+
+  return (
+    <div class="data-table">
+      <div class="table-tools">
+        <ColumnMenu columns={columns} shown={choice.shown} onToggle={choice.toggle} />
+      </div>
+      <div
+        ref={scroller}
+        class={virtual ? "scrolls long" : "scrolls"}
+        onScroll={(event) => setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
+      >
+        <table aria-label={label} aria-rowcount={rows.length + 1} onKeyDown={move}>
+          <thead>
+            <tr aria-rowindex={1}>
+              {shown.map(({ id, label: heading, narrow, number }) => (
+                <th key={id} scope="col" class={`${narrow === true ? "" : "wide-only"} ${number === true ? "number" : ""}`}>
+                  {heading}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {above > 0 && <tr class="room" aria-hidden="true" style={{ height: above }} />}
+            {rows.slice(from, to).map((row, index) => (
+              <tr key={rowKey(row)} aria-rowindex={from + index + 2}>
+                {shown.map(({ id, cell, narrow, number }, column) => {
+                  const classes = `${narrow === true ? "" : "wide-only"} ${number === true ? "number" : ""}`;
+                  return column === 0 ? (
+                    <th key={id} scope="row" class={classes}>
+                      {cell(row)}
+                    </th>
+                  ) : (
+                    <td key={id} class={classes}>
+                      {cell(row)}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+            {below > 0 && <tr class="room" aria-hidden="true" style={{ height: below }} />}
+          </tbody>
+        </table>
+      </div>
+      {more !== undefined && (
+        <div class="actions">
+          <Button pending={more.loading} onClick={more.load}>
+            Load more
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,59 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { signIn } from "../../data/access/session.ts";
+import { type CallError, readCallError } from "../../data/calls/callError.ts";
+import { Button } from "../../design/actions/Button.tsx";
+import { Form } from "../../design/forms/Form.tsx";
+import { TextField } from "../../design/forms/TextField.tsx";
+import { PageFrame } from "../../design/navigation/PageFrame.tsx";
+
+/** `/ui/sign-in`: exchanges a root key for a session (console §2.1). The key leaves the page's memory at once. */
+export const Page = (): JSX.Element => {
+  const [rootKey, setRootKey] = useState("");
+  const [error, setError] = useState<CallError>();
+  const [pending, setPending] = useState(false);
+  const submit = async (): Promise<void> => {
+    if (pending) return;
+    setPending(true);
+    try {
+      await signIn(rootKey);
+    } catch (thrown) {
+      setError(readCallError(thrown));
+      setPending(false);
+    } finally {
+      setRootKey("");
+    }
+  };
+  return (
+    <main class="sign-in">
+      <div class="card">
+        <PageFrame title="Sign in to Latchkey">
+          <Form
+            onSubmit={() => void submit()}
+            error={error}
+            fields={["rootKey"]}
+            actions={
+              <Button kind="primary" type="submit" pending={pending}>
+                Sign in
+              </Button>
+            }
+          >
+            <TextField
+              label="Root key"
+              name="rootKey"
+              type="password"
+              value={rootKey}
+              onChange={setRootKey}
+              required
+              hint={
+                <>
+                  The first one lies in the file <code>DATA_DIR/root-key</code>.
+                </>
+              }
+            />
+          </Form>
+        </PageFrame>
+      </div>
+    </main>
+  );
+};

@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { defineConfig, type UserConfig } from "vite";
+
+/** The service that the development server asks: `LATCHKEY_URL`, default the one on this machine. */
+const service = process.env.LATCHKEY_URL ?? "http://127.0.0.1:3000";
+
+const config: UserConfig = defineConfig({
+  root: import.meta.dirname,
+  base: "/ui/",
+  // What is imported from `#protovalidate` and `src/domain` lies outside ui/.
+  server: {
+    fs: { allow: [join(import.meta.dirname, "..")] },
+    // The service compares Host and Origin with its own address (console §1, §2.5).
+    proxy: {
+      "/ui/rpc": { target: service, changeOrigin: true, headers: { origin: new URL(service).origin } },
+    },
+  },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    outDir: "dist",
+    assetsDir: "a",
+    // Without a name before the hash: renaming a source file changes no address of what it holds.
+    rolldownOptions: {
+      // A slow machine is no reason to warn.
+      checks: { pluginTimings: false },
+      output: { entryFileNames: "a/[name]-[hash].js", chunkFileNames: "a/[name]-[hash].js", assetFileNames: "a/[name]-[hash][extname]" },
+    },
+    target: "es2023",
+    // An address of our own, never `data:`: the CSP of console §2.6 allows scripts and styles of this origin only.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: "manifest.json",
+    license: { fileName: "licences.md" },
+    reportCompressedSize: false,
+    emptyOutDir: true,
+  },
+});
+
+export default config;

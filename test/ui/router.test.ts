@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { afterSignIn, signInAddress } from "../../ui/src/router/afterSignIn.ts";
+import { idTarget } from "../../ui/src/router/idTarget.ts";
 import { matchPath } from "../../ui/src/router/matchPath.ts";
-import { idTarget } from "../../ui/src/shell/idTarget.ts";
 
 describe("[console §3] every page has a deep link", () => {
   test.each([

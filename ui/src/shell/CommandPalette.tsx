@@ -4,10 +4,10 @@ import { signOut } from "../data/access/session.ts";
 import { theme } from "../data/theme.ts";
 import { Dialog } from "../design/dialogs/Dialog.tsx";
 import { navigate } from "../router/address.ts";
+import { idTarget } from "../router/idTarget.ts";
 import { pageCommands } from "../router/pageCommands.ts";
 import type { FoundObject } from "../router/route.ts";
 import { navigationRoutes, routes } from "../router/routes.ts";
-import { idTarget } from "./idTarget.ts";
 
 interface Entry {
   readonly label: string;

@@ -17,6 +17,8 @@ export interface CallOptions {
   readonly ifMatch?: string | undefined;
   /** A poll: it does not keep the session alive (console §2.3). */
   readonly background?: boolean;
+  /** One of many: `changesMade` is moved at the end of all, by whoever makes them. */
+  readonly quiet?: boolean;
 }
 
 export interface Answer<Message> {
@@ -57,7 +59,7 @@ export const call = async <Input extends DescMessage, Output extends DescMessage
     try {
       const answer = await transport.unary(method, options.signal, undefined, headersOf(options), message);
       log(true);
-      if (changing) changesMade.value += 1;
+      if (changing && options.quiet !== true) changesMade.value += 1;
       return { message: answer.message, etag: answer.header.get("etag") ?? undefined };
     } catch (thrown) {
       options.signal?.throwIfAborted();

@@ -11,6 +11,8 @@ export interface SecretProps {
   /** Wiped from here when the dialog closes; the caller forgets it in `onClose`. */
   readonly secret: string;
   readonly onClose: () => void;
+  /** It is stored, encrypted: leaving it uncopied loses nothing. */
+  readonly again?: boolean;
 }
 
 /** As many dots for every secret: their number says nothing. */
@@ -19,15 +21,16 @@ const mask = "•".repeat(24);
 const question = "The secret was not copied, and it is not shown again. Close anyway?";
 
 /** Shows a secret once: masked until revealed, and leaving it uncopied warns (console §2.9). */
-export const Secret = ({ title, secret, onClose }: SecretProps): JSX.Element => {
+export const Secret = ({ title, secret, onClose, again = false }: SecretProps): JSX.Element => {
   const shown = useRef<HTMLElement>(null);
   const [revealed, setRevealed] = useState(false);
   const [copied, setCopied] = useState(false);
   const selectAfter = useRef(false);
-  useEffect(() => (copied ? undefined : guardLeaving(question)), [copied]);
+  const mayLeave = copied || again;
+  useEffect(() => (mayLeave ? undefined : guardLeaving(question)), [mayLeave]);
   return (
-    <Dialog title={title} onClose={onClose} mayClose={() => copied || confirm(question)}>
-      <p>This is the only time that it is shown. Copy it to where it is used.</p>
+    <Dialog title={title} onClose={onClose} mayClose={() => mayLeave || confirm(question)}>
+      <p>{again ? "Copy it to where it is used." : "This is the only time that it is shown. Copy it to where it is used."}</p>
       <div class="secret">
         <code ref={shown}>{revealed ? secret : mask}</code>
         <Button onClick={() => setRevealed(!revealed)}>{revealed ? "Hide" : "Reveal"}</Button>

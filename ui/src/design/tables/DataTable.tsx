@@ -23,6 +23,16 @@ export interface DataTableProps<Row> {
   readonly rowKey: (row: Row) => string;
   /** More rows than those given. */
   readonly more?: { readonly loading: boolean; readonly load: () => void } | undefined;
+  /** Rows can be chosen, by a box in front of each. */
+  readonly choice?: RowChoice<Row>;
+}
+
+/** Which rows are chosen, by their keys. */
+export interface RowChoice<Row> {
+  readonly chosen: ReadonlySet<string>;
+  readonly onChange: (chosen: ReadonlySet<string>) => void;
+  /** Names a row: its box is called "Select" and this. */
+  readonly labelOf: (row: Row) => string;
 }
 
 /** As `tables.css` has it. */
@@ -32,7 +42,7 @@ const rowHeight = 40;
 const longTable = 100;
 
 /** A table: arrow keys move between rows, columns can be chosen, thousands of rows cost no more than a screen of them. */
-export const DataTable = <Row,>({ label, columns, rows, rowKey, more }: DataTableProps<Row>): JSX.Element => {
+export const DataTable = <Row,>({ label, columns, rows, rowKey, more, choice: choosing }: DataTableProps<Row>): JSX.Element => {
   const choice = useColumnChoice(label, columns);
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
@@ -43,9 +53,17 @@ export const DataTable = <Row,>({ label, columns, rows, rowKey, more }: DataTabl
     : { from: 0, to: rows.length, above: 0, below: 0 };
   const shown = columns.filter(({ id }) => choice.shown.has(id));
 
+  const toggle = (key: string, chosen: boolean): void => {
+    const next = new Set(choosing?.chosen);
+    if (chosen) next.add(key);
+    else next.delete(key);
+    choosing?.onChange(next);
+  };
+  const allChosen = rows.length > 0 && rows.every((row) => choosing?.chosen.has(rowKey(row)) === true);
+
   const focusRow = (index: number): boolean => {
     const row = scroller.current?.querySelector<HTMLElement>(`tr[aria-rowindex="${index + 2}"]`);
-    (row?.querySelector<HTMLElement>("a, button, input") ?? row)?.focus();
+    (row?.querySelector<HTMLElement>("a, button, input:not([type=checkbox])") ?? row)?.focus();
     return row !== null && row !== undefined;
   };
   useLayoutEffect(() => {
@@ -54,7 +72,7 @@ export const DataTable = <Row,>({ label, columns, rows, rowKey, more }: DataTabl
 
   const move = (event: KeyboardEvent): void => {
     const row = event.target instanceof Element ? event.target.closest("tr") : null;
-    if (row === null || event.target instanceof HTMLInputElement) return;
+    if (row === null || (event.target instanceof HTMLInputElement && event.target.type !== "checkbox")) return;
     const at = Number(row.getAttribute("aria-rowindex")) - 2;
     const page = Math.max(1, Math.floor(view.height / rowHeight) - 1);
     const targets: Readonly<Record<string, number>> = {
@@ -87,6 +105,17 @@ export const DataTable = <Row,>({ label, columns, rows, rowKey, more }: DataTabl
         <table aria-label={label} aria-rowcount={rows.length + 1} onKeyDown={move}>
           <thead>
             <tr aria-rowindex={1}>
+              {choosing !== undefined && (
+                <th scope="col" class="choice">
+                  <input
+                    type="checkbox"
+                    name="select:all"
+                    aria-label="Select all"
+                    checked={allChosen}
+                    onChange={() => choosing.onChange(new Set(allChosen ? [] : rows.map(rowKey)))}
+                  />
+                </th>
+              )}
               {shown.map(({ id, label: heading, narrow, number }) => (
                 <th key={id} scope="col" class={`${narrow === true ? "" : "wide-only"} ${number === true ? "number" : ""}`}>
                   {heading}
@@ -98,6 +127,17 @@ export const DataTable = <Row,>({ label, columns, rows, rowKey, more }: DataTabl
             {above > 0 && <tr class="room" aria-hidden="true" style={{ height: above }} />}
             {rows.slice(from, to).map((row, index) => (
               <tr key={rowKey(row)} aria-rowindex={from + index + 2}>
+                {choosing !== undefined && (
+                  <td class="choice">
+                    <input
+                      type="checkbox"
+                      name={`select:${rowKey(row)}`}
+                      aria-label={`Select ${choosing.labelOf(row)}`}
+                      checked={choosing.chosen.has(rowKey(row))}
+                      onChange={(event) => toggle(rowKey(row), event.currentTarget.checked)}
+                    />
+                  </td>
+                )}
                 {shown.map(({ id, cell, narrow, number }, column) => {
                   const classes = `${narrow === true ? "" : "wide-only"} ${number === true ? "number" : ""}`;
                   return column === 0 ? (

@@ -1,14 +1,16 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { type CreateKeyRequestSchema, KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { useMutation } from "../../data/hooks/useMutation.ts";
-import { readInteger, readList, readLocalTime } from "../../data/readInput.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { Dialog } from "../../design/dialogs/Dialog.tsx";
+import { Checkbox } from "../../design/forms/Checkbox.tsx";
 import { Form } from "../../design/forms/Form.tsx";
+import { LimitsField } from "../../design/forms/LimitsField.tsx";
+import { RefillField } from "../../design/forms/RefillField.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
+import { type CreateKeyDraft, createKeyFields, createKeyRequest, emptyDraft, firstRefill, unreadableIn } from "./createKeyDraft.ts";
 
 export interface CreateKeyProps {
   readonly apiId: string;
@@ -17,35 +19,24 @@ export interface CreateKeyProps {
   readonly onCreated: (secret: string) => void;
 }
 
-/** The form's fields, as they were typed, by their JSON names. */
-const empty = { name: "", prefix: "", externalId: "", expires: "", remaining: "", roles: "", permissions: "" };
-
-const fields = ["name", "prefix", "externalId", "expires", "credits.remaining", "roles", "permissions"];
-
-const requestOf = (apiId: string, typed: typeof empty): MessageInitShape<typeof CreateKeyRequestSchema> => {
-  const remaining = readInteger(typed.remaining);
-  const expires = readLocalTime(typed.expires);
-  return {
-    apiId,
-    ...(typed.name === "" ? {} : { name: typed.name }),
-    ...(typed.prefix === "" ? {} : { prefix: typed.prefix }),
-    ...(typed.externalId === "" ? {} : { externalId: typed.externalId }),
-    ...(expires === undefined ? {} : { expires }),
-    ...(typeof remaining === "bigint" ? { credits: { remaining: { kind: { case: "value", value: remaining } } } } : {}),
-    roles: readList(typed.roles),
-    permissions: readList(typed.permissions),
-  };
-};
-
 /** Makes a key and hands over its secret. */
 export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.Element => {
-  const [typed, setTyped] = useState(empty);
+  const [typed, setTyped] = useState(emptyDraft);
   const create = useMutation(KeysService.method.createKey);
-  const request = requestOf(apiId, typed);
-  const unreadable = readInteger(typed.remaining) === "invalid" ? "A whole number, or nothing." : undefined;
-  const set = (name: keyof typeof empty) => (value: string) => setTyped((before) => ({ ...before, [name]: value }));
+  const request = createKeyRequest(apiId, typed);
+  const problems = unreadableIn(typed);
+  const set =
+    <Name extends keyof CreateKeyDraft>(name: Name) =>
+    (value: CreateKeyDraft[Name]): void =>
+      setTyped((before) => ({ ...before, [name]: value }));
+  /** What ties a field of text to its part of the draft. */
+  const field = (name: "name" | "prefix" | "byteLength" | "externalId" | "expires" | "roles" | "permissions" | "meta") => ({
+    name,
+    value: typed[name],
+    onChange: set(name),
+  });
   const submit = async (): Promise<void> => {
-    if (unreadable !== undefined) return;
+    if (Object.keys(problems).length > 0) return;
     const answer = await create.run(request);
     if (answer?.message.data === undefined) return;
     onClose();
@@ -56,7 +47,7 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
       <Form
         onSubmit={() => void submit()}
         error={create.error}
-        fields={fields}
+        fields={createKeyFields}
         actions={
           <>
             <Button kind="primary" type="submit" pending={create.pending}>
@@ -66,39 +57,43 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
           </>
         }
       >
-        <TextField label="Name" name="name" value={typed.name} onChange={set("name")} hint="For people: it need not be unique." autofocus />
-        <TextField label="Prefix" name="prefix" value={typed.prefix} onChange={set("prefix")} hint="Before the secret: acme makes acme_…" />
-        <TextField
-          label="External ID"
-          name="externalId"
-          value={typed.externalId}
-          onChange={set("externalId")}
-          hint="Your own name for the key's owner. An unknown one is created."
-        />
-        <TextField
-          label="Expires"
-          name="expires"
-          type="datetime-local"
-          value={typed.expires}
-          onChange={set("expires")}
-          hint="Empty: never."
-        />
+        <TextField label="Name" {...field("name")} hint="For people: it need not be unique." autofocus />
+        <div class="field-row">
+          <TextField label="Prefix" {...field("prefix")} hint="Before the secret: acme makes acme_…" />
+          <TextField label="Bytes" {...field("byteLength")} error={problems.byteLength} hint="Of the secret; empty: 16." />
+        </div>
+        <TextField label="External ID" {...field("externalId")} hint="Your own name for the key's owner. An unknown one is created." />
+        <TextField label="Expires" type="datetime-local" {...field("expires")} error={problems.expires} hint="Empty: never." />
         <TextField
           label="Credits"
           name="credits.remaining"
           value={typed.remaining}
           onChange={set("remaining")}
-          error={unreadable}
+          error={problems.remaining}
           hint="Empty: unlimited."
         />
-        <TextField label="Roles" name="roles" rows={2} value={typed.roles} onChange={set("roles")} hint="Names of roles, one a line." />
-        <TextField
-          label="Permissions"
-          name="permissions"
-          rows={2}
-          value={typed.permissions}
-          onChange={set("permissions")}
-          hint="Slugs, one a line. Unknown ones are created."
+        <Checkbox
+          label="Refill"
+          name="credits.refill"
+          checked={typed.refill !== undefined}
+          onChange={(refills) => set("refill")(refills ? firstRefill : undefined)}
+          hint="Credits are added regularly, to a balance that is not unlimited."
+        />
+        {typed.refill !== undefined && <RefillField name="credits.refill" value={typed.refill} onChange={set("refill")} />}
+        <div class="field">
+          <p class="group-label">Rate limits</p>
+          <LimitsField name="ratelimits" value={typed.ratelimits} onChange={set("ratelimits")} />
+        </div>
+        <TextField label="Roles" rows={2} {...field("roles")} hint="Names of roles, one a line." />
+        <TextField label="Permissions" rows={2} {...field("permissions")} hint="Slugs, one a line. Unknown ones are created." />
+        <TextField label="Meta" rows={3} {...field("meta")} error={problems.meta} hint="A JSON object, which verifications answer with." />
+        <Checkbox label="Enabled" name="enabled" checked={typed.enabled} onChange={set("enabled")} />
+        <Checkbox
+          label="Recoverable"
+          name="recoverable"
+          checked={typed.recoverable}
+          onChange={set("recoverable")}
+          hint="The secret is stored encrypted and can be read again. Otherwise only its hash is stored."
         />
       </Form>
     </Dialog>

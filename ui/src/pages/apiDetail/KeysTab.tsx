@@ -7,6 +7,7 @@ import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { missingReason } from "../../data/access/missingReason.ts";
 import { snippet } from "../../data/code/snippets.ts";
 import { usePages } from "../../data/hooks/usePages.ts";
+import { keyState } from "../../data/keyState.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { Secret } from "../../design/dialogs/Secret.tsx";
@@ -19,15 +20,12 @@ import { OutcomeBadge } from "../../design/values/OutcomeBadge.tsx";
 import { Time } from "../../design/values/Time.tsx";
 import { queryParams } from "../../router/address.ts";
 import { usePageCommands } from "../../router/pageCommands.ts";
+import { type ManyAct, methodOf } from "./actOnMany.ts";
 import { CreateKey } from "./CreateKey.tsx";
+import { ManyKeys } from "./ManyKeys.tsx";
 
 const { listKeys } = ApisService.method;
 const { createKey } = KeysService.method;
-
-const stateOf = ({ enabled, expires }: Key): string => {
-  if (!enabled) return "disabled";
-  return expires !== undefined && Number(expires) < Date.now() ? "expired" : "enabled";
-};
 
 const columns: readonly Column<Key>[] = [
   {
@@ -37,7 +35,7 @@ const columns: readonly Column<Key>[] = [
     cell: ({ keyId, name }) => <a href={`/ui/keys/${encodeURIComponent(keyId)}`}>{name ?? keyId}</a>,
   },
   { id: "start", label: "Begins with", cell: ({ start }) => <code>{start === "" ? "–" : `${start}…`}</code> },
-  { id: "state", label: "State", narrow: true, cell: (key) => <OutcomeBadge outcome={stateOf(key)} /> },
+  { id: "state", label: "State", narrow: true, cell: (key) => <OutcomeBadge outcome={keyState(key, Date.now())} /> },
   { id: "externalId", label: "Identity", cell: ({ identity }) => identity?.externalId ?? <span class="quiet">–</span> },
   {
     id: "credits",
@@ -59,6 +57,9 @@ export const KeysTab = ({ apiId }: { readonly apiId: string }): JSX.Element => {
   const keys = usePages(listKeys, request, (answer) => answer);
   const [creating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [act, setAct] = useState<ManyAct>();
+  const chosenKeys = (keys.data ?? []).filter(({ keyId }) => chosen.has(keyId));
   const forbidden = missingReason(createKey, { api_id: apiId });
   usePageCommands(forbidden === undefined ? [{ label: "Create key", run: () => setCreating(true) }] : []);
 
@@ -76,6 +77,21 @@ export const KeysTab = ({ apiId }: { readonly apiId: string }): JSX.Element => {
           {button}
         </div>
       </div>
+      {chosenKeys.length > 0 && (
+        <div class="actions" role="group" aria-label="Chosen keys">
+          <span>{chosenKeys.length} chosen</span>
+          {(["Enable", "Disable", "Delete"] as const).map((each) => (
+            <Button
+              key={each}
+              {...(each === "Delete" ? { kind: "danger" as const } : {})}
+              onClick={() => setAct(each)}
+              disabledBecause={missingReason(methodOf(each), { api_id: apiId })}
+            >
+              {each}
+            </Button>
+          ))}
+        </div>
+      )}
       <QueryView query={keys}>
         {(rows) => {
           if (rows.length > 0) {
@@ -85,6 +101,7 @@ export const KeysTab = ({ apiId }: { readonly apiId: string }): JSX.Element => {
                 columns={columns}
                 rows={rows}
                 rowKey={({ keyId }) => keyId}
+                choice={{ chosen, onChange: setChosen, labelOf: ({ name, keyId }) => name ?? keyId }}
                 more={keys.hasMore ? { loading: keys.loadingMore, load: keys.loadMore } : undefined}
               />
             );
@@ -99,6 +116,16 @@ export const KeysTab = ({ apiId }: { readonly apiId: string }): JSX.Element => {
         }}
       </QueryView>
       {creating && <CreateKey apiId={apiId} onClose={() => setCreating(false)} onCreated={setSecret} />}
+      {act !== undefined && (
+        <ManyKeys
+          act={act}
+          keys={chosenKeys}
+          onClose={(left) => {
+            setAct(undefined);
+            setChosen(new Set(left.map(({ keyId }) => keyId)));
+          }}
+        />
+      )}
       {secret !== undefined && <Secret title="The new key" secret={secret} onClose={() => setSecret(undefined)} />}
     </>
   );

@@ -1,4 +1,4 @@
-import type { Route } from "../router/route.ts";
+import type { Route } from "./route.ts";
 
 /** The page of an id that was pasted: `api_…` → `/ui/apis/api_…`. @returns undefined for what is no id of a page that exists */
 export const idTarget = (text: string, routes: readonly Pick<Route, "path" | "idPrefix">[]): string | undefined => {

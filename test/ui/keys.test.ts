@@ -1,0 +1,181 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { KeySchema, RefillInterval } from "../../gen/latchkey/v2/common_pb.ts";
+import { ExplainDataSchema, GrantVia, KeysService, VerificationCheck } from "../../gen/latchkey/v2/keys_pb.ts";
+import { bodyOf } from "../../ui/src/data/code/snippets.ts";
+import { durationText, localTimeText, readDuration, readJsonObject, readLocalTime } from "../../ui/src/data/readInput.ts";
+import { actOnMany, type ManyProgress } from "../../ui/src/pages/apiDetail/actOnMany.ts";
+import { createKeyRequest, emptyDraft, firstRefill } from "../../ui/src/pages/apiDetail/createKeyDraft.ts";
+import { findable } from "../../ui/src/pages/find/findable.ts";
+import { keyChanges } from "../../ui/src/pages/keyDetail/keyChanges.ts";
+import { isUntouched, type KeyDraft, requestOf, unreadable, untouched } from "../../ui/src/pages/keyDetail/keyDraft.ts";
+import { directPermissions, permissionQueries, sourcesOf } from "../../ui/src/pages/keyDetail/permissionSources.ts";
+
+const { updateKey, createKey } = KeysService.method;
+
+const key = create(KeySchema, {
+  keyId: "key_1",
+  name: "before",
+  enabled: true,
+  credits: { remaining: 10n, refill: { interval: RefillInterval.DAILY, amount: 5n } },
+  ratelimits: [{ id: "rl_1", name: "requests", limit: 100n, duration: 60_000n, autoApply: true }],
+  permissions: ["a.read"],
+});
+
+const bodyFor = (draft: Partial<KeyDraft>) =>
+  bodyOf({ method: updateKey, request: create(updateKey.input, requestOf("key_1", { ...untouched, ...draft })) });
+
+const clear = { kind: "clear" } as const;
+const set = <Value>(value: Value) => ({ kind: "set", value }) as const;
+
+test("[console §3] what a form keeps is left out of the body, what it clears is null", () => {
+  expect(bodyFor({})).toEqual({ keyId: "key_1" });
+  expect(isUntouched(untouched)).toBe(true);
+  expect(bodyFor({ name: clear, externalId: clear, meta: clear, expires: clear, remaining: clear, ratelimits: clear })).toEqual({
+    keyId: "key_1",
+    name: null,
+    externalId: null,
+    meta: null,
+    expires: null,
+    credits: null,
+    ratelimits: null,
+  });
+  expect(bodyFor({ refill: clear, roles: clear, permissions: clear })).toEqual({
+    keyId: "key_1",
+    credits: { refill: null },
+    roles: [],
+    permissions: [],
+  });
+});
+
+test("[console §3] what a form sets is sent as the contract has it", () => {
+  expect(
+    bodyFor({
+      meta: set('{"plan": "pro"}'),
+      remaining: set("9,007,199,254,740,991"),
+      refill: set({ interval: "monthly", amount: "7", refillDay: "31" } as const),
+      ratelimits: set([{ name: "requests", limit: "20", duration: "2m", autoApply: false }]),
+      roles: set("one\ntwo"),
+    }),
+  ).toEqual({
+    keyId: "key_1",
+    meta: { plan: "pro" },
+    credits: { remaining: 9007199254740991, refill: { interval: "monthly", amount: 7, refillDay: 31 } },
+    ratelimits: [{ name: "requests", limit: 20, duration: 120_000 }],
+    roles: ["one", "two"],
+  });
+  expect(unreadable({ ...untouched, meta: set("[1]"), expires: set(""), remaining: set("1.5") })).toEqual({
+    meta: expect.any(String),
+    expires: expect.any(String),
+    remaining: expect.any(String),
+  });
+});
+
+test("[console §3] before → after is read from the request itself", () => {
+  const changes = (draft: Partial<KeyDraft>) => keyChanges(key, ["a.read"], requestOf("key_1", { ...untouched, ...draft }));
+  expect(changes({})).toEqual([]);
+  expect(changes({ name: set("before") })).toEqual([]);
+  expect(changes({ name: clear, expires: clear })).toEqual([{ field: "name", before: "before", after: undefined }]);
+  // Unlimited has no refill.
+  expect(changes({ remaining: clear })).toEqual([
+    { field: "credits.remaining", before: "10", after: "unlimited" },
+    { field: "credits.refill", before: "5 daily", after: undefined },
+  ]);
+  expect(changes({ ratelimits: set([]) })).toEqual([
+    { field: "ratelimits", before: "requests: 100 per 1m, always checked", after: undefined },
+  ]);
+  expect(keyChanges(key, ["a.read"], { keyId: "key_1", enabled: false, permissions: { values: ["a.read", "a.write"] } })).toEqual([
+    { field: "enabled", before: "true", after: "false" },
+    { field: "permissions", before: "a.read", after: "a.read, a.write" },
+  ]);
+});
+
+test("a form for a new key sends what was filled in", () => {
+  const body = (typed: Partial<typeof emptyDraft>) =>
+    bodyOf({ method: createKey, request: create(createKey.input, createKeyRequest("api_1", { ...emptyDraft, ...typed })) });
+  expect(body({})).toEqual({ apiId: "api_1" });
+  expect(body({ remaining: "10", refill: { ...firstRefill, amount: "5" }, enabled: false, recoverable: true })).toEqual({
+    apiId: "api_1",
+    credits: { remaining: 10, refill: { interval: "daily", amount: 5 } },
+    enabled: false,
+    recoverable: true,
+  });
+});
+
+test("durations are read as people write them, and written so that they are read alike", () => {
+  for (const [text, duration] of [
+    ["90s", 90_000n],
+    ["15m", 900_000n],
+    ["24h", 86_400_000n],
+    ["60000", 60_000n],
+    ["1500 ms", 1500n],
+  ] as const) {
+    expect(readDuration(text)).toBe(duration);
+    expect(readDuration(durationText(duration))).toBe(duration);
+  }
+  expect(readDuration("")).toBeUndefined();
+  for (const text of ["m", "1.5h", "3 weeks", "ms"]) expect(readDuration(text)).toBe("invalid");
+});
+
+test("a time goes into its field and comes back exactly", () => {
+  for (const time of [0n, 1_790_000_000_123n, 4_000_000_000_000n, 1_790_000_040_000n])
+    expect(readLocalTime(localTimeText(time))).toBe(time);
+});
+
+test("metadata is a JSON object or nothing", () => {
+  expect(readJsonObject(' {"a": [1]} ')).toEqual({ a: [1] });
+  expect(readJsonObject(" ")).toBeUndefined();
+  for (const text of ["[1]", "null", '"a"', "{"]) expect(readJsonObject(text)).toBe("invalid");
+});
+
+test("[console §3] the source of each permission is asked for in queries that the service takes", () => {
+  const slugs = Array.from({ length: 100 }, (_, index) => `permission.number.${index}`);
+  const queries = permissionQueries([...slugs, "and"]);
+  expect(queries.every((query) => query.length <= 1000)).toBe(true);
+  expect(queries.flatMap((query) => query.split(" OR "))).toEqual(slugs);
+});
+
+test("[console §3] a key's own permissions are those that no role alone gives", () => {
+  const grant = (slug: string, via: GrantVia) => ({ slug, via });
+  const sources = sourcesOf([
+    create(ExplainDataSchema, {
+      steps: [
+        {
+          check: VerificationCheck.PERMISSIONS,
+          facts: {
+            permissions: [
+              { permission: "a.read", grantedBy: [grant("a.*", GrantVia.KEY), grant("a.read", GrantVia.ROLE)] },
+              { permission: "a.*", grantedBy: [grant("a.*", GrantVia.KEY)] },
+            ],
+          },
+        },
+      ],
+    }),
+  ]);
+  // Nobody knows where "or" comes from: an update must not take it away.
+  expect(directPermissions(["a.read", "a.*", "or"], sources)).toEqual(["a.*", "or"]);
+});
+
+test("[console §3] acts on many keys: what fails is listed, the others go on, and it can be stopped", async () => {
+  const keys = ["key_1", "key_2", "key_3", "key_4"].map((keyId) => create(KeySchema, { keyId }));
+  const told: ManyProgress[] = [];
+  const run = ({ keyId }: { readonly keyId: string }): Promise<void> =>
+    keyId === "key_2" ? Promise.reject(new Error("gone")) : Promise.resolve();
+  await actOnMany(
+    keys,
+    run,
+    () => told.length === 3,
+    (progress) => told.push(progress),
+  );
+  expect(told.map(({ done, failed }) => [done, failed.map(({ key: { keyId } }) => keyId)])).toEqual([
+    [1, []],
+    [1, ["key_2"]],
+    [2, ["key_2"]],
+  ]);
+});
+
+test("[console §2.9] what may be a whole key goes to the search for keys alone", () => {
+  expect(findable("acme_3ZVbqeHVyKTr3oZ8Vd4VQp")).toEqual({ mayBeSecret: true, mayBeName: false });
+  expect(findable("key_123456789ABCDEFGHJKLMNPQ")).toEqual({ mayBeSecret: false, mayBeName: false });
+  expect(findable("a customer with a long name")).toEqual({ mayBeSecret: false, mayBeName: true });
+});

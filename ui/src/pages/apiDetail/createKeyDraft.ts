@@ -1,0 +1,111 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { CreateKeyRequestSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { type LimitDraft, limitsReadable, readLimits } from "../../data/drafts/limitDraft.ts";
+import { type RefillDraft, readRefill, refillDraft } from "../../data/drafts/refillDraft.ts";
+import { readInteger, readJsonObject, readList, readLocalTime } from "../../data/readInput.ts";
+
+/** A new key as it is typed. */
+export interface CreateKeyDraft {
+  readonly name: string;
+  readonly prefix: string;
+  readonly byteLength: string;
+  readonly externalId: string;
+  /** Of a `datetime-local` input. */
+  readonly expires: string;
+  readonly remaining: string;
+  /** None: no refill. */
+  readonly refill: RefillDraft | undefined;
+  readonly ratelimits: readonly LimitDraft[];
+  /** Names, one a line. */
+  readonly roles: string;
+  /** Slugs, one a line. */
+  readonly permissions: string;
+  /** JSON. */
+  readonly meta: string;
+  readonly enabled: boolean;
+  readonly recoverable: boolean;
+}
+
+/** The form when it opens. */
+export const emptyDraft: CreateKeyDraft = {
+  name: "",
+  prefix: "",
+  byteLength: "",
+  externalId: "",
+  expires: "",
+  remaining: "",
+  refill: undefined,
+  ratelimits: [],
+  roles: "",
+  permissions: "",
+  meta: "",
+  enabled: true,
+  recoverable: false,
+};
+
+/** The refill that a person begins with. */
+export const firstRefill: RefillDraft = refillDraft(undefined);
+
+/** JSON names of the form's fields. */
+export const createKeyFields = [
+  "name",
+  "prefix",
+  "byteLength",
+  "externalId",
+  "expires",
+  "credits.remaining",
+  "credits.refill.interval",
+  "credits.refill.amount",
+  "credits.refill.refillDay",
+  "ratelimits",
+  "roles",
+  "permissions",
+  "meta",
+  "enabled",
+  "recoverable",
+];
+
+/** What cannot be read as it is typed, by field; nothing is sent before it can. */
+export const unreadableIn = (
+  typed: CreateKeyDraft,
+): Partial<Record<"byteLength" | "expires" | "remaining" | "meta" | "ratelimits", string>> => ({
+  ...(readInteger(typed.byteLength) === "invalid" ? { byteLength: "A whole number, or nothing." } : {}),
+  ...(typed.expires !== "" && readLocalTime(typed.expires) === undefined ? { expires: "A date and a time, or nothing." } : {}),
+  ...(readInteger(typed.remaining) === "invalid" ? { remaining: "A whole number, or nothing." } : {}),
+  ...(readJsonObject(typed.meta) === "invalid" ? { meta: "A JSON object, or nothing." } : {}),
+  ...(limitsReadable(typed.ratelimits) ? {} : { ratelimits: "Some numbers cannot be read." }),
+});
+
+const creditsOf = ({ remaining, refill }: CreateKeyDraft): Pick<MessageInitShape<typeof CreateKeyRequestSchema>, "credits"> => {
+  const balance = readInteger(remaining);
+  if (typeof balance !== "bigint" && refill === undefined) return {};
+  return {
+    credits: {
+      // A refill without a balance is the service's to refuse.
+      ...(typeof balance === "bigint" ? { remaining: { kind: { case: "value", value: balance } } } : {}),
+      ...(refill === undefined ? {} : { refill: readRefill(refill) }),
+    },
+  };
+};
+
+/** The call that makes the key: what is empty is left out. */
+export const createKeyRequest = (apiId: string, typed: CreateKeyDraft): MessageInitShape<typeof CreateKeyRequestSchema> => {
+  const expires = readLocalTime(typed.expires);
+  const bytes = readInteger(typed.byteLength);
+  const meta = readJsonObject(typed.meta);
+  return {
+    apiId,
+    ...(typed.name === "" ? {} : { name: typed.name }),
+    ...(typed.prefix === "" ? {} : { prefix: typed.prefix }),
+    ...(typeof bytes === "bigint" ? { byteLength: bytes } : {}),
+    ...(typed.externalId === "" ? {} : { externalId: typed.externalId }),
+    ...(typeof meta === "object" ? { meta } : {}),
+    ...(expires === undefined ? {} : { expires }),
+    ...creditsOf(typed),
+    ratelimits: readLimits(typed.ratelimits),
+    roles: readList(typed.roles),
+    permissions: readList(typed.permissions),
+    ...(typed.enabled ? {} : { enabled: false }),
+    recoverable: typed.recoverable,
+  };
+};

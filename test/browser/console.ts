@@ -28,10 +28,11 @@ export interface PageOptions {
 /**
  * Starts the service on the embedded store with the console on. `LATCHKEY_CONSOLE_URL` with `ROOT_KEY` names one that runs already, such as the
  * development server.
+ * @param env settings beside those
  */
-export const startConsole = async (): Promise<ConsoleService> => {
+export const startConsole = async (env: Readonly<Record<string, string>> = {}): Promise<ConsoleService> => {
   const { LATCHKEY_CONSOLE_URL: given, ROOT_KEY: givenKey = "" } = process.env;
-  const service = given === undefined ? await startService({ env: { CONSOLE: "on", ANALYTICS: "embedded" } }) : undefined;
+  const service = given === undefined ? await startService({ env: { CONSOLE: "on", ANALYTICS: "embedded", ...env } }) : undefined;
   const url = service?.url ?? given ?? "";
   const rootKey = (await service?.rootKey()) ?? givenKey;
   return {

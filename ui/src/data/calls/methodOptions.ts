@@ -1,5 +1,5 @@
-import { type DescField, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
-import { changes, permission, secret } from "../../../../gen/latchkey/v2/options_pb.ts";
+import { type DescEnum, type DescField, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
+import { changes, json_names, permission, secret } from "../../../../gen/latchkey/v2/options_pb.ts";
 
 /** Whether the procedure changes something, so that Idempotency-Key applies. */
 export const changesSomething = (method: DescMethodUnary): boolean => getOption(method, changes);
@@ -9,3 +9,9 @@ export const isSecret = (field: DescField): boolean => getOption(field, secret);
 
 /** The permission option of a procedure, as it is written in proto/ (permissions §14). */
 export const permissionsOf = (method: DescMethodUnary): readonly string[] => getOption(method, permission);
+
+/** The name that JSON has for a value of an enum (protocol §4): "VALID"; its number where it has none. */
+export const enumName = (schema: DescEnum, value: number): string => {
+  const found = schema.value[value];
+  return (found === undefined ? undefined : getOption(found, json_names)[0]) ?? String(value);
+};

@@ -10,8 +10,8 @@ import {
 } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
-import { json_names, Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
-import { isSecret } from "../calls/methodOptions.ts";
+import { Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
+import { enumName, isSecret } from "../calls/methodOptions.ts";
 
 /** What stands where a secret would. */
 const maskedSecret = "$SECRET";
@@ -35,10 +35,7 @@ export const withoutSecrets = (schema: DescMessage, message: Message): Message =
 };
 
 const single = (field: DescField, value: unknown): JsonValue => {
-  if (field.enum !== undefined) {
-    const found = field.enum.value[value as number];
-    return (found === undefined ? undefined : getOption(found, json_names)[0]) ?? String(value);
-  }
+  if (field.enum !== undefined) return enumName(field.enum, value as number);
   if (field.message !== undefined) return messageJson(value as ReflectMessage);
   // Requests hold nothing above 2^53-1 (protocol §4), so a number is exact.
   return typeof value === "bigint" ? Number(value) : (value as string | number | boolean);

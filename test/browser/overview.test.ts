@@ -135,6 +135,26 @@ describe("[console §3] the overview of a store that is used", () => {
     expect(faults).toEqual([]);
   });
 
+  test("[console §2.3] what the page asks by itself, as time goes by, does not keep the session alive", async () => {
+    await using window = await openPage(browser);
+    const { page } = window;
+    await page.clock.install();
+    await page.goto(`${service.url}/ui?range=1h`);
+    await signIn(page, service.rootKey);
+    await page.getByRole("table", { name: "Reasons of denials" }).waitFor();
+    await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(`${request.headers()["x-latchkey-ui"]} ${request.url().replace(/.*\//, "")}`));
+    // Minutes and an hour: polls, and questions that are others now.
+    await page.route("**/GetUsage", (route) => setTimeout(() => void route.continue(), 1000));
+    await page.clock.fastForward("01:01:00");
+    // What was read stays until there is something newer.
+    await page.waitForRequest("**/GetUsage");
+    expect(await page.getByRole("table", { name: "Reasons of denials" }).isVisible()).toBe(true);
+    await expect.poll(() => asked.length).toBeGreaterThan(6);
+    expect(asked.filter((call) => !call.startsWith("background "))).toEqual([]);
+  });
+
   test("a session that may not see the nodes is told which permission it lacks", async () => {
     const { data } = await service.call("rootKeys.createKey", {
       permissions: ["console.*.sign_in", "api.*.read_api", "api.*.read_key", "api.*.read_analytics"],

@@ -20,6 +20,8 @@ const pollEvery = 300_000;
 export interface AttentionPanelProps {
   readonly title: string;
   readonly request: MessageInitShape<typeof SearchKeysRequestSchema>;
+  /** The time that the request was made of. */
+  readonly asOf: number;
   readonly order: (one: Key, other: Key) => number;
   /** What is looked at: "Expires". */
   readonly column: string;
@@ -29,8 +31,11 @@ export interface AttentionPanelProps {
 }
 
 /** Keys that will be denied before long. */
-export const AttentionPanel = ({ title, request, order, column, cell, none }: AttentionPanelProps): JSX.Element => {
-  const found = useLoad(requestKey(searchKeys, request), (options) => readAttention(request, order, Date.now(), options), { pollEvery });
+export const AttentionPanel = ({ title, request, asOf, order, column, cell, none }: AttentionPanelProps): JSX.Element => {
+  const found = useLoad(requestKey(searchKeys, request), (options) => readAttention(request, order, Date.now(), options), {
+    pollEvery,
+    asOf,
+  });
   return (
     <Panel title={title} actions={<CodeDrawer method={searchKeys} request={request} />}>
       <QueryView query={found}>

@@ -15,7 +15,8 @@ const fewCredits = 100n;
 
 /** What is going on, and what will need somebody before long. */
 export const Dashboard = (): JSX.Element => {
-  const expiresBefore = BigInt(useNow(hour) + week);
+  const asOf = useNow(hour);
+  const expiresBefore = BigInt(asOf + week);
   return (
     <div class="panels overview">
       <NowPanel />
@@ -23,6 +24,7 @@ export const Dashboard = (): JSX.Element => {
       <AttentionPanel
         title="Keys that expire within 7 days"
         request={{ enabled: true, expiresBefore, limit: 100n }}
+        asOf={asOf}
         order={bySoonest}
         column="Expires"
         cell={({ expires }) => <Time at={expires} relative />}
@@ -31,6 +33,7 @@ export const Dashboard = (): JSX.Element => {
       <AttentionPanel
         title={`Keys with fewer than ${fewCredits} credits`}
         request={{ enabled: true, creditsBelow: fewCredits, limit: 100n }}
+        asOf={asOf}
         order={byCredits}
         column="Credits"
         cell={({ credits }) => (

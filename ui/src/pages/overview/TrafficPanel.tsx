@@ -37,12 +37,13 @@ const latencyOf = (row: JsonObject | undefined, field: "latencyP50" | "latencyP9
 
 /** Verifications, denials and latency over the chosen time. */
 export const TrafficPanel = (): JSX.Element => {
-  const range = readRange(queryParams.value, useNow(60_000));
+  const asOf = useNow(60_000);
+  const range = readRange(queryParams.value, asOf);
   const request = { kind: UsageKind.VERIFICATIONS, ...range };
   const byOutcome = { ...request, groupBy: ["outcome"] };
-  const outcomes = useQuery(getUsage, byOutcome, { pollEvery });
-  const latencies = useQuery(getUsage, request, { pollEvery });
-  const whole = useQuery(getUsage, { ...request, granularity: UsageGranularity.TOTAL }, { pollEvery });
+  const outcomes = useQuery(getUsage, byOutcome, { pollEvery, asOf });
+  const latencies = useQuery(getUsage, request, { pollEvery, asOf });
+  const whole = useQuery(getUsage, { ...request, granularity: UsageGranularity.TOTAL }, { pollEvery, asOf });
   const lines = useMemo(() => countLines(outcomes.data?.data ?? [], "outcome"), [outcomes.data]);
   const rates = useMemo(() => rateLines(lines, intervalLength(range.granularity) ?? 0, Date.now()), [lines]);
   const denials = useMemo(() => denialLines(lines), [lines]);

@@ -1,36 +1,10 @@
 import type { JSX } from "preact";
 import { Dialog } from "../design/dialogs/Dialog.tsx";
-
-const keys: readonly (readonly [keys: string, what: string])[] = [
-  ["Ctrl K", "go to a page, an action, an object, a pasted id"],
-  ["/", "search on this page"],
-  ["?", "this help"],
-  ["↑ ↓", "next and previous row of a table"],
-  ["Page ↑ ↓, Home, End", "far rows of a table"],
-  ["← →", "next and previous tab"],
-  ["Esc", "close a dialog"],
-];
+import { KeyboardTable } from "../design/values/KeyboardTable.tsx";
 
 /** `?`: what the keyboard does. */
 export const Help = ({ onClose }: { readonly onClose: () => void }): JSX.Element => (
   <Dialog title="Keyboard" onClose={onClose}>
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Key</th>
-          <th scope="col">What it does</th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map(([key, what]) => (
-          <tr key={key}>
-            <th scope="row">
-              <kbd>{key}</kbd>
-            </th>
-            <td>{what}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <KeyboardTable />
   </Dialog>
 );

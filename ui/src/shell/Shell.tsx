@@ -1,8 +1,10 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { signOut } from "../data/access/session.ts";
+import { readCallError } from "../data/calls/callError.ts";
 import { Button } from "../design/actions/Button.tsx";
 import { PageFrame } from "../design/navigation/PageFrame.tsx";
+import { announce } from "../design/states/announcements.ts";
 import { EmptyState } from "../design/states/EmptyState.tsx";
 import { address } from "../router/address.ts";
 import { findRoute, navigationRoutes } from "../router/routes.ts";
@@ -16,6 +18,15 @@ import { watchSession } from "./sessionWatch.ts";
 import { listenForShortcuts } from "./shortcuts.ts";
 
 const isBelow = (path: string, route: string): boolean => path === route || (route !== "/ui" && path.startsWith(`${route}/`));
+
+/** Signs out, or says that it did not. */
+const leave = async (): Promise<void> => {
+  try {
+    await signOut();
+  } catch (thrown) {
+    announce(`You are still signed in. ${readCallError(thrown).message}`);
+  }
+};
 
 /** Navigation and page for somebody who is signed in. */
 export const Shell = (): JSX.Element => {
@@ -40,7 +51,7 @@ export const Shell = (): JSX.Element => {
           <Button kind="plain" onClick={() => setOpen("help")}>
             Help
           </Button>
-          <Button kind="plain" onClick={() => void signOut().catch(() => undefined)}>
+          <Button kind="plain" onClick={() => void leave()}>
             Sign out
           </Button>
         </div>

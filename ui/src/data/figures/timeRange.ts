@@ -21,6 +21,10 @@ export const namedRanges: readonly [NamedRange, ...NamedRange[]] = [
   { value: "30d", label: "30 days", length: 30 * day, granularity: UsageGranularity.DAY, step: day },
 ];
 
+/** Length of an interval, ms. @returns undefined for months, which differ, and for the whole range */
+export const intervalLength = (granularity: UsageGranularity): number | undefined =>
+  ({ [UsageGranularity.MINUTE]: minute, [UsageGranularity.HOUR]: hour, [UsageGranularity.DAY]: day })[granularity as number];
+
 /** What `analytics.getUsage` is asked for. */
 export interface TimeRange {
   /** Unix ms, inclusive. */

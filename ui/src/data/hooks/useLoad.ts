@@ -15,6 +15,8 @@ export interface Query<Data> {
 export interface QueryOptions {
   /** Milliseconds between polls, which do not keep the session alive. */
   readonly pollEvery?: number;
+  /** The time that the question was made of (`useNow`): one that it alone has changed is a poll as well. */
+  readonly asOf?: number;
   /** False: nothing is asked yet. */
   readonly enabled?: boolean;
 }
@@ -27,26 +29,31 @@ interface State<Data> {
 
 /**
  * Reads something by one or more calls and keeps reading: when the key changes, after each change that this page makes, and every
- * `pollEvery`. What was read under another key is dropped at once.
+ * `pollEvery`. What was read under another key is dropped at once, unless only the time has changed it.
  * @param key says what is read: equal keys, equal questions
  * @param load makes the calls, with these options
  */
 export const useLoad = <Data>(
   key: string,
   load: (options: CallOptions) => Promise<Answer<Data>>,
-  { pollEvery, enabled = true }: QueryOptions = {},
+  { pollEvery, asOf, enabled = true }: QueryOptions = {},
 ): Query<Data> => {
   const [state, setState] = useState<State<Data>>({ key });
-  const [asked, setAsked] = useState(0);
-  const polled = useRef(false);
+  const [asked, setAsked] = useState({ background: false });
+  const before = useRef({ key, asked, asOf });
+  const carried = useRef<string | undefined>(undefined);
   const changed = changesMade.value;
+  // Time alone has made another question of it: what was read stays until the new answer is there.
+  const movedOn = asOf !== before.current.asOf;
+  const isShown = (read: string): boolean => read === key || read === carried.current || movedOn;
 
   // `key` stands for `load`, which is made anew at each render.
   useEffect(() => {
     if (!enabled) return;
     const abort = new AbortController();
-    const background = polled.current;
-    polled.current = false;
+    const background = (asked.background && asked !== before.current.asked) || movedOn;
+    if (movedOn) carried.current = state.key;
+    else if (key !== before.current.key) carried.current = undefined;
     load({ signal: abort.signal, background }).then(
       (answer) => {
         if (!abort.signal.aborted) setState({ key, answer });
@@ -54,28 +61,30 @@ export const useLoad = <Data>(
       (thrown) => {
         if (abort.signal.aborted) return;
         const error = readCallError(thrown);
-        setState((before) => (before.key === key && before.answer ? { key, answer: before.answer, error } : { key, error }));
+        setState((last) => (isShown(last.key) && last.answer ? { key, answer: last.answer, error } : { key, error }));
       },
     );
     return () => abort.abort();
   }, [key, asked, changed, enabled]);
+  useEffect(() => {
+    before.current = { key, asked, asOf };
+  });
 
   useEffect(() => {
     if (pollEvery === undefined) return;
     const timer = setInterval(() => {
       if (document.hidden) return;
-      polled.current = true;
-      setAsked((count) => count + 1);
+      setAsked({ background: true });
     }, pollEvery);
     return () => clearInterval(timer);
   }, [pollEvery]);
 
-  const current: State<Data> = state.key === key ? state : { key };
+  const current: State<Data> = isShown(state.key) ? state : { key };
   return {
     data: current.answer?.message,
     etag: current.answer?.etag,
     error: current.error,
     loading: current.answer === undefined && current.error === undefined,
-    reload: () => setAsked((count) => count + 1),
+    reload: () => setAsked({ background: false }),
   };
 };

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { utcTime, zoneTime } from "../values/formatTime.ts";
 import { lineStyle } from "./lineStyle.ts";
+import { loneValues } from "./loneValues.ts";
 import "uplot/dist/uPlot.min.css";
 
 export interface Series {
@@ -45,7 +46,13 @@ const draw = (element: HTMLElement, { times, series, unit, onZoom }: ChartProps)
       scales: { y: { range: (_, low, high) => [Math.min(0, low), Math.max(1, high * 1.05)] } },
       series: [
         {},
-        ...series.map(({ name }, index) => ({ label: name, width: 2, points: { show: times.length < 2 }, ...lineStyle(index, style) })),
+        ...series.map(({ name, values }, index) => ({
+          label: name,
+          width: 2,
+          // A value without a neighbour is on no line.
+          points: { show: false, size: 6, filter: () => loneValues(values) },
+          ...lineStyle(index, style),
+        })),
       ],
       hooks: {
         setSelect: [

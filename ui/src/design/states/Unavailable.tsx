@@ -1,19 +1,15 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { CallError } from "../../data/calls/callError.ts";
+import { useSecondsLeft } from "../../data/hooks/useSecondsLeft.ts";
 import { Button } from "../actions/Button.tsx";
 
 /** The service cannot answer now: counts down to the next attempt. What stands below it is old. */
 export const Unavailable = ({ error, onRetry }: { readonly error: CallError; readonly onRetry: () => void }): JSX.Element => {
-  const [left, setLeft] = useState(error.retryAfter);
+  const left = useSecondsLeft(error);
   useEffect(() => {
-    setLeft(error.retryAfter);
-    const timer = setInterval(() => setLeft((seconds) => Math.max(0, seconds - 1)), 1000);
     const retry = setTimeout(onRetry, error.retryAfter * 1000);
-    return () => {
-      clearInterval(timer);
-      clearTimeout(retry);
-    };
+    return () => clearTimeout(retry);
     // A new failure is a new wait; `onRetry` is made anew at each render.
   }, [error]);
   return (

@@ -25,8 +25,8 @@ export const AnalyticsTab = ({ apiId }: { readonly apiId: string }): JSX.Element
   const now = useNow(60_000);
   const request = { kind: UsageKind.VERIFICATIONS, ...readRange(queryParams.value, now), filter: { apiId: { values: [apiId] } } };
   const byOutcome = { ...request, groupBy: ["outcome"] };
-  const outcomes = useQuery(getUsage, byOutcome);
-  const totals = useQuery(getUsage, request);
+  const outcomes = useQuery(getUsage, byOutcome, { asOf: now });
+  const totals = useQuery(getUsage, request, { asOf: now });
   const outcomeLines = useMemo(() => countLines(outcomes.data?.data ?? [], "outcome"), [outcomes.data]);
   const latency = useMemo(() => latencyLines(totals.data?.data ?? []), [totals.data]);
   return (

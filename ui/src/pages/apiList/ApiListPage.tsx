@@ -38,7 +38,7 @@ const useVerifications = (ids: readonly string[]): ReadonlyMap<string, readonly 
       groupBy: ["apiId"],
       filter: { apiId: { values: [...ids] } },
     },
-    { enabled: ids.length > 0 },
+    { enabled: ids.length > 0, asOf: end },
   );
   return new Map(countLines(data?.data ?? [], "apiId").series.map(({ name, values }) => [name, values]));
 };

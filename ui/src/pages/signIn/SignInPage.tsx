@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { signIn } from "../../data/access/session.ts";
 import { type CallError, readCallError } from "../../data/calls/callError.ts";
+import { useSecondsLeft } from "../../data/hooks/useSecondsLeft.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { Form } from "../../design/forms/Form.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
@@ -12,6 +13,8 @@ export const Page = (): JSX.Element => {
   const [rootKey, setRootKey] = useState("");
   const [error, setError] = useState<CallError>();
   const [pending, setPending] = useState(false);
+  // Too many failed sign-ins, or a store that is away: another attempt before that would fail as well.
+  const wait = useSecondsLeft(error?.kind === "unavailable" ? error : undefined);
   const submit = async (): Promise<void> => {
     if (pending) return;
     setPending(true);
@@ -33,9 +36,21 @@ export const Page = (): JSX.Element => {
             error={error}
             fields={["rootKey"]}
             actions={
-              <Button kind="primary" type="submit" pending={pending}>
-                Sign in
-              </Button>
+              <>
+                <Button
+                  kind="primary"
+                  type="submit"
+                  pending={pending}
+                  disabledBecause={wait > 0 ? "Wait before you try again." : undefined}
+                >
+                  Sign in
+                </Button>
+                {wait > 0 && (
+                  <span class="hint number" aria-hidden="true">
+                    in {wait} s
+                  </span>
+                )}
+              </>
             }
           >
             <TextField

@@ -1,0 +1,33 @@
+import type { JSX } from "preact";
+
+const keys: readonly (readonly [keys: string, what: string])[] = [
+  ["Ctrl K", "go to a page, an action, an object, a pasted id"],
+  ["/", "search on this page"],
+  ["?", "this help"],
+  ["↑ ↓", "next and previous row of a table"],
+  ["Page ↑ ↓, Home, End", "far rows of a table"],
+  ["← →", "next and previous tab"],
+  ["Esc", "close a dialog"],
+];
+
+/** What the keyboard does in the console. */
+export const KeyboardTable = (): JSX.Element => (
+  <table>
+    <thead>
+      <tr>
+        <th scope="col">Key</th>
+        <th scope="col">What it does</th>
+      </tr>
+    </thead>
+    <tbody>
+      {keys.map(([key, what]) => (
+        <tr key={key}>
+          <th scope="row">
+            <kbd>{key}</kbd>
+          </th>
+          <td>{what}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { dateOf, relativeTime, utcTime, zoneTime } from "./formatTime.ts";
+import { clockTime, dateOf, relativeTime, utcTime, zoneTime } from "./formatTime.ts";
 
 export interface TimeProps {
   /** Unix ms; undefined shows `none`. */
@@ -8,14 +8,16 @@ export interface TimeProps {
   readonly none?: string;
   /** "3 minutes ago" instead of the date. */
   readonly relative?: boolean;
+  /** The time of day to the millisecond, for what happens now. */
+  readonly clock?: boolean;
 }
 
 /** A time in the reader's zone, in UTC on hover (console §3). */
-export const Time = ({ at, none = "–", relative = false }: TimeProps): JSX.Element =>
+export const Time = ({ at, none = "–", relative = false, clock = false }: TimeProps): JSX.Element =>
   at === undefined ? (
     <span class="quiet">{none}</span>
   ) : (
-    <time dateTime={dateOf(at).toISOString()} title={relative ? `${zoneTime(at)} (${utcTime(at)})` : utcTime(at)}>
-      {relative ? relativeTime(at, Date.now()) : zoneTime(at)}
+    <time dateTime={dateOf(at).toISOString()} title={relative || clock ? `${zoneTime(at)} (${utcTime(at)})` : utcTime(at)}>
+      {relative ? relativeTime(at, Date.now()) : clock ? clockTime(at) : zoneTime(at)}
     </time>
   );

@@ -6,6 +6,17 @@ const inZone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeSty
 /** In the reader's zone and language: "23 Nov 2026, 04:05". */
 export const zoneTime = (time: bigint | number): string => inZone.format(dateOf(time));
 
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+  hourCycle: "h23",
+});
+
+/** The time of day in the reader's zone, to the millisecond: "04:05:06.789". */
+export const clockTime = (time: bigint | number): string => clock.format(dateOf(time));
+
 /** "2026-11-23 03:05:00 UTC". */
 export const utcTime = (time: bigint | number): string =>
   dateOf(time)

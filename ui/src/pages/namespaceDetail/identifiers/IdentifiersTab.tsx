@@ -1,0 +1,12 @@
+import type { JSX } from "preact";
+import type { NamespaceNames } from "../readNamespace.ts";
+import { BusiestIdentifiers } from "./BusiestIdentifiers.tsx";
+import { LiveCounters } from "./LiveCounters.tsx";
+
+/** Who is counted now, and who was checked most. */
+export const IdentifiersTab = ({ namespace }: { readonly namespace: NamespaceNames }): JSX.Element => (
+  <>
+    <LiveCounters namespace={namespace} />
+    <BusiestIdentifiers namespace={namespace} />
+  </>
+);

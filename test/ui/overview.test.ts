@@ -5,7 +5,7 @@ import { KeySchema } from "../../gen/latchkey/v2/common_pb.ts";
 import { VerificationCode, VerificationCodeSchema } from "../../gen/latchkey/v2/keys_pb.ts";
 import { MigrationAlgorithm, MigrationAlgorithmSchema } from "../../gen/latchkey/v2/migrations_pb.ts";
 import { NodeSchema } from "../../gen/latchkey/v2/nodes_pb.ts";
-import { enumName } from "../../ui/src/data/calls/methodOptions.ts";
+import { enumName } from "../../ui/src/data/code/enumName.ts";
 import { latestSign, nodeTroubles } from "../../ui/src/data/figures/nodeHealth.ts";
 import { addSample, type NodeHistory, totalHistory } from "../../ui/src/data/figures/nodeHistory.ts";
 import { intervalLength } from "../../ui/src/data/figures/timeRange.ts";

@@ -1,5 +1,5 @@
-import { type DescEnum, type DescField, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
-import { changes, json_names, permission, secret } from "../../../../gen/latchkey/v2/options_pb.ts";
+import { type DescField, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
+import { changes, permission, secret } from "../../../../gen/latchkey/v2/options_pb.ts";
 
 /** Whether the procedure changes something, so that Idempotency-Key applies. */
 export const changesSomething = (method: DescMethodUnary): boolean => getOption(method, changes);

@@ -1,8 +1,10 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import type { JSX } from "preact";
+import type { CallError } from "../../data/calls/callError.ts";
 import { bodyOf } from "../../data/code/snippets.ts";
 import { Button } from "../actions/Button.tsx";
+import { ErrorNote } from "../states/ErrorNote.tsx";
 import { CodeBlock } from "../values/CodeBlock.tsx";
 import { type Change, Diff } from "../values/Diff.tsx";
 import { CodeDrawer } from "./CodeDrawer.tsx";
@@ -14,6 +16,8 @@ export interface ReviewChangesProps<Input extends DescMessage> {
   /** What it changes. */
   readonly changes: readonly Change[];
   readonly pending: boolean;
+  /** Why the last attempt failed, where no form behind says it. */
+  readonly error?: CallError | undefined;
   /** "Save changes". */
   readonly action: string;
   readonly onConfirm: () => void;
@@ -26,6 +30,7 @@ export const ReviewChanges = <Input extends DescMessage>({
   request,
   changes,
   pending,
+  error,
   action,
   onConfirm,
   onClose,
@@ -34,6 +39,7 @@ export const ReviewChanges = <Input extends DescMessage>({
     <Diff changes={changes} />
     <h3>The body</h3>
     <CodeBlock label="The body" text={JSON.stringify(bodyOf({ method, request: create(method.input, request) }), null, 2)} />
+    {error !== undefined && <ErrorNote error={error} />}
     <div class="actions">
       <Button kind="primary" pending={pending} onClick={onConfirm} autofocus>
         {action}

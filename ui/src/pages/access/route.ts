@@ -1,0 +1,9 @@
+import type { Route } from "../../router/route.ts";
+
+export const route: Route = {
+  path: "/ui/access",
+  title: "Access",
+  navigation: 30,
+  load: () => import("./AccessPage.tsx"),
+  search: async (text, signal) => (await import("./search.ts")).search(text, signal),
+};

@@ -34,9 +34,9 @@ const Uses = ({ rootKey }: { readonly rootKey: RootKey }): JSX.Element => {
   const held = rootKey.permissions.length;
   return (
     <span class="uses">
-      <svg viewBox="0 0 48 6" width="48" height="6" aria-hidden="true" focusable="false">
-        <rect width="48" height="6" rx="3" />
-        <rect class="used" width={held === 0 ? 0 : (48 * used) / held} height="6" rx="3" />
+      <svg viewBox="0 0 32 6" width="32" height="6" aria-hidden="true" focusable="false">
+        <rect width="32" height="6" rx="3" />
+        <rect class="used" width={held === 0 ? 0 : (32 * used) / held} height="6" rx="3" />
       </svg>
       uses {used} of {held} permissions
     </span>
@@ -56,7 +56,7 @@ const columns = (own: string | undefined, now: number, act: (doing: Doing) => vo
     cell: (rootKey) => (
       <>
         <a href={`/ui/root-keys?key=${encodeURIComponent(rootKey.keyId)}`}>{titleOf(rootKey)}</a>
-        {rootKey.keyId === own && <span class="quiet"> this session</span>}
+        {rootKey.keyId === own && <span class="quiet"> yours</span>}
       </>
     ),
   },

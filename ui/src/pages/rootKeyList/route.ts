@@ -5,5 +5,6 @@ export const route: Route = {
   title: "Root keys",
   navigation: 80,
   idPrefix: "rk_",
+  idPath: "/ui/root-keys?key=:id",
   load: () => import("./RootKeyListPage.tsx"),
 };

@@ -120,8 +120,9 @@ test("[console §3] an identity is created, its limits and meta are kept, set an
   await page.getByRole("button", { name: "Create identity" }).click();
   const created = page.getByRole("dialog", { name: "New identity" });
   await created.getByLabel("External ID").fill("org.7_x-y");
-  await created.getByRole("button", { name: "Add a limit" }).click();
+  await created.getByRole("button", { name: "Add limit" }).click();
   await created.getByLabel("Limit name").fill("ab");
+  await created.getByLabel("Limit", { exact: true }).fill("100");
   await created.getByRole("button", { name: "Create identity" }).click();
   // What is wrong stands at its field in the list.
   await created.locator("[name='ratelimits[0].name'][aria-invalid]").fill("requests");
@@ -141,7 +142,7 @@ test("[console §3] an identity is created, its limits and meta are kept, set an
   await limits.getByRole("radio", { name: "Set" }).check();
   await page.locator("[name='ratelimits[0].limit']").fill("9007199254740991");
   await save();
-  await limits.getByRole("radio", { name: "Keep (requests: 9,007,199,254,740,991 in 1 minute, always)" }).waitFor();
+  await limits.getByRole("radio", { name: "Keep (requests: 9,007,199,254,740,991 per 1m, always checked)" }).waitFor();
   await meta.getByRole("radio", { name: 'Keep ({"plan":"pro"})' }).waitFor();
   await limits.getByRole("radio", { name: "No limits" }).check();
   await save();

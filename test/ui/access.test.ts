@@ -14,7 +14,6 @@ import {
 import { identityPath } from "../../ui/src/data/identityPath.ts";
 import { isUntouched, rebasedDraft } from "../../ui/src/design/forms/draftChanges.ts";
 import { keep } from "../../ui/src/design/forms/fieldChange.ts";
-import { durationText, limitText, readLimits } from "../../ui/src/design/forms/typedLimit.ts";
 import { holdingsOf, isAnswer, rolesGiving, searchText, slugsAsked } from "../../ui/src/pages/access/holders.ts";
 import { grantsChanges, grantsRequest, permissionRequest, roleChanges, roleRequest } from "../../ui/src/pages/access/roleDraft.ts";
 import * as identityDraft from "../../ui/src/pages/identityDetail/identityDraft.ts";
@@ -164,18 +163,10 @@ describe("[console §3] identities", () => {
     const cleared = { ratelimits: { kind: "clear" }, meta: { kind: "clear" } } as const;
     expect(identityDraft.requestOf(identity, cleared)).toEqual({ identity: "id_1", meta: {}, ratelimits: { values: [] } });
     expect(identityDraft.changesOf(identity, cleared)).toEqual([
-      { field: "ratelimits", before: "requests: 1,000 in 1 minute, always", after: "no limits" },
+      { field: "ratelimits", before: "requests: 1,000 per 1m, always checked", after: "no limits" },
       { field: "meta", before: '{"plan":"pro"}', after: "no meta" },
     ]);
     expect(identityDraft.problemIn({ ratelimits: keep, meta: { kind: "set", value: "[1]" } })).toBeDefined();
-  });
-
-  test("limits are exact, and what cannot be read is left to the service", () => {
-    expect(readLimits([{ name: "a", limit: "9,007,199,254,740,991", duration: "1.5", autoApply: false }])).toEqual([
-      { name: "a", limit: 9007199254740991n, duration: 0n, autoApply: false },
-    ]);
-    expect([60_000n, 90_000n, 7_200_000n, 1_500n].map(durationText)).toEqual(["minute", "90 seconds", "2 hours", "1500 ms"]);
-    expect(limitText({ ...limit, duration: 90_000n, autoApply: false })).toBe("requests: 1,000 in 90 seconds");
   });
 
   test("have a path that browsers leave as it is", () => {

@@ -1,64 +1,71 @@
 import type { JSX } from "preact";
-import { useContext, useId } from "preact/hooks";
+import { useContext } from "preact/hooks";
+import { type LimitDraft, newLimit } from "../../data/drafts/limitDraft.ts";
+import { readDuration, readInteger } from "../../data/readInput.ts";
 import { Button } from "../actions/Button.tsx";
 import { Checkbox } from "./Checkbox.tsx";
 import { FormViolations, violationText } from "./formErrors.ts";
 import { TextField } from "./TextField.tsx";
-import { newLimit, type TypedLimit } from "./typedLimit.ts";
-import "./limits.css";
 
 export interface LimitsFieldProps {
-  /** "Shared limits". */
-  readonly label: string;
-  readonly limits: readonly TypedLimit[];
-  readonly onChange: (limits: readonly TypedLimit[]) => void;
+  /** The JSON name of the contract: `ratelimits`; fields are `ratelimits[0].name`, as violations name them. */
+  readonly name: string;
+  readonly value: readonly LimitDraft[];
+  readonly onChange: (value: readonly LimitDraft[]) => void;
 }
 
-/** The complete list of rate limits of an identity, a row each. */
-export const LimitsField = ({ label, limits, onChange }: LimitsFieldProps): JSX.Element => {
-  const id = useId();
-  const own = useContext(FormViolations).filter(({ location }) => location.replace(/^body\.?/, "") === "ratelimits");
-  const set = (index: number, change: Partial<TypedLimit>): void =>
-    onChange(limits.map((limit, at) => (at === index ? { ...limit, ...change } : limit)));
+/** Rate limits of a key or an identity: any number of rows. */
+export const LimitsField = ({ name, value, onChange }: LimitsFieldProps): JSX.Element => {
+  const change = (at: number, part: Partial<LimitDraft>): void =>
+    onChange(value.map((limit, index) => (index === at ? { ...limit, ...part } : limit)));
+  const ofAll = useContext(FormViolations).filter(({ location }) => location === `body.${name}`);
   return (
-    <div class="limits" role="group" aria-labelledby={id}>
-      <p id={id} class="group-label">
-        {label}
-      </p>
-      {limits.map((limit, index) => {
-        const name = `ratelimits[${index}]`;
-        return (
-          // Rows have no id of their own: a name is being typed.
-          <div key={name} class="limit-row" role="group" aria-label={`Limit ${index + 1}`}>
-            <TextField label="Limit name" name={`${name}.name`} value={limit.name} onChange={(value) => set(index, { name: value })} />
-            <TextField label="Limit" name={`${name}.limit`} value={limit.limit} onChange={(value) => set(index, { limit: value })} />
-            <TextField
-              label="Duration, ms"
-              name={`${name}.duration`}
-              value={limit.duration}
-              onChange={(value) => set(index, { duration: value })}
-            />
-            <Checkbox
-              label="At every verification"
-              name={`${name}.autoApply`}
-              checked={limit.autoApply}
-              onChange={(autoApply) => set(index, { autoApply })}
-            />
-            <Button label={`Remove limit ${index + 1}`} onClick={() => onChange(limits.filter((_, at) => at !== index))}>
-              Remove
-            </Button>
-          </div>
-        );
-      })}
-      {own.length > 0 && (
+    <div class="limits-field">
+      {ofAll.length > 0 && (
         <ul class="problems">
-          {own.map((violation) => (
-            <li key={violation.message}>{violationText(violation, "ratelimits")}</li>
+          {ofAll.map((violation) => (
+            <li key={violation.message}>{violationText(violation, name)}</li>
           ))}
         </ul>
       )}
+      {value.map((limit, index) => (
+        // A row has no name of its own while it is typed: its place is what it is known by.
+        <fieldset key={index} class="limit-row">
+          <legend>Rate limit {index + 1}</legend>
+          <TextField
+            label="Limit name"
+            name={`${name}[${index}].name`}
+            value={limit.name}
+            onChange={(typed) => change(index, { name: typed })}
+          />
+          <TextField
+            label="Limit"
+            name={`${name}[${index}].limit`}
+            value={limit.limit}
+            onChange={(typed) => change(index, { limit: typed })}
+            error={readInteger(limit.limit) === "invalid" ? "A whole number." : undefined}
+          />
+          <TextField
+            label="Duration"
+            name={`${name}[${index}].duration`}
+            value={limit.duration}
+            onChange={(typed) => change(index, { duration: typed })}
+            error={readDuration(limit.duration) === "invalid" ? "90s, 15m, 24h, 30d or milliseconds." : undefined}
+            hint="15m, 24h, or ms"
+          />
+          <Checkbox
+            label="Always checked"
+            name={`${name}[${index}].autoApply`}
+            checked={limit.autoApply}
+            onChange={(autoApply) => change(index, { autoApply })}
+          />
+          <Button label={`Remove limit ${index + 1}`} onClick={() => onChange(value.filter((_, at) => at !== index))}>
+            Remove
+          </Button>
+        </fieldset>
+      ))}
       <div class="actions">
-        <Button onClick={() => onChange([...limits, newLimit])}>Add a limit</Button>
+        <Button onClick={() => onChange([...value, newLimit])}>Add limit</Button>
       </div>
     </div>
   );

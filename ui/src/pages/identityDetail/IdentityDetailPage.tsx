@@ -6,7 +6,7 @@ import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { Tabs } from "../../design/navigation/Tabs.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import type { PageProps } from "../../router/route.ts";
-import { limitsText } from "./identityDraft.ts";
+import { sharedLimits } from "./identityDraft.ts";
 import { KeysTab } from "./KeysTab.tsx";
 import { SettingsTab } from "./SettingsTab.tsx";
 import { UsageTab } from "./UsageTab.tsx";
@@ -28,7 +28,7 @@ export const Page = ({ params: { externalId: named = "" } }: PageProps): JSX.Ele
           identity !== undefined && (
             <>
               <p class="quiet">
-                <code>{identity.id}</code> · {limitsText(identity.ratelimits)}
+                <code>{identity.id}</code> · {sharedLimits(identity.ratelimits)}
               </p>
               <Tabs
                 label="Identity"

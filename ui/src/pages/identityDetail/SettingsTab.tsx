@@ -3,8 +3,9 @@ import { useState } from "preact/hooks";
 import type { Identity } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { IdentitiesService } from "../../../../gen/latchkey/v2/identities_pb.ts";
 import { missingReason } from "../../data/access/missingReason.ts";
+import { limitDrafts, newLimit } from "../../data/drafts/limitDraft.ts";
 import { useMutation } from "../../data/hooks/useMutation.ts";
-import { readJsonObject } from "../../data/readJson.ts";
+import { readJsonObject } from "../../data/readInput.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { ConfirmName } from "../../design/dialogs/ConfirmName.tsx";
@@ -12,10 +13,9 @@ import { ReviewedForm } from "../../design/dialogs/ReviewedForm.tsx";
 import { LimitsField } from "../../design/forms/LimitsField.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
 import { ThreeState } from "../../design/forms/ThreeState.tsx";
-import { newLimit, typedLimit } from "../../design/forms/typedLimit.ts";
 import { announce } from "../../design/states/announcements.ts";
 import { navigate } from "../../router/address.ts";
-import { changesOf, draftOf, limitsText, metaText, problemIn, requestOf } from "./identityDraft.ts";
+import { changesOf, draftOf, metaText, problemIn, requestOf, sharedLimits } from "./identityDraft.ts";
 
 const { updateIdentity, deleteIdentity } = IdentitiesService.method;
 
@@ -82,11 +82,11 @@ export const SettingsTab = ({ identity, etag, reload }: SettingsTabProps): JSX.E
             name="ratelimits"
             change={draft.ratelimits}
             onChange={(ratelimits) => set({ ratelimits })}
-            current={limitsText(stored.ratelimits)}
+            current={sharedLimits(stored.ratelimits)}
             clear="No limits"
-            initial={stored.ratelimits.length === 0 ? [newLimit] : stored.ratelimits.map(typedLimit)}
+            initial={stored.ratelimits.length === 0 ? [newLimit] : limitDrafts(stored.ratelimits)}
           >
-            {(limits, change) => <LimitsField label="The complete list" limits={limits} onChange={change} />}
+            {(limits, change) => <LimitsField name="ratelimits" value={limits} onChange={change} />}
           </ThreeState>
           <ThreeState
             label="Meta"
@@ -104,7 +104,7 @@ export const SettingsTab = ({ identity, etag, reload }: SettingsTabProps): JSX.E
                 rows={8}
                 value={text}
                 onChange={change}
-                error={readJsonObject(text) === undefined ? "A JSON object." : undefined}
+                error={typeof readJsonObject(text) !== "object" ? "A JSON object." : undefined}
                 hint="Replaced as a whole, never merged."
               />
             )}

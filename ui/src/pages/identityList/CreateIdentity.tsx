@@ -1,16 +1,16 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { IdentitiesService } from "../../../../gen/latchkey/v2/identities_pb.ts";
+import { type LimitDraft, limitsReadable, readLimits } from "../../data/drafts/limitDraft.ts";
 import { useMutation } from "../../data/hooks/useMutation.ts";
 import { identityPath } from "../../data/identityPath.ts";
-import { readJsonObject } from "../../data/readJson.ts";
+import { readJsonObject } from "../../data/readInput.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { Dialog } from "../../design/dialogs/Dialog.tsx";
 import { Form } from "../../design/forms/Form.tsx";
 import { LimitsField } from "../../design/forms/LimitsField.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
-import { readLimits, type TypedLimit } from "../../design/forms/typedLimit.ts";
 import { announce } from "../../design/states/announcements.ts";
 import { navigate } from "../../router/address.ts";
 
@@ -18,12 +18,12 @@ import { navigate } from "../../router/address.ts";
 export const CreateIdentity = ({ onClose }: { readonly onClose: () => void }): JSX.Element => {
   const [externalId, setExternalId] = useState("");
   const [metaText, setMeta] = useState("");
-  const [limits, setLimits] = useState<readonly TypedLimit[]>([]);
+  const [limits, setLimits] = useState<readonly LimitDraft[]>([]);
   const create = useMutation(IdentitiesService.method.createIdentity);
-  const meta = metaText.trim() === "" ? {} : readJsonObject(metaText);
-  const request = { externalId, ...(meta === undefined || Object.keys(meta).length === 0 ? {} : { meta }), ratelimits: readLimits(limits) };
+  const meta = readJsonObject(metaText);
+  const request = { externalId, ...(meta === undefined || meta === "invalid" ? {} : { meta }), ratelimits: readLimits(limits) };
   const submit = async (): Promise<void> => {
-    if (meta === undefined) return;
+    if (meta === "invalid" || !limitsReadable(limits)) return;
     const answer = await create.run(request);
     if (answer?.message.data === undefined) return;
     announce(`Created ${externalId}.`);
@@ -60,10 +60,10 @@ export const CreateIdentity = ({ onClose }: { readonly onClose: () => void }): J
           rows={3}
           value={metaText}
           onChange={setMeta}
-          error={meta === undefined ? "A JSON object, or nothing." : undefined}
+          error={meta === "invalid" ? "A JSON object, or nothing." : undefined}
           hint="A JSON object, which verifications return."
         />
-        <LimitsField label="Shared limits" limits={limits} onChange={setLimits} />
+        <LimitsField name="ratelimits" value={limits} onChange={setLimits} />
       </Form>
     </Dialog>
   );

@@ -5,12 +5,12 @@ import type { Identity } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { IdentitiesService } from "../../../../gen/latchkey/v2/identities_pb.ts";
 import { missingReason } from "../../data/access/missingReason.ts";
 import { snippet } from "../../data/code/snippets.ts";
+import { limitsText } from "../../data/drafts/limitDraft.ts";
 import { usePages } from "../../data/hooks/usePages.ts";
 import { identityPath } from "../../data/identityPath.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { SearchField } from "../../design/forms/SearchField.tsx";
-import { limitText } from "../../design/forms/typedLimit.ts";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { EmptyState } from "../../design/states/EmptyState.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
@@ -26,7 +26,7 @@ const columns: readonly Column<Identity>[] = [
   {
     id: "ratelimits",
     label: "Shared limits",
-    cell: ({ ratelimits }) => (ratelimits.length === 0 ? <span class="quiet">none</span> : ratelimits.map(limitText).join("; ")),
+    cell: ({ ratelimits }) => (ratelimits.length === 0 ? <span class="quiet">none</span> : limitsText(ratelimits)),
   },
   {
     id: "meta",

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { type RootKey, RootKeysService } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
 import { missingReason } from "../../data/access/missingReason.ts";
-import { readLocalTime } from "../../data/readInput.ts";
+import { localTimeText, readLocalTime } from "../../data/readInput.ts";
 import { Dialog } from "../../design/dialogs/Dialog.tsx";
 import { ReviewedForm } from "../../design/dialogs/ReviewedForm.tsx";
 import { Checkbox } from "../../design/forms/Checkbox.tsx";
@@ -10,7 +10,7 @@ import { ThreeState } from "../../design/forms/ThreeState.tsx";
 import { PermissionPicker } from "../../design/permissions/PermissionPicker.tsx";
 import { readRootKey } from "./readRootKey.ts";
 import { changesOf, draftOf, expiryText, isSame, noName, type RootKeyDraft, requestOf } from "./rootKeyDraft.ts";
-import { nameOf, titleOf } from "./rootKeyText.ts";
+import { expiryOf, nameOf, titleOf } from "./rootKeyText.ts";
 
 const { updateKey } = RootKeysService.method;
 
@@ -61,7 +61,7 @@ export const EditRootKey = ({ rootKey, reload, onClose }: EditRootKeyProps): JSX
             onChange={(expires) => set({ expires })}
             current={expiryText(stored)}
             clear="Never expires"
-            initial=""
+            initial={expiryOf(stored) === undefined ? "" : localTimeText(expiryOf(stored) ?? 0n)}
           >
             {(value, change) => (
               <TextField label="Expires at" name="expires" type="datetime-local" value={value} onChange={change} hint="In your zone." />

@@ -41,8 +41,13 @@ describe("[console §3] every page has a deep link", () => {
 });
 
 test("[console §3] the palette opens the page of a pasted id", () => {
-  const routes = [{ path: "/ui/apis" }, { path: "/ui/apis/:id", idPrefix: "api_" }];
+  const routes = [
+    { path: "/ui/apis" },
+    { path: "/ui/apis/:id", idPrefix: "api_" },
+    { path: "/ui/x", idPrefix: "rk_", idPath: "/ui/x?key=:id" },
+  ];
   expect(idTarget(" api_12345678 ", routes)).toBe("/ui/apis/api_12345678");
+  expect(idTarget("rk_12345678", routes)).toBe("/ui/x?key=rk_12345678");
   expect(idTarget("key_12345678", routes)).toBeUndefined();
   expect(idTarget("api_1/../../x", routes)).toBeUndefined();
 });

@@ -31,4 +31,6 @@ export interface Route {
   readonly search?: (text: string, signal: AbortSignal) => Promise<readonly FoundObject[]>;
   /** The path of an id of this page's objects, for ids that are pasted: `api_…` → `/ui/apis/api_…`. */
   readonly idPrefix?: string;
+  /** Where such an id leads when it is not in the page's path: `/ui/root-keys?key=:id`. */
+  readonly idPath?: string;
 }

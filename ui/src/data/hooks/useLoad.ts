@@ -15,6 +15,8 @@ export interface Query<Data> {
 export interface QueryOptions {
   /** Milliseconds between polls, which do not keep the session alive. */
   readonly pollEvery?: number;
+  /** Asks again when it is another one. */
+  readonly refresh?: number;
   /** False: nothing is asked yet. */
   readonly enabled?: boolean;
 }
@@ -34,7 +36,7 @@ interface State<Data> {
 export const useLoad = <Data>(
   key: string,
   load: (options: CallOptions) => Promise<Answer<Data>>,
-  { pollEvery, enabled = true }: QueryOptions = {},
+  { pollEvery, refresh = 0, enabled = true }: QueryOptions = {},
 ): Query<Data> => {
   const [state, setState] = useState<State<Data>>({ key });
   const [asked, setAsked] = useState(0);
@@ -58,7 +60,7 @@ export const useLoad = <Data>(
       },
     );
     return () => abort.abort();
-  }, [key, asked, changed, enabled]);
+  }, [key, asked, changed, refresh, enabled]);
 
   useEffect(() => {
     if (pollEvery === undefined) return;

@@ -25,6 +25,12 @@ export interface ChartProps {
 
 const height = 240;
 
+/** Where a value has no neighbour, no line shows it: there is a point. */
+const loneValues = (values: uPlot.AlignedData[number] | undefined): number[] =>
+  Array.from(values ?? []).flatMap((value, index) =>
+    value !== null && values?.[index - 1] == null && values?.[index + 1] == null ? [index] : [],
+  );
+
 const draw = (element: HTMLElement, { times, series, unit, onZoom }: ChartProps): uPlot => {
   const style = getComputedStyle(element);
   const axis = { stroke: style.color, grid: { stroke: style.borderColor, width: 1 }, ticks: { stroke: style.borderColor, width: 1 } };
@@ -45,7 +51,12 @@ const draw = (element: HTMLElement, { times, series, unit, onZoom }: ChartProps)
       scales: { y: { range: (_, low, high) => [Math.min(0, low), Math.max(1, high * 1.05)] } },
       series: [
         {},
-        ...series.map(({ name }, index) => ({ label: name, width: 2, points: { show: times.length < 2 }, ...lineStyle(index, style) })),
+        ...series.map(({ name }, index) => ({
+          label: name,
+          width: 2,
+          points: { show: true, filter: (plot: uPlot, line: number) => loneValues(plot.data[line]) },
+          ...lineStyle(index, style),
+        })),
       ],
       hooks: {
         setSelect: [

@@ -21,11 +21,12 @@ const dialect = SQLDialect.define({
 const complete = (context: CompletionContext): CompletionResult | null => {
   const word = context.matchBefore(/\w+/);
   if (word === null && !context.explicit) return null;
-  const icons = { table: "class", column: "property", function: "function" } as const;
-  const options = sqlCompletions(context.state.doc.toString()).map(({ type, ...option }) => ({
+  // What a query is about goes first.
+  const ranks = { column: 2, table: 1, function: 0 } as const;
+  const options = sqlCompletions(context.state.doc.toString()).map((option) => ({
     ...option,
-    type: icons[type],
-    detail: type,
+    detail: option.type,
+    boost: ranks[option.type],
   }));
   return { from: word?.from ?? context.pos, options, validFor: /^\w*$/ };
 };

@@ -105,7 +105,7 @@ export const tabTo = async (page: Page, role: Parameters<Page["getByRole"]>[0], 
   const wanted = page.getByRole(role, { name, exact: true }).first();
   await wanted.waitFor();
   for (let presses = 0; presses < 80; presses += 1) {
-    if (await wanted.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+    if (await wanted.evaluate((element) => element.matches(":focus"))) return;
     await page.keyboard.press("Tab");
   }
   throw new Error(`Tab never reaches the ${role} “${name}”`);

@@ -55,6 +55,16 @@ test.each(pagesWithCharts)("[console §1] a page with charts is at most 25,600 b
   expect(sizeOf(shell, page, chart)).toBeLessThanOrEqual(signIn + 25_600);
 });
 
+const sqlPage = "src/pages/sql/SqlPage.tsx";
+const codeEditor = "src/pages/sql/codeEditor.ts";
+
+test("[console §1] the SQL page is at most 133,120 bytes more, and no other page loads its editor", () => {
+  expect(sizeOf(shell, sqlPage, codeEditor)).toBeLessThanOrEqual(signIn + 133_120);
+  const editor = manifest[codeEditor]?.file ?? "";
+  const others = Object.keys(manifest).filter((name) => name.startsWith("src/pages/") && name !== codeEditor);
+  expect(others.filter((name) => filesOf([name]).has(editor))).toEqual([]);
+});
+
 test("[console §1] the sign-in page loads neither the shell nor charts", () => {
   const files = [...filesOf(["index.html", "src/pages/signIn/SignInPage.tsx"])];
   expect(files).not.toContain(manifest[shell]?.file);

@@ -7,13 +7,13 @@ export interface Shortcuts {
 const writes = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
-/** Listens for Ctrl-K, `/` and `?` (console §3). Letters that somebody writes are no shortcut. @returns ends it */
+/** Listens for Ctrl-K, `/` and `?` (console §3). Letters that somebody writes, inside a shadow root too, are no shortcut. @returns ends it */
 export const listenForShortcuts = ({ palette, help }: Shortcuts): (() => void) => {
   const listen = (event: KeyboardEvent): void => {
     if (document.querySelector("dialog[open]") !== null) return;
     const search = document.querySelector<HTMLElement>("main input[type=search]");
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") palette();
-    else if (writes(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (writes(event.composedPath()[0] ?? null) || event.ctrlKey || event.metaKey || event.altKey) return;
     else if (event.key === "/" && search !== null) search.focus();
     else if (event.key === "/") palette();
     else if (event.key === "?") help();

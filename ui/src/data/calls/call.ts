@@ -19,6 +19,8 @@ export interface CallOptions {
   readonly background?: boolean;
   /** One of many: `changesMade` is moved at the end of all, by whoever makes them. */
   readonly quiet?: boolean;
+  /** The answer is saved as a file, which needs the root key again (console §2.4). */
+  readonly export?: boolean;
 }
 
 export interface Answer<Message> {
@@ -33,8 +35,14 @@ export const changesMade: Signal<number> = signal(0);
 /** A wrong root key is 401 as well there, and ends no session. */
 const checksRootKey: ReadonlySet<DescMethodUnary> = new Set([ConsoleService.method.signIn, ConsoleService.method.elevate]);
 
-const headersOf = ({ idempotencyKey, ifMatch, background = false }: CallOptions): Headers => {
-  const headers = new Headers({ "x-latchkey-ui": background ? "background" : "1" });
+const kindOf = ({ background, export: isExport }: CallOptions): string => {
+  if (isExport === true) return "export";
+  return background === true ? "background" : "1";
+};
+
+const headersOf = (options: CallOptions): Headers => {
+  const { idempotencyKey, ifMatch } = options;
+  const headers = new Headers({ "x-latchkey-ui": kindOf(options) });
   if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
   if (ifMatch !== undefined) headers.set("if-match", ifMatch);
   return headers;

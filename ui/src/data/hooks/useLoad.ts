@@ -17,6 +17,8 @@ export interface QueryOptions {
   readonly pollEvery?: number;
   /** The time that the question was made of (`useNow`): one that it alone has changed is a poll as well. */
   readonly asOf?: number;
+  /** Asks again when it is another one. */
+  readonly refresh?: number;
   /** False: nothing is asked yet. */
   readonly enabled?: boolean;
 }
@@ -36,7 +38,7 @@ interface State<Data> {
 export const useLoad = <Data>(
   key: string,
   load: (options: CallOptions) => Promise<Answer<Data>>,
-  { pollEvery, asOf, enabled = true }: QueryOptions = {},
+  { pollEvery, asOf, refresh = 0, enabled = true }: QueryOptions = {},
 ): Query<Data> => {
   const [state, setState] = useState<State<Data>>({ key });
   const [asked, setAsked] = useState({ background: false });
@@ -65,7 +67,7 @@ export const useLoad = <Data>(
       },
     );
     return () => abort.abort();
-  }, [key, asked, changed, enabled]);
+  }, [key, asked, changed, refresh, enabled]);
   useEffect(() => {
     before.current = { key, asked, asOf };
   });

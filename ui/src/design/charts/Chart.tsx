@@ -46,11 +46,11 @@ const draw = (element: HTMLElement, { times, series, unit, onZoom }: ChartProps)
       scales: { y: { range: (_, low, high) => [Math.min(0, low), Math.max(1, high * 1.05)] } },
       series: [
         {},
-        ...series.map(({ name, values }, index) => ({
+        ...series.map(({ name }, index) => ({
           label: name,
           width: 2,
           // A value without a neighbour is on no line.
-          points: { show: false, size: 6, filter: () => loneValues(values) },
+          points: { show: false, size: 6, filter: (plot: uPlot, line: number) => loneValues(plot.data[line] ?? []) },
           ...lineStyle(index, style),
         })),
       ],

@@ -9,14 +9,22 @@ export interface Tab {
   readonly content: () => ComponentChildren;
 }
 
+export interface TabsProps {
+  /** Names them. */
+  readonly label: string;
+  readonly tabs: readonly Tab[];
+  /** Their name in the query. */
+  readonly parameter?: string;
+}
+
 /** Tabs whose choice is in the URL. Arrow keys, Home and End move between them. */
-export const Tabs = ({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }): JSX.Element | null => {
+export const Tabs = ({ label, tabs, parameter = "tab" }: TabsProps): JSX.Element | null => {
   const base = useId();
-  const chosen = tabs.find(({ id }) => id === queryParams.value.get("tab")) ?? tabs[0];
+  const chosen = tabs.find(({ id }) => id === queryParams.value.get(parameter)) ?? tabs[0];
   if (chosen === undefined) return null;
   const choose = (tab: Tab | undefined): void => {
     if (tab === undefined) return;
-    setQueryParams({ tab: tab === tabs[0] ? undefined : tab.id }, { replace: false });
+    setQueryParams({ [parameter]: tab === tabs[0] ? undefined : tab.id }, { replace: false });
     document.getElementById(`${base}-${tab.id}`)?.focus();
   };
   const move = (event: KeyboardEvent): void => {

@@ -21,6 +21,8 @@ export interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
+  /** The columns are what somebody asked for: all of them show, and none is chosen. */
+  readonly columnsFixed?: true;
   /** More rows than those given. */
   readonly more?: { readonly loading: boolean; readonly load: () => void } | undefined;
   /** Rows can be chosen, by a box in front of each. */
@@ -42,7 +44,15 @@ const rowHeight = 40;
 const longTable = 100;
 
 /** A table: arrow keys move between rows, columns can be chosen, thousands of rows cost no more than a screen of them. */
-export const DataTable = <Row,>({ label, columns, rows, rowKey, more, choice: choosing }: DataTableProps<Row>): JSX.Element => {
+export const DataTable = <Row,>({
+  label,
+  columns,
+  rows,
+  rowKey,
+  columnsFixed,
+  more,
+  choice: choosing,
+}: DataTableProps<Row>): JSX.Element => {
   const choice = useColumnChoice(label, columns);
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
@@ -51,7 +61,7 @@ export const DataTable = <Row,>({ label, columns, rows, rowKey, more, choice: ch
   const { from, to, above, below } = virtual
     ? visibleRows(rows.length, rowHeight, view.top, view.height)
     : { from: 0, to: rows.length, above: 0, below: 0 };
-  const shown = columns.filter(({ id }) => choice.shown.has(id));
+  const shown = columnsFixed === true ? columns : columns.filter(({ id }) => choice.shown.has(id));
 
   const toggle = (key: string, chosen: boolean): void => {
     const next = new Set(choosing?.chosen);
@@ -94,12 +104,16 @@ export const DataTable = <Row,>({ label, columns, rows, rowKey, more, choice: ch
 
   return (
     <div class="data-table">
-      <div class="table-tools">
-        <ColumnMenu columns={columns} shown={choice.shown} onToggle={choice.toggle} />
-      </div>
+      {columnsFixed !== true && (
+        <div class="table-tools">
+          <ColumnMenu columns={columns} shown={choice.shown} onToggle={choice.toggle} />
+        </div>
+      )}
       <div
         ref={scroller}
         class={virtual ? "scrolls long" : "scrolls"}
+        // Its rows may hold nothing that takes the focus.
+        {...(columnsFixed === true ? { tabIndex: 0, role: "region", "aria-label": `${label}, scrolls` } : {})}
         onScroll={(event) => setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
       >
         <table aria-label={label} aria-rowcount={rows.length + 1} onKeyDown={move}>

@@ -1,0 +1,1 @@
+var e=({id:e,externalId:t})=>`/ui/identities/${encodeURIComponent(/^\.{1,2}$|^id_/.test(t)?e:t)}`;export{e as t};

@@ -4,7 +4,7 @@ import type { AuditEvent } from "../storage/port/auditEvents.ts";
 import { type AuditedCollection, auditedCollections } from "../storage/port/auditedCollections.ts";
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/port/baseDocument.ts";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
-import { DocumentTooNewError, DuplicateKeyError } from "../storage/port/errors.ts";
+import { DuplicateKeyError } from "../storage/port/errors.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
 import { chunks } from "../util/chunks.ts";
@@ -138,15 +138,9 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
   };
 
   const move = async (): Promise<void> => {
-    try {
-      do {
-        if (!(await takeLease())) return;
-      } while ((await moveSome()) && clock.monotonic() < until);
-    } catch (error) {
-      // A node that can read it has to get its turn.
-      if (error instanceof DocumentTooNewError) await leases.release("audit", node);
-      throw error;
-    }
+    do {
+      if (!(await takeLease())) return;
+    } while ((await moveSome()) && clock.monotonic() < until);
   };
 
   const run = (): Promise<void> => {

@@ -1,7 +1,10 @@
 import type { BackgroundTask } from "../telemetry/events.ts";
 import { runAll } from "./runAll.ts";
 
-/** What each part may take to stop, in milliseconds: longer than any of them gives itself, be the store away. */
+/**
+ * What each part may take to stop, in milliseconds. Most give themselves less; times of last use that are not written by then
+ * are lost, and rate limit budget that is not given back stays charged, as after a crash.
+ */
 const STOP_WITHIN_MS = 10_000;
 
 /** Something that runs beside the calls for as long as the service does. */
@@ -45,7 +48,7 @@ export const createBackgroundWork = (
       late.abort(new Error(`${name} did not stop in time`));
       passed.resolve();
     }, stopWithin);
-    const stopped = stop(late.signal);
+    const stopped = Promise.try(stop, late.signal);
     try {
       await Promise.race([stopped, passed.promise]);
     } finally {

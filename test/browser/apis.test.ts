@@ -229,6 +229,15 @@ test("[console §3] the palette finds pages, objects and pasted ids", async () =
   await field.fill("payment");
   await page.getByRole("option", { name: "payments" }).first().click();
   await page.getByRole("heading", { level: 1, name: "payments" }).waitFor();
+  // A whole key is sent to no search of the palette (console §2.9).
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.keyboard.press("Control+k");
+  await field.fill("acme_3ZVbqeHVyKTr3oZ8Vd4VQp");
+  await page.getByRole("option", { name: "Find page, which whole keys are pasted into" }).waitFor();
+  await page.waitForTimeout(400);
+  expect(asked.filter((url) => url.includes("/ui/rpc/"))).toEqual([]);
+  await page.keyboard.press("Escape");
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
   await page.keyboard.press("Escape");

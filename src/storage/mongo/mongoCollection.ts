@@ -168,7 +168,7 @@ export const mongoCollection = <D extends Identified>(
     find: (filter, options = {}) => ({
       toArray: async () => {
         const found = await find(filter, options);
-        for (const document of found) known(document);
+        if (!options.ofAnyVersion) for (const document of found) known(document);
         return found;
       },
     }),
@@ -197,9 +197,8 @@ export const mongoCollection = <D extends Identified>(
     },
     findOneAndUpdate: (filter, update, { upsert, returnDocument, signal }) => {
       const modify = () =>
-        modified(update, signal, async () =>
-          knownOrNull(await native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded })),
-        );
+        // What is done is told, whoever wrote the document: a refusal would say that nothing was done.
+        modified(update, signal, () => native.findOneAndUpdate(checked(filter), update, { returnDocument, ...bounded }));
       if (!upsert) return modify();
       return upserted<D | null>(
         filter,
@@ -211,9 +210,14 @@ export const mongoCollection = <D extends Identified>(
     },
     deleteOne: (filter, { signal } = {}) => attemptOne(signal, () => native.deleteOne(checked(filter), bounded)),
     deleteMany: (filter, { signal } = {}) => attempt("write", signal, () => native.deleteMany(checked(filter), bounded)),
-    bulkWrite: (operations, { signal } = {}) =>
-      attempt("write", signal, () =>
+    bulkWrite: (operations, { signal } = {}) => {
+      for (const operation of operations) {
+        if ("updateOne" in operation) checked(operation.updateOne.filter);
+        else if ("deleteOne" in operation) checked(operation.deleteOne.filter);
+      }
+      return attempt("write", signal, () =>
         repeated(didNothing, async () => (operations.length > 0 ? native.bulkWrite(operations, bounded) : nothing)),
-      ),
+      );
+    },
   };
 };

@@ -64,6 +64,11 @@ export interface OperationOptions extends Behalf {
 export interface FindOptions<D> extends OperationOptions {
   readonly sort?: { readonly [K in keyof D]?: 1 | -1 };
   readonly limit?: number;
+  /**
+   * Also what a newer version wrote, which is refused otherwise (`DocumentTooNewError`): for those who need no more of an
+   * object than what all versions have alike, its events and the ids that it holds.
+   */
+  readonly ofAnyVersion?: boolean;
 }
 
 export interface UpdateOptions extends OperationOptions {

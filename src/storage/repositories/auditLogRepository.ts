@@ -70,7 +70,7 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
       const pending = await documents.findFields([], { pendingMark: { $exists: true } }, { sort: { pendingMark: 1 }, limit });
       if (pending.length === 0) return [];
       // By their ids, an order that a store can break off and go on with: together their events may be a hundred megabytes.
-      const found = await documents.find({ _id: { $in: pending.map(({ _id }) => _id) } }).toArray();
+      const found = await documents.find({ _id: { $in: pending.map(({ _id }) => _id) } }, { ofAnyVersion: true }).toArray();
       return found.sort(byMark);
     },
     settle: async (collection, { _id, pendingMark, erased, sweepFrom, outbox }) => {

@@ -91,7 +91,7 @@ export const createSweepsRepository = (store: Store): SweepsRepository => {
     pullIds: async (from, { permissionIds, roleIds, after }, limit) => {
       const [deadPermissions, deadRoles] = [new Set(permissionIds), new Set(roleIds)];
       const behind = after === "" ? {} : { _id: { $gt: after } };
-      const page = { sort: { _id: 1 }, limit } as const;
+      const page = { sort: { _id: 1 }, limit, ofAnyVersion: true } as const;
       if (from === "roles") {
         const found = await roles.find(behind, page).toArray();
         const changes = found.flatMap((role): BulkOperation<RoleDocument>[] => {

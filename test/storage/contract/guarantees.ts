@@ -147,11 +147,17 @@ export const testGuarantees = (open: () => Store): void => {
       };
       await expect(keys().findOne({ _id })).rejects.toMatchObject(refused);
       await expect(keys().find({ apiId }).toArray()).rejects.toMatchObject(refused);
-      const update = { $set: { name: "x" } } as const;
-      for (const returnDocument of ["before", "after"] as const)
-        await expect(keys().findOneAndUpdate({ _id }, update, { returnDocument })).rejects.toMatchObject(refused);
       expect(await keys().find({ _id: known._id }).toArray()).toEqual([known]);
       expect(await keys().findFields(["hash"], { apiId }, { sort: { _id: 1 } })).toHaveLength(2);
+    });
+
+    test("is told as it is where a write of it is done, and to whoever takes any version", async () => {
+      const key = sampleKey({ v: newer, remaining: 10 });
+      await keys().insertOne(key);
+      const { _id } = key;
+      const spent = await keys().findOneAndUpdate({ _id }, { $inc: { remaining: -1 } }, { returnDocument: "after" });
+      expect(spent).toEqual({ ...key, remaining: 9 });
+      expect(await keys().find({ _id }, { ofAnyVersion: true }).toArray()).toEqual([spent]);
     });
 
     test("keeps its version, whatever is written to it unread", async () => {

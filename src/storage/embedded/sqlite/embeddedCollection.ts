@@ -29,7 +29,9 @@ export const embeddedCollection = <D extends Identified>(
   { write }: Pick<WriteQueue, "write">,
 ): Collection<D> => {
   const documents = documentSelection<D>(collection);
-  const decode = textDecoder<D>(collection);
+  const documentsOfAnyVersion = documentSelection<D>(collection, true);
+  // What a write has done is told, whoever wrote the document: a refusal would say that nothing was done.
+  const decode = textDecoder<D>(collection, true);
   const decodeOptional = (text: string | undefined): D | null => (text === undefined ? null : decode(text));
 
   const read: Read = (columns, filter, { sort, limit, skip }, take) => {
@@ -90,7 +92,7 @@ export const embeddedCollection = <D extends Identified>(
         spend(LOOK_UP_ROWS, row === undefined ? 0 : documents.bytes(row));
         return row === undefined ? null : documents.decode(row);
       }),
-    find: (filter, options) => ({ toArray: () => find(documents, filter, options) }),
+    find: (filter, options) => ({ toArray: () => find(options?.ofAnyVersion ? documentsOfAnyVersion : documents, filter, options) }),
     findFields: async (fields, filter, options) => find(fieldSelection(collection, fields), filter, options),
     insertOne: async (document, { signal } = {}) => {
       await write(insertion(document), signal);

@@ -17,8 +17,8 @@ export interface Selection<R> {
 }
 
 /** The whole document. */
-export const documentSelection = <D>(collection: CollectionName): Selection<D> => {
-  const decode = textDecoder<D>(collection);
+export const documentSelection = <D>(collection: CollectionName, ofAnyVersion = false): Selection<D> => {
+  const decode = textDecoder<D>(collection, ofAnyVersion);
   return { sql: "doc", decode: ({ doc }) => decode(doc as string), bytes: ({ doc }) => (doc as string).length };
 };
 

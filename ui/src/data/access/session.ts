@@ -1,7 +1,6 @@
 import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
 import { call } from "../calls/call.ts";
 import { readCallError } from "../calls/callError.ts";
-import { callLog } from "../calls/callLog.ts";
 import { elevationRequest, session } from "./sessionState.ts";
 
 const { signIn: signInMethod, signOut: signOutMethod, elevate: elevateMethod, getSession, listSessions } = ConsoleService.method;
@@ -25,13 +24,12 @@ export const signIn = async (rootKey: string): Promise<void> => {
 };
 
 /**
- * Ends the session, and forgets what it did. A service that does not answer has not ended it: then it goes on here as well, so that
+ * Ends the session. A service that does not answer has not ended it: then it goes on here as well, so that
  * nobody leaves in the belief that it is over.
  */
 export const signOut = async (): Promise<void> => {
   await call(signOutMethod, {});
   session.value = "signedOut";
-  callLog.value = [];
 };
 
 /** Enters the session's own root key again, for the next 5 minutes (console §2.4), and lets go on what waited for it. */

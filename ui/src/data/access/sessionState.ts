@@ -1,4 +1,4 @@
-import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Session } from "../../../../gen/latchkey/console/v1/console_pb.ts";
 
 /** `unknown` until the service was asked; `signedOut` has no session (any more). */
@@ -11,6 +11,21 @@ export const session: Signal<SessionState> = signal<SessionState>("unknown");
 export const heldPermissions: ReadonlySignal<readonly string[]> = computed(() =>
   typeof session.value === "string" ? [] : session.value.permissions,
 );
+
+/**
+ * Keeps what a session left in memory from whoever signs in next: calls back once it is over, and when it is another one.
+ * @param forget clears it
+ */
+export const forgetAfterSession = (forget: () => void): void => {
+  let of: bigint | undefined;
+  effect(() => {
+    if (session.value === "unknown") return;
+    // The end of a session is set when it is opened: it tells one from another that was opened in another tab.
+    const end = session.value === "signedOut" ? undefined : session.value.expiresAt;
+    if (end !== of) forget();
+    of = end;
+  });
+};
 
 /** A call that waits for the root key to be entered again. */
 export interface ElevationRequest {

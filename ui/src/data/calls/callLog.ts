@@ -1,5 +1,6 @@
 import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { type Signal, signal } from "@preact/signals";
+import { forgetAfterSession } from "../access/sessionState.ts";
 
 /** A call that this page made. */
 export interface LoggedCall {
@@ -20,3 +21,7 @@ export const callLog: Signal<readonly LoggedCall[]> = signal<readonly LoggedCall
 export const logCall = (call: LoggedCall): void => {
   callLog.value = [...callLog.value, call].slice(-kept);
 };
+
+forgetAfterSession(() => {
+  callLog.value = [];
+});

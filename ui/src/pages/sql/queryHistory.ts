@@ -1,5 +1,5 @@
-import { effect, type Signal, signal } from "@preact/signals";
-import { session } from "../../data/access/sessionState.ts";
+import { type Signal, signal } from "@preact/signals";
+import { forgetAfterSession } from "../../data/access/sessionState.ts";
 
 /** A query that was run. */
 export interface PastQuery {
@@ -23,7 +23,6 @@ export const remember = (past: PastQuery): void => {
   queryHistory.value = [past, ...queryHistory.value].slice(0, kept);
 };
 
-// Whoever signs in next sees none of them.
-effect(() => {
-  if (session.value === "signedOut") queryHistory.value = [];
+forgetAfterSession(() => {
+  queryHistory.value = [];
 });

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { signOut } from "../data/access/session.ts";
+import { findable } from "../data/findable.ts";
 import { theme } from "../data/theme.ts";
 import { Dialog } from "../design/dialogs/Dialog.tsx";
 import { navigate } from "../router/address.ts";
@@ -36,12 +37,13 @@ const useFound = (text: string): readonly FoundObject[] => {
   const [found, setFound] = useState<readonly FoundObject[]>([]);
   useEffect(() => {
     setFound([]);
-    if (text.trim().length < 2) return;
+    const wanted = text.trim();
+    if (wanted.length < 2 || findable(wanted).mayBeSecret) return;
     const abort = new AbortController();
     const timer = setTimeout(() => {
       for (const { search } of routes) {
         // What one page cannot find leaves the others: the palette is no place for errors.
-        search?.(text.trim(), abort.signal).then(
+        search?.(wanted, abort.signal).then(
           (objects) => {
             if (!abort.signal.aborted) setFound((before) => [...before, ...objects]);
           },
@@ -70,8 +72,11 @@ export const CommandPalette = ({ onClose, onScript }: CommandPaletteProps): JSX.
   const [at, setAt] = useState(0);
   const found = useFound(text);
   const target = idTarget(text, routes);
+  const { mayBeSecret } = findable(text.trim());
   const entries: readonly Entry[] = [
     ...(target === undefined ? [] : [{ label: `Open ${text.trim()}`, detail: "id", run: () => navigate(target) }]),
+    // A whole key is sent to the search of that page alone (console §2.9).
+    ...(mayBeSecret ? [{ label: "Find", detail: "page, which whole keys are pasted into", run: () => navigate("/ui/find") }] : []),
     ...fixed(onScript).filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase())),
     ...found.map(({ label, detail = "", href }) => ({ label, detail, run: () => navigate(href) })),
   ];

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Key } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { findable } from "../../data/findable.ts";
 import { usePages } from "../../data/hooks/usePages.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
@@ -15,7 +16,6 @@ import { Time } from "../../design/values/Time.tsx";
 import { idTarget } from "../../router/idTarget.ts";
 import type { FoundObject } from "../../router/route.ts";
 import { routes } from "../../router/routes.ts";
-import { findable } from "./findable.ts";
 
 const { searchKeys } = KeysService.method;
 

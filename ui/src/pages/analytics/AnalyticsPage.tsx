@@ -45,14 +45,14 @@ export const Page = (): JSX.Element => {
         ))}
         {brushed && <Button onClick={() => setQueryParams({ start: undefined, end: undefined })}>Reset zoom</Button>}
       </div>
-      <Lines kind={kind} range={range} filters={filters} />
+      <Lines kind={kind} range={range} filters={filters} asOf={now} />
       <section class="section" aria-label="Most events">
         <Tabs
           label="Most events"
           tabs={kind.ranked.map((by) => ({
             id: by.id,
             label: by.plural,
-            content: () => <Ranking kind={kind} range={range} filters={filters} by={by} />,
+            content: () => <Ranking kind={kind} range={range} filters={filters} asOf={now} by={by} />,
           }))}
         />
       </section>

@@ -55,14 +55,16 @@ export interface LinesProps {
   readonly kind: EventKind;
   readonly range: TimeRange;
   readonly filters: UsageFilters;
+  /** What `range` was made of, Unix ms. */
+  readonly asOf: number;
 }
 
 /** Outcomes and percentiles over time; brushing one zooms the page. */
-export const Lines = ({ kind, range, filters }: LinesProps): JSX.Element => {
+export const Lines = ({ kind, range, filters, asOf }: LinesProps): JSX.Element => {
   const byLine = overTime(kind, range, filters, kind.lines.by);
   const together = overTime(kind, range, filters);
-  const outcomes = useQuery(getUsage, byLine);
-  const totals = useQuery(getUsage, together, { enabled: kind.hasLatency });
+  const outcomes = useQuery(getUsage, byLine, { asOf });
+  const totals = useQuery(getUsage, together, { enabled: kind.hasLatency, asOf });
   const lines = useMemo(() => named(countLines(outcomes.data?.data ?? [], kind.lines.by)), [outcomes.data, kind]);
   const latency = useMemo(() => latencyLines(totals.data?.data ?? []), [totals.data]);
   return (

@@ -16,6 +16,8 @@ export interface RankingProps {
   readonly kind: EventKind;
   readonly range: TimeRange;
   readonly filters: UsageFilters;
+  /** What `range` was made of, Unix ms. */
+  readonly asOf: number;
   readonly by: Ranked;
 }
 
@@ -49,9 +51,9 @@ const nameOf = ({ id, none, page, singular }: Ranked, row: JsonObject, names: Re
 };
 
 /** Who or what most events are of; a name leads to its own figures. */
-export const Ranking = ({ kind, range, filters, by }: RankingProps): JSX.Element => {
+export const Ranking = ({ kind, range, filters, asOf, by }: RankingProps): JSX.Element => {
   const request = ranking(kind, range, filters, by.id);
-  const usage = useQuery(AnalyticsService.method.getUsage, request);
+  const usage = useQuery(AnalyticsService.method.getUsage, request, { asOf });
   // Names are a help only: whoever may not list APIs sees their ids.
   const apis = useQuery(ApisService.method.listApis, { limit: 100n }, { enabled: by.id === "apiId" });
   const names = new Map((apis.data?.data ?? []).map(({ id, name }) => [id, name]));

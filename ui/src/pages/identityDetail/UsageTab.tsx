@@ -25,8 +25,8 @@ export const UsageTab = ({ identityId }: { readonly identityId: string }): JSX.E
   const now = useNow(60_000);
   const request = { kind: UsageKind.VERIFICATIONS, ...readRange(queryParams.value, now), filter: { identityId: { values: [identityId] } } };
   const byOutcome = { ...request, groupBy: ["outcome"] };
-  const outcomes = useQuery(getUsage, byOutcome);
-  const keys = useQuery(getUsage, { ...request, groupBy: ["keyId"], limit: 5n });
+  const outcomes = useQuery(getUsage, byOutcome, { asOf: now });
+  const keys = useQuery(getUsage, { ...request, groupBy: ["keyId"], limit: 5n }, { asOf: now });
   const outcomeLines = useMemo(() => countLines(outcomes.data?.data ?? [], "outcome"), [outcomes.data]);
   const keyLines = useMemo(() => countLines(keys.data?.data ?? [], "keyId"), [keys.data]);
   return (

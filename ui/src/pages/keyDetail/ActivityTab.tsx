@@ -58,7 +58,7 @@ export const ActivityTab = ({ stored: { keyId } }: KeyTabProps): JSX.Element => 
     groupBy: ["outcome"],
     filter: { keyId: { values: [keyId] } },
   };
-  const usage = useQuery(getUsage, request);
+  const usage = useQuery(getUsage, request, { asOf: end });
   const lines = useMemo(() => countLines(usage.data?.data ?? [], "outcome"), [usage.data]);
   const rows = lines.series
     .map(({ name, values }) => ({ outcome: name, count: values.reduce((sum: number, value) => sum + (value ?? 0), 0) }))

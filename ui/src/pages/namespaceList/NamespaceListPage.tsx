@@ -42,7 +42,7 @@ const useChecks = (ids: readonly string[], passed?: boolean): ReadonlyMap<string
       groupBy: ["namespaceId"],
       filter: { namespaceId: { values: [...ids] }, ...(passed === undefined ? {} : { passed: { values: [passed] } }) },
     },
-    { enabled: ids.length > 0 },
+    { enabled: ids.length > 0, asOf: end },
   );
   return new Map(countLines(data?.data ?? [], "namespaceId").series.map(({ name, values }) => [name, values]));
 };

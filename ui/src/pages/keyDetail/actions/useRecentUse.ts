@@ -19,7 +19,7 @@ export const useRecentUse = ({ keyId, lastUsedAt }: Key): string | undefined => 
     granularity: UsageGranularity.TOTAL,
     filter: { keyId: { values: [keyId] } },
   };
-  const usage = useQuery(AnalyticsService.method.getUsage, request);
+  const usage = useQuery(AnalyticsService.method.getUsage, request, { asOf: end });
   if (usage.loading) return undefined;
   const last = lastUsedAt === undefined ? "never used" : `the last use ${relativeTime(lastUsedAt, Date.now())}`;
   const count = usage.data?.data[0]?.count ?? (usage.data === undefined ? undefined : 0);

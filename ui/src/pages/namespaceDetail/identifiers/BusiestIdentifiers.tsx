@@ -39,7 +39,8 @@ const columns = (namespaceId: string, longest: number): readonly Column<BusyIden
 
 /** The identifiers with most checks in a time range. */
 export const BusiestIdentifiers = ({ namespace }: { readonly namespace: NamespaceNames }): JSX.Element => {
-  const { start, end } = readRange(queryParams.value, useNow(60_000));
+  const asOf = useNow(60_000);
+  const { start, end } = readRange(queryParams.value, asOf);
   const request = {
     kind: UsageKind.RATELIMITS,
     start,
@@ -50,7 +51,7 @@ export const BusiestIdentifiers = ({ namespace }: { readonly namespace: Namespac
     orderBy: UsageOrder.COUNT,
     limit: most,
   };
-  const usage = useQuery(getUsage, request);
+  const usage = useQuery(getUsage, request, { asOf });
   return (
     <section class="section" aria-labelledby="busiest">
       <h2 id="busiest">Busiest identifiers</h2>

@@ -23,7 +23,13 @@ const config: UserConfig = defineConfig({
     rolldownOptions: {
       // A slow machine is no reason to warn.
       checks: { pluginTimings: false },
-      output: { entryFileNames: "a/[name]-[hash].js", chunkFileNames: "a/[name]-[hash].js", assetFileNames: "a/[name]-[hash][extname]" },
+      output: {
+        entryFileNames: "a/[name]-[hash].js",
+        chunkFileNames: "a/[name]-[hash].js",
+        assetFileNames: "a/[name]-[hash][extname]",
+        // Every page makes calls: what they need stays in one piece, which is smaller than several.
+        codeSplitting: { groups: [{ name: "call", test: /\/ui\/src\/data\/calls\/call\.ts$/ }] },
+      },
     },
     target: "es2023",
     // An address of our own, never `data:`: the CSP of console §2.6 allows scripts and styles of this origin only.

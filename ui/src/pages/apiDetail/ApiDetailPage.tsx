@@ -4,13 +4,15 @@ import { useQuery } from "../../data/hooks/useQuery.ts";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { Tabs } from "../../design/navigation/Tabs.tsx";
+import { lazyPart } from "../../design/states/lazyPart.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import type { PageProps } from "../../router/route.ts";
-import { AnalyticsTab } from "./AnalyticsTab.tsx";
-import { KeysTab } from "./KeysTab.tsx";
-import { SettingsTab } from "./SettingsTab.tsx";
 
 const { getApi } = ApisService.method;
+
+const KeysTab = lazyPart(async () => (await import("./KeysTab.tsx")).KeysTab);
+const AnalyticsTab = lazyPart(async () => (await import("./AnalyticsTab.tsx")).AnalyticsTab);
+const SettingsTab = lazyPart(async () => (await import("./SettingsTab.tsx")).SettingsTab);
 
 /** `/ui/apis/:id`: keys, analytics and settings of one API. */
 export const Page = ({ params: { id: apiId = "" } }: PageProps): JSX.Element => {

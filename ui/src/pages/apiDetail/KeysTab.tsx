@@ -13,6 +13,7 @@ import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { Secret } from "../../design/dialogs/Secret.tsx";
 import { SearchField } from "../../design/forms/SearchField.tsx";
 import { EmptyState } from "../../design/states/EmptyState.tsx";
+import { lazyPart } from "../../design/states/lazyPart.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { type Column, DataTable } from "../../design/tables/DataTable.tsx";
 import { Int64 } from "../../design/values/Int64.tsx";
@@ -21,11 +22,12 @@ import { Time } from "../../design/values/Time.tsx";
 import { queryParams } from "../../router/address.ts";
 import { usePageCommands } from "../../router/pageCommands.ts";
 import { type ManyAct, methodOf } from "./actOnMany.ts";
-import { CreateKey } from "./CreateKey.tsx";
-import { ManyKeys } from "./ManyKeys.tsx";
 
 const { listKeys } = ApisService.method;
 const { createKey } = KeysService.method;
+
+const CreateKey = lazyPart(async () => (await import("./CreateKey.tsx")).CreateKey, 0);
+const ManyKeys = lazyPart(async () => (await import("./ManyKeys.tsx")).ManyKeys, 0);
 
 const columns: readonly Column<Key>[] = [
   {

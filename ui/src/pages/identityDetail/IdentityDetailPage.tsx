@@ -4,14 +4,16 @@ import { useQuery } from "../../data/hooks/useQuery.ts";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { Tabs } from "../../design/navigation/Tabs.tsx";
+import { lazyPart } from "../../design/states/lazyPart.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import type { PageProps } from "../../router/route.ts";
 import { sharedLimits } from "./identityDraft.ts";
-import { KeysTab } from "./KeysTab.tsx";
-import { SettingsTab } from "./SettingsTab.tsx";
-import { UsageTab } from "./UsageTab.tsx";
 
 const { getIdentity } = IdentitiesService.method;
+
+const KeysTab = lazyPart(async () => (await import("./KeysTab.tsx")).KeysTab);
+const UsageTab = lazyPart(async () => (await import("./UsageTab.tsx")).UsageTab);
+const SettingsTab = lazyPart(async () => (await import("./SettingsTab.tsx")).SettingsTab);
 
 /** `/ui/identities/:externalId`: keys, usage, shared limits and meta of one identity, by its externalId or its id. */
 export const Page = ({ params: { externalId: named = "" } }: PageProps): JSX.Element => {

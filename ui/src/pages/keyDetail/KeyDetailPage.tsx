@@ -4,20 +4,22 @@ import { keyState } from "../../data/keyState.ts";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { Tabs } from "../../design/navigation/Tabs.tsx";
+import { lazyPart } from "../../design/states/lazyPart.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { OutcomeBadge } from "../../design/values/OutcomeBadge.tsx";
 import type { PageProps } from "../../router/route.ts";
-import { ActivityTab } from "./ActivityTab.tsx";
-import { AuditTab } from "./AuditTab.tsx";
 import { KeyActions } from "./actions/KeyActions.tsx";
-import { ExplainTab } from "./explain/ExplainTab.tsx";
-import { OverviewTab } from "./overview/OverviewTab.tsx";
-import { SettingsTab } from "./SettingsTab.tsx";
-import { TryTab } from "./TryTab.tsx";
 import { useKey } from "./useKey.ts";
 import "./keyDetail.css";
 
 const { getKey } = KeysService.method;
+
+const OverviewTab = lazyPart(async () => (await import("./overview/OverviewTab.tsx")).OverviewTab);
+const ActivityTab = lazyPart(async () => (await import("./ActivityTab.tsx")).ActivityTab);
+const ExplainTab = lazyPart(async () => (await import("./explain/ExplainTab.tsx")).ExplainTab);
+const TryTab = lazyPart(async () => (await import("./TryTab.tsx")).TryTab);
+const AuditTab = lazyPart(async () => (await import("./AuditTab.tsx")).AuditTab);
+const SettingsTab = lazyPart(async () => (await import("./SettingsTab.tsx")).SettingsTab);
 
 /** `/ui/keys/:id`: everything about one key, and everything that can be done with it. */
 export const Page = ({ params: { id: keyId = "" } }: PageProps): JSX.Element => {

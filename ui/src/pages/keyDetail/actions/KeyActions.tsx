@@ -5,15 +5,17 @@ import { KeysService } from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import { missingReason } from "../../../data/access/missingReason.ts";
 import { useMutation } from "../../../data/hooks/useMutation.ts";
 import { Button } from "../../../design/actions/Button.tsx";
+import { lazyPart } from "../../../design/states/lazyPart.tsx";
 import { navigate, setQueryParams } from "../../../router/address.ts";
 import { usePageCommands } from "../../../router/pageCommands.ts";
 import type { KeyTabProps } from "../useKey.ts";
-import { DecryptKey } from "./DecryptKey.tsx";
-import { DeleteKey } from "./DeleteKey.tsx";
-import { RerollKey } from "./RerollKey.tsx";
-import { ReviewKeyChange } from "./ReviewKeyChange.tsx";
 
 const { updateKey, rerollKey, deleteKey, getKey } = KeysService.method;
+
+const ReviewKeyChange = lazyPart(async () => (await import("./ReviewKeyChange.tsx")).ReviewKeyChange, 0);
+const RerollKey = lazyPart(async () => (await import("./RerollKey.tsx")).RerollKey, 0);
+const DecryptKey = lazyPart(async () => (await import("./DecryptKey.tsx")).DecryptKey, 0);
+const DeleteKey = lazyPart(async () => (await import("./DeleteKey.tsx")).DeleteKey, 0);
 
 /** What is done to a key as a whole. */
 export const KeyActions = (props: KeyTabProps): JSX.Element => {

@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["a/Chart-BqrlRY_5.js","a/hooks-CLqT21jO.js","a/formatTime-BvIHgah-.js","a/jsxRuntime-BT0J-QaN.js","a/Chart-CnsZ1jie.css"])))=>i.map(i=>d[i]);
-import{a as e,t}from"./hooks-CLqT21jO.js";import{b as n,d as r,s as i}from"./index-ol1225RK.js";import{t as a}from"./jsxRuntime-BT0J-QaN.js";var o=o=>{let[s,c]=e();return t(()=>{i(()=>r(()=>import(`./Chart-BqrlRY_5.js`),__vite__mapDeps([0,1,2,3,4]))).then(c,()=>void 0)},[]),s===void 0?a(n,{lines:8}):a(s.Chart,{...o})};export{o as t};

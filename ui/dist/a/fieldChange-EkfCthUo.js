@@ -1,0 +1,1 @@
+var e={kind:`keep`},t=e=>{switch(e.kind){case`keep`:return;case`clear`:return{kind:{case:`null`,value:0}};case`set`:return{kind:{case:`value`,value:e.value}}}};export{t as n,e as t};

@@ -1,1 +1,0 @@
-var e=(e,t)=>{let n=e.trim();if(!/^[a-zA-Z0-9_]{8,255}$/.test(n))return;let r=t.find(({idPrefix:e})=>e!==void 0&&n.startsWith(e));return(r?.idPath??r?.path)?.replace(/:[^/]+/,encodeURIComponent(n))};export{e as t};

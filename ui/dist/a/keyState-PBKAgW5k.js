@@ -1,0 +1,1 @@
+var e=({enabled:e,expires:t},n)=>e?t!==void 0&&Number(t)<=n?`expired`:`enabled`:`disabled`;export{e as t};

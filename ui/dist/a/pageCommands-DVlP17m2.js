@@ -1,2 +1,0 @@
-import{p as e}from"./call-qYS5Jxcs.js";import{t}from"./hooks-CLqT21jO.js";var n=e([]),r=e=>{t(()=>(n.value=[...n.value,...e],()=>{n.value=n.value.filter(t=>!e.includes(t))}),[e.map(({label:e})=>e).join(`
-`)])};export{r as n,n as t};

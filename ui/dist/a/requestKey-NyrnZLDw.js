@@ -1,0 +1,1 @@
+var e=(e,t)=>`${e.parent.typeName}/${e.name} ${JSON.stringify(t,(e,t)=>typeof t==`bigint`?`${t}n`:t)}`;export{e as t};

@@ -1,0 +1,37 @@
+import type { ComponentType, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { loadPart } from "../../router/loadPart.ts";
+import { EmptyState } from "./EmptyState.tsx";
+import { Skeleton } from "./Skeleton.tsx";
+
+/**
+ * A tab, a dialog or a chart that is not on screen at first, as a part of its own: loaded when it is first shown (console §1).
+ * @param load imports its file. What shows a secret once belongs into the part that asks for it: nothing is loaded in between.
+ * @param lines of the skeleton in its place; 0 for a dialog, which takes none on the page
+ */
+export const lazyPart = <Props extends object>(load: () => Promise<ComponentType<Props>>, lines = 6): ComponentType<Props> => {
+  let loaded: ComponentType<Props> | undefined;
+  return (props: Props): JSX.Element => {
+    const [state, setState] = useState<"loading" | "loaded" | "failed">("loading");
+    useEffect(() => {
+      if (loaded !== undefined) return;
+      let shown = true;
+      loadPart(load).then(
+        (Part) => {
+          loaded = Part;
+          if (shown) setState("loaded");
+        },
+        () => shown && setState("failed"),
+      );
+      return () => {
+        shown = false;
+      };
+    }, []);
+    if (loaded !== undefined) {
+      const Part = loaded;
+      return <Part {...props} />;
+    }
+    if (state === "failed") return <EmptyState>A part of this page could not be loaded. Check the connection and reload.</EmptyState>;
+    return <Skeleton lines={lines} />;
+  };
+};

@@ -230,17 +230,35 @@ test("[console §3] the palette finds pages, objects and pasted ids", async () =
   await page.getByRole("option", { name: "payments" }).first().click();
   await page.getByRole("heading", { level: 1, name: "payments" }).waitFor();
   // A whole key is sent to no search of the palette (console §2.9).
+  const secret = "acme_3ZVbqeHVyKTr3oZ8Vd4VQp";
   const asked: string[] = [];
-  page.on("request", (request) => asked.push(request.url()));
+  page.on("request", (request) => asked.push(request.url() + (request.postData() ?? "")));
   await page.keyboard.press("Control+k");
-  await field.fill("acme_3ZVbqeHVyKTr3oZ8Vd4VQp");
+  await field.fill(secret);
   await page.getByRole("option", { name: "Find page, which whole keys are pasted into" }).waitFor();
   await page.waitForTimeout(400);
-  expect(asked.filter((url) => url.includes("/ui/rpc/"))).toEqual([]);
+  expect(asked.filter((request) => request.includes(secret))).toEqual([]);
   await page.keyboard.press("Escape");
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
   await page.keyboard.press("Escape");
   await page.keyboard.press("/");
   await page.locator("input[type=search]:focus").waitFor();
+});
+
+test("[console §1] a tab that cannot be loaded reloads the page once, and then says so", async () => {
+  await using window = await openPage(browser);
+  const { page } = window;
+  await page.goto(`${service.url}/ui/apis/${apiId}`);
+  await signIn(page, service.rootKey);
+  await page.getByRole("heading", { level: 1, name: "payments" }).waitFor();
+  let refused = 0;
+  await page.route("**/ui/a/SettingsTab-*.js", async (route) => {
+    refused += 1;
+    await route.fulfill({ status: 404 });
+  });
+  await page.getByRole("tab", { name: "Settings" }).click();
+  await page.getByText("A part of this page could not be loaded.").waitFor();
+  expect(refused).toBe(2);
+  expect(new URL(page.url()).search).toBe("?tab=settings");
 });

@@ -53,6 +53,8 @@ export const createSignInGuard = (failedSignIns: FailedSignInsRepository, leaseC
       if (wait !== undefined) throw limited(visit, wait);
       const found = await judge();
       if (found !== undefined) return found;
+      // Without the call's signal: whoever hangs up has guessed all the same.
+      const counted: Behalf = { caller: behalf.caller };
       let over: number | undefined;
       await failedSignIns.modify(
         visit.network,
@@ -70,7 +72,7 @@ export const createSignInGuard = (failedSignIns: FailedSignInsRepository, leaseC
             events: isTellable ? [auditEvent(source, event, display)] : [],
           };
         },
-        behalf,
+        counted,
       );
       throw over === undefined ? failed() : limited(visit, over);
     });

@@ -27,7 +27,13 @@ export const signIn =
       },
       () => findSigner(deps, secret, call),
     );
-    const { token, live } = await deps.sessions.open(rootKey, call.newId("ses"), actingFor(rootKey, call));
+    const acting = actingFor(rootKey, call);
+    const { token, live } = await deps.sessions.open(rootKey, call.newId("ses"), acting);
+    if (signal.aborted) {
+      // Nobody would ever have its token.
+      await deps.sessions.end(live.session, rootKey, acting);
+      signal.throwIfAborted();
+    }
     visit.giveCookie(token);
     return { data: showSession(live, deps.sessions.bounds, now) };
   };

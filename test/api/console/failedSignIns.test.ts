@@ -88,6 +88,12 @@ describe.each(engines)("failed sign-ins on $name", (engine) => {
     expect((await from(address).signIn(api.rootKey)).status).toBe(200);
   });
 
+  test("[console §2.7] a request of more than 8 KiB is refused before it is read: strangers send it", async () => {
+    const answer = await from(freshAddress()).call("SignIn", { rootKey: "x".repeat(9_000) });
+    expect(facts(answer)).toMatchObject({ code: "resource_exhausted", type: "user/bad_request/request_body_too_large" });
+    expect((await from(freshAddress()).call("SignIn", { rootKey: "\u0001".repeat(512) })).status).toBe(401);
+  });
+
   test("[console §2.7] unicode and half surrogates are refused like any wrong key, or as a wrong request", async () => {
     const browser = from(freshAddress());
     for (const rootKey of ["lkr_🔑", "\u0000", "\ud800", "lkr_\u202e", "ﬁ"]) {

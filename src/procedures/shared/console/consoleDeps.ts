@@ -28,12 +28,12 @@ export const liveOf = (call: Call): LiveSession => {
   return live;
 };
 
-/** For what is done to a session of `rootKey`, whoever the call took its caller for. */
+/** For what is done to a session of `rootKey`, whoever the call took its caller for: to its end, also when the call was given up. */
 export const actingFor = ({ _id, name }: RootKeyDocument, call: Call): Acting => {
   const visit = visitOf(call);
   const { correlationId, receivedAt: now, userAgent } = call;
   const actor = { type: "rootkey", id: _id, ...(name === undefined ? {} : { name }) } as const;
-  return { visit, source: { actor, correlationId, now, remoteIp: visit.address, userAgent }, behalf: call };
+  return { visit, source: { actor, correlationId, now, remoteIp: visit.address, userAgent }, behalf: { caller: call.caller } };
 };
 
 /** The root key with this secret, if it may sign in; undefined for every reason why not. */

@@ -43,6 +43,8 @@ const mediaTypes = connectWires.map(({ contentType }) => contentType).join(", ")
 
 /** What only the console serves. */
 const ownServices: readonly DescService[] = [ConsoleService];
+/** Of their requests, which strangers may send: a root key has 512 characters at most. */
+const mostOwnBytes = 8 * 1024;
 
 /** Whether a request is the console's: `/ui` and everything below it. */
 export const isConsoleRequest = ({ url = "" }: IncomingMessage): boolean => url.startsWith("/ui") && /^\/ui(?:[/?]|$)/.test(url);
@@ -56,10 +58,14 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
   const { slices, clock, observer, clientAddress, isProxy, files } = options;
   const origins = createOwnOrigins(options.publicUrl);
   const describeError = createDescribeError(options.errorsBaseUrl);
-  const below = [...options.routes, ...compileRpcRoutes(ownServices, slices)];
-  const routes = new Map(below.map(([path, route]) => [rpcPrefix + path.slice(1), route]));
-  const serveBy: ReadonlyMap<Wire, ServeUnary<ConsoleCall, RpcRoute>> = new Map(
-    connectWires.map((wire) => [wire, serveWire(options, wire)]),
+  const servers = (maxBodyBytes: number): ReadonlyMap<Wire, ServeUnary<ConsoleCall, RpcRoute>> =>
+    new Map(connectWires.map((wire) => [wire, serveWire({ ...options, maxBodyBytes }, wire)]));
+  const shared = { routes: options.routes, serveBy: servers(options.maxBodyBytes) };
+  const own = { routes: compileRpcRoutes(ownServices, slices), serveBy: servers(mostOwnBytes) };
+  const routes = new Map(
+    [shared, own].flatMap(({ routes: some, serveBy }) =>
+      [...some].map(([path, route]) => [rpcPrefix + path.slice(1), { route, serveBy }] as const),
+    ),
   );
 
   const refuse = (
@@ -76,8 +82,8 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
 
   const answerRpc = (req: IncomingMessage, res: ServerResponse, path: string, transport: Transport): void => {
     const headers = securityHeaders(transport);
-    const route = routes.get(path);
-    if (route === undefined)
+    const found = routes.get(path);
+    if (found === undefined)
       return void refuse(res, new ServiceError("procedure_not_found", "There is no procedure at this address."), headers);
     if (req.method !== "POST") {
       const error = new ServiceError("method_not_allowed", `Procedures accept POST only, not ${req.method}.`);
@@ -88,7 +94,7 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
       return void refuse(res, new ServiceError("console_session_required", detail), headers);
     }
     const wire = wireOf(req.headers["content-type"]);
-    const serve = wire && serveBy.get(wire);
+    const serve = wire && found.serveBy.get(wire);
     if (wire === undefined || serve === undefined) {
       const violations = [{ location: "header.Content-Type", message: `want one of ${mediaTypes}` }];
       const error = new ServiceError("invalid_input", `The console takes ${mediaTypes} only.`, { violations });
@@ -96,6 +102,7 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
     }
     const foreign = foreignSign(req, transport, origins);
     if (foreign !== undefined) return void refuse(res, new ServiceError("console_request_refused", foreign), headers);
+    const { route } = found;
     const parts = [route.method, req, res, clock, timeoutOf(wire, req.headers)] as const;
     serve(new ConsoleCall(parts, transport, { ...headers, ...noStore }, clientAddress), route);
   };

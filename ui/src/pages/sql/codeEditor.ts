@@ -60,9 +60,20 @@ const colours = HighlightStyle.define([
  * Typing over a selection, done here: the browser would give the new text the style of the old one in a `style` attribute, which the CSP refuses.
  */
 const typeOverSelection = (event: InputEvent, view: EditorView): boolean => {
-  const { state } = view;
-  if (event.inputType !== "insertText" || event.isComposing || event.data === null || state.selection.main.empty) return false;
-  view.dispatch(state.update(state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true }));
+  if (event.inputType !== "insertText" || event.isComposing || event.data === null) return false;
+  // The document's selection: the editor may hear of it later than the next key comes.
+  const root: DocumentOrShadowRoot & { readonly getSelection?: () => Selection | null } = view.root;
+  const selected = root.getSelection?.();
+  const { anchorNode, focusNode } = selected ?? {};
+  const isKnown = selected?.isCollapsed === false && anchorNode && focusNode && view.contentDOM.contains(anchorNode);
+  const { anchor, head } =
+    isKnown && view.contentDOM.contains(focusNode)
+      ? { anchor: view.posAtDOM(anchorNode, selected.anchorOffset), head: view.posAtDOM(focusNode, selected.focusOffset) }
+      : view.state.selection.main;
+  if (anchor === head) return false;
+  const [from, to] = anchor < head ? [anchor, head] : [head, anchor];
+  const selection = { anchor: from + event.data.length };
+  view.dispatch({ changes: { from, to, insert: event.data }, selection, userEvent: "input.type", scrollIntoView: true });
   event.preventDefault();
   return true;
 };

@@ -52,7 +52,7 @@ const translate = (error: unknown): Error => {
   return parseEngineError(message) ?? new EngineUnavailableError("the analytics store does not answer", { cause: error });
 };
 
-const guarded = async <T>(run: () => Promise<T>): Promise<T> => {
+const asAnalyticsError = async <T>(run: () => Promise<T>): Promise<T> => {
   try {
     return await run();
   } catch (error) {
@@ -95,11 +95,11 @@ export const openClickHouse = ({ url, database, agent, timeoutMs }: ClickHouseOp
   });
   return {
     command: (sql, statement = {}) =>
-      guarded(async () => {
+      asAnalyticsError(async () => {
         await administrator.command({ query: sql, ...options(statement) });
       }),
     insert: (sql, rows, statement = {}) =>
-      guarded(async () => {
+      asAnalyticsError(async () => {
         const { stream } = await administrator.exec({
           query: sql,
           values: Readable.from([rows], { objectMode: false }),
@@ -108,8 +108,9 @@ export const openClickHouse = ({ url, database, agent, timeoutMs }: ClickHouseOp
         await readAll(stream, INSERT_BYTES);
       }),
     query: (sql, statement) =>
-      guarded(async () => readAll((await reader.exec({ query: sql, ...options(statement) })).stream, statement.maxBytes)),
-    version: () => guarded(async () => (await readAll((await administrator.exec({ query: VERSION })).stream, VERSION_BYTES)).trim()),
+      asAnalyticsError(async () => readAll((await reader.exec({ query: sql, ...options(statement) })).stream, statement.maxBytes)),
+    version: () =>
+      asAnalyticsError(async () => (await readAll((await administrator.exec({ query: VERSION })).stream, VERSION_BYTES)).trim()),
     close: async () => {
       await Promise.all([administrator.close(), reader.close()]);
     },

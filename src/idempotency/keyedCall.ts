@@ -135,7 +135,13 @@ const recover = async (run: Run, thrown: unknown): Promise<Outcome> => {
 };
 
 /** Before the first write of a run: true when an earlier one made the change, else the run holds a reservation from here on. */
-const begin = async (run: Run, procedure: ProcedureRun, ...[change, answer, found]: Parameters<RunSteps["begin"]>): Promise<boolean> => {
+const begin = async (
+  run: Run,
+  procedure: ProcedureRun,
+  change: Change | undefined,
+  answer: object | undefined,
+  found: RevisedObject | null | undefined,
+): Promise<boolean> => {
   const { call, seed, resumed } = run;
   run.change = change;
   run.answer = answer && (await procedure.keep(answer));
@@ -180,7 +186,7 @@ const recordingCaller = (run: Run): Caller => {
 /** Runs the procedure, and keeps its answer if it made a reservation. */
 const work = async (run: Run): Promise<Outcome> => {
   const procedure: ProcedureRun = run.call.createRun(run.seed, recordingCaller(run), {
-    begin: (...asked) => begin(run, procedure, ...asked),
+    begin: (change, answer, found) => begin(run, procedure, change, answer, found),
     ensureUnwritten: (outbox) => ensureUnwritten(run, outbox),
   });
   let answer: object;
@@ -200,8 +206,15 @@ const work = async (run: Run): Promise<Outcome> => {
 
 const start = (call: KeyedCall, former: Reservation | null): Promise<Outcome> =>
   work({
-    ...{ call, seed: freshSeed(call), resumed: false, former },
-    ...{ hold: undefined, change: undefined, answer: undefined, permissions: [], handedOut: undefined },
+    call,
+    seed: freshSeed(call),
+    resumed: false,
+    former,
+    hold: undefined,
+    change: undefined,
+    answer: undefined,
+    permissions: [],
+    handedOut: undefined,
   });
 
 /** Finishes what an abandoned run began. */

@@ -116,8 +116,16 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
   const auditLog = createAuditLogRepository(plainStore);
   const auditIndex = createAuditIndexRepository(plainStore);
   const { auditMover, sweeper, backfill } = createUpkeep({
-    ...{ config, clock, commonClock, store: plainStore, leases: createLeasesRepository(store), nodes, auditLog, auditIndex },
-    ...{ metrics, events },
+    config,
+    clock,
+    commonClock,
+    store: plainStore,
+    leases: createLeasesRepository(store),
+    nodes,
+    auditLog,
+    auditIndex,
+    metrics,
+    events,
   });
 
   const apis = createApisRepository(store, auditMover.run);

@@ -53,7 +53,10 @@ export const createObjectCaches = (options: ObjectCachesOptions): ObjectCaches =
   const role = cacheOf(createBatchLoader((ids) => roles.findMany(ids)));
   const permission = cacheOf(createBatchLoader((ids) => permissions.findMany(ids)));
   return {
-    ...{ api: api.get, identity: identity.get, role: role.get, permission: permission.get },
+    api: api.get,
+    identity: identity.get,
+    role: role.get,
+    permission: permission.get,
     ...sizeOfAll([api, identity, role, permission]),
   };
 };

@@ -64,7 +64,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const connections = new Set<Connection>();
   let stopping: Promise<void> | undefined;
 
-  const guarded: RequestHandler = (req, res) => {
+  const serveSafely: RequestHandler = (req, res) => {
     try {
       handler(req, res);
     } catch (error) {
@@ -82,7 +82,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     res.end(req.method === "HEAD" ? undefined : body);
   };
   const pace = createPace(begunInATurn);
-  const http2 = createHttp2Side(guarded, pace, options.streams, options.guards);
+  const http2 = createHttp2Side(serveSafely, pace, options.streams, options.guards);
 
   const track = (socket: Socket): void => {
     connections.add(socket);
@@ -107,7 +107,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
       if (stopping) res.shouldKeepAlive = false;
       const { guard } = req.socket as Connection;
       const arrival = guard?.arrive(req.rawHeaders, headerText(req.headers["x-forwarded-for"])) ?? "yes";
-      if (arrival === "yes") guarded(req, res);
+      if (arrival === "yes") serveSafely(req, res);
       else refuseHeaders(req, res);
     },
     pace,

@@ -134,7 +134,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     };
 
   /** What waits for a place has not been sent; only from then on its time counts, and says something about the store. */
-  const guarded = async <T>(
+  const runBounded = async <T>(
     kind: "read" | "write",
     name: CollectionName,
     options: OperationOptions | undefined,
@@ -181,7 +181,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     const late = new AbortController();
     const signal = options?.signal;
     const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
-    return guarded(
+    return runBounded(
       "read",
       name,
       options,
@@ -191,7 +191,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   };
 
   const around: AroundOperation = ({ collection, name, kind }, run, options) =>
-    name === "find" ? find(collection, options, run) : guarded(kind, collection, options, run);
+    name === "find" ? find(collection, options, run) : runBounded(kind, collection, options, run);
 
   return {
     engine: store.engine,

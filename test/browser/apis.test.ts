@@ -1,5 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sized } from "../support/sized.ts";
 import { accessibilityFaults, openPage, overflow, signIn, startBrowser, startConsole, tabTo } from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
@@ -27,39 +28,43 @@ const shown = {
 } as const;
 
 describe.each(["light", "dark"] as const)("[console §3] for everybody: %s", (colorScheme) => {
-  test.each([1280, 320])("nothing to find for axe, no sideways scrolling, no violation of the CSP at %i pixels", async (width) => {
-    await using window = await openPage(browser, { colorScheme, width });
-    const { page, faults } = window;
-    await page.goto(`${service.url}/ui/sign-in`);
-    await page.getByLabel("Root key").waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    expect(await overflow(page)).toBe(0);
-    await signIn(page, service.rootKey);
-    // Leaving before the answer would take the request back.
-    await page.getByRole("button", { name: "Sign out" }).waitFor();
-    for (const [path, heading] of Object.entries(shown)) {
-      await page.goto(service.url + path.replace("ID", apiId));
-      await page.getByRole("heading", { level: 1, name: heading }).waitFor();
-      await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);
+  // Each theme and each width once; all four with LATCHKEY_TEST_SIZE=deep.
+  test.each(sized([colorScheme === "light" ? 1280 : 320], [1280, 320]))(
+    "nothing to find for axe, no sideways scrolling, no violation of the CSP at %i pixels",
+    async (width) => {
+      await using window = await openPage(browser, { colorScheme, width });
+      const { page, faults } = window;
+      await page.goto(`${service.url}/ui/sign-in`);
+      await page.getByLabel("Root key").waitFor();
       expect(await accessibilityFaults(page)).toEqual([]);
       expect(await overflow(page)).toBe(0);
-    }
-    for (const [path, button] of [
-      ["/ui/apis", "Create API"],
-      ["/ui/apis/ID", "Create key"],
-      ["/ui/apis/ID?tab=settings", "Delete"],
-      ["/ui/apis", "Show code"],
-      ["/ui/apis", "Help"],
-      ["/ui/apis", "Go to"],
-    ] as const) {
-      await page.goto(service.url + path.replace("ID", apiId));
-      await page.getByRole("button", { name: button }).first().click();
-      await page.getByRole("dialog").waitFor();
-      expect(await accessibilityFaults(page)).toEqual([]);
-      expect(await overflow(page)).toBe(0);
-    }
-    expect(faults).toEqual([]);
-  });
+      await signIn(page, service.rootKey);
+      // Leaving before the answer would take the request back.
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+      for (const [path, heading] of Object.entries(shown)) {
+        await page.goto(service.url + path.replace("ID", apiId));
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+        await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);
+        expect(await accessibilityFaults(page)).toEqual([]);
+        expect(await overflow(page)).toBe(0);
+      }
+      for (const [path, button] of [
+        ["/ui/apis", "Create API"],
+        ["/ui/apis/ID", "Create key"],
+        ["/ui/apis/ID?tab=settings", "Delete"],
+        ["/ui/apis", "Show code"],
+        ["/ui/apis", "Help"],
+        ["/ui/apis", "Go to"],
+      ] as const) {
+        await page.goto(service.url + path.replace("ID", apiId));
+        await page.getByRole("button", { name: button }).first().click();
+        await page.getByRole("dialog").waitFor();
+        expect(await accessibilityFaults(page)).toEqual([]);
+        expect(await overflow(page)).toBe(0);
+      }
+      expect(faults).toEqual([]);
+    },
+  );
 });
 
 test("[console §3] a deep link survives sign-in, and signing out ends at the sign-in page", async () => {

@@ -1,4 +1,4 @@
-import { ServiceError } from "../domain/errors.ts";
+import { reasons, ServiceError } from "../domain/errors.ts";
 import { version } from "../version.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "./command.ts";
 import { analyticsCommands } from "./commands/analyticsCommands.ts";
@@ -84,7 +84,7 @@ const describe = (error: unknown): string => {
 const exitCodeOf = (error: unknown): ExitCode => {
   if (error instanceof CommandFailure) return error.exitCode;
   if (!(error instanceof ServiceError)) return 1;
-  return error.reason === "invalid_input" ? 2 : error.reason.endsWith("_not_found") ? 4 : 1;
+  return error.reason === "invalid_input" ? 2 : reasons[error.reason].class === "not_found" ? 4 : 1;
 };
 
 /** Runs one command. Problems go to standard error; see `ExitCode`. */

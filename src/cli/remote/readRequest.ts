@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import type { DescribedProcedure } from "../../rpc/description/describeProcedures.ts";
+import { isObject } from "../../util/isObject.ts";
 import { refusesRootKey } from "../arguments.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import { type ConnectionValues, connectionOptions } from "./connection.ts";
@@ -145,7 +146,7 @@ const readStart = async (
 ) => {
   if (data === undefined) return arrayBody === undefined ? {} : [];
   const { json, isArgument } = await readData(data, readInput);
-  const fits = arrayBody === undefined ? typeof json === "object" && json !== null && !Array.isArray(json) : Array.isArray(json);
+  const fits = arrayBody === undefined ? isObject(json) : Array.isArray(json);
   if (!fits) throw new UsageError(`--data: want a JSON ${arrayBody === undefined ? "object" : "array"}`);
   const exposed = isArgument ? secrets.find(({ field }) => Object.hasOwn(json as object, field.name)) : undefined;
   if (exposed !== undefined) {

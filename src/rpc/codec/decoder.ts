@@ -1,3 +1,4 @@
+import { isObject } from "../../util/isObject.ts";
 import { isUnset, memberNames } from "./json/memberNames.ts";
 import { applyCrossRules } from "./rules/applyCrossRules.ts";
 import { type Finding, prefixFindings, report, reportMissing, reportType, reportUnknown } from "./rules/findings.ts";
@@ -45,9 +46,6 @@ const decodeNullable = ({ typeName, value }: NullableShape, keep?: KeepStruct): 
     kind: json === null ? { case: "null", value: 0 } : { case: "value", value: decode(json, findings) },
   });
 };
-
-const isObject = (json: unknown): json is Readonly<Record<string, unknown>> =>
-  typeof json === "object" && json !== null && !Array.isArray(json);
 
 /** A wrapper in Protobuf's own JSON, where it is the message that it is: `{"value": …}`, `{"null": null}`, `{"values": […]}`. */
 const decodeWrapper = (shape: NullableShape | BoxedListShape, keep?: KeepStruct): Decode => {

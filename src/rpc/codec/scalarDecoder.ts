@@ -1,3 +1,4 @@
+import { isObject } from "../../util/isObject.ts";
 import { type Finding, report, reportType } from "./rules/findings.ts";
 import type { Dialect, EnumShape, IntegerShape, Shape } from "./shape.ts";
 
@@ -67,7 +68,6 @@ const decodeChecked =
 
 const isText = (json: unknown): json is string => typeof json === "string";
 const isBoolean = (json: unknown): json is boolean => typeof json === "boolean";
-const isObject = (json: unknown): json is object => typeof json === "object" && json !== null && !Array.isArray(json);
 
 /** The part of the decoder for values that hold no message. */
 export const scalarDecoder = (

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
+import { isObject } from "../../util/isObject.ts";
 import { jsonDigest } from "../codec/json/jsonDigest.ts";
 import type { WriteJson } from "../codec/json/jsonForm.ts";
 import { largeAnswer } from "../http/limits.ts";
@@ -8,9 +9,7 @@ import type { Slices, Worker } from "./slices.ts";
 /** JSON text in which the order of properties says nothing. */
 const canonical = (json: unknown): string =>
   JSON.stringify(json, (_, value: unknown) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
   );
 
 /**

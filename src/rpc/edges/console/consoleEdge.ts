@@ -80,8 +80,13 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
     answerError(res, jsonWire, describeError(error, requestId, false), false, { headers }, httpStatus);
   };
 
-  const answerRpc = (req: IncomingMessage, res: ServerResponse, path: string, transport: Transport): void => {
-    const headers = securityHeaders(transport);
+  const answerRpc = (
+    req: IncomingMessage,
+    res: ServerResponse,
+    path: string,
+    transport: Transport,
+    headers: Readonly<Record<string, string>>,
+  ): void => {
     const found = routes.get(path);
     if (found === undefined)
       return void refuse(res, new ServiceError("procedure_not_found", "There is no procedure at this address."), headers);
@@ -115,7 +120,7 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
       const detail = "The console is not served under this name: open it at its own address, or set PUBLIC_URL to this one.";
       return void refuse(res, new ServiceError("console_request_refused", detail), headers);
     }
-    if (path.startsWith(rpcPrefix)) return void answerRpc(req, res, path, transport);
+    if (path.startsWith(rpcPrefix)) return void answerRpc(req, res, path, transport, headers);
     const page = pageAnswer(files, req, path);
     const body = req.method === "HEAD" ? Buffer.alloc(0) : page.body;
     send(res, { status: page.status, headers: { ...headers, ...page.headers }, body }, false);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { UsageKind } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { readDuration } from "../../ui/src/data/readInput.ts";
-import { durationText } from "../../ui/src/design/values/formatDuration.ts";
+import { formatDuration } from "../../ui/src/design/values/formatDuration.ts";
 import { busiestRows } from "../../ui/src/pages/namespaceDetail/identifiers/busiestRows.ts";
 import { windowShape } from "../../ui/src/pages/namespaceDetail/identifiers/windowShape.ts";
 import { changesOf } from "../../ui/src/pages/namespaceDetail/overrides/overrideDraft.ts";
@@ -168,7 +168,7 @@ describe("durations as people write them", () => {
     [172_800_000, "2 days"],
     [1500, "1,500 ms"],
     [0, "0 ms"],
-  ])("%j", (duration, shown) => expect(durationText(duration)).toBe(shown));
+  ])("%j", (duration, shown) => expect(formatDuration(duration)).toBe(shown));
 });
 
 describe("[console §3] the tail", () => {

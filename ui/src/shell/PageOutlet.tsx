@@ -1,7 +1,7 @@
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { PageFrame } from "../design/navigation/PageFrame.tsx";
-import { EmptyState } from "../design/states/EmptyState.tsx";
+import { PartFailed } from "../design/states/PartFailed.tsx";
 import { Skeleton } from "../design/states/Skeleton.tsx";
 import { loadedPage, loadPage } from "../router/loadPage.ts";
 import type { PathParams } from "../router/matchPath.ts";
@@ -26,7 +26,7 @@ export const PageOutlet = ({ route, params }: { readonly route: Route; readonly 
   if (shown?.route === route) {
     return (
       <PageFrame title={route.title}>
-        <EmptyState>A part of this page could not be loaded. Check the connection and reload.</EmptyState>
+        <PartFailed />
       </PageFrame>
     );
   }

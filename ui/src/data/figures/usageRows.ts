@@ -13,6 +13,9 @@ export interface UsageLines {
   readonly series: readonly UsageSeries[];
 }
 
+/** Whether any of the values is more than 0: else there is nothing to draw. */
+export const hasFigures = ({ series }: UsageLines): boolean => series.some(({ values }) => values.some((value) => (value ?? 0) > 0));
+
 const numberOf = (value: JsonValue | undefined): number | undefined => (typeof value === "number" ? value : undefined);
 
 const timesOf = (rows: readonly JsonObject[]): readonly number[] =>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { readDuration } from "../../data/readInput.ts";
-import { durationText } from "../values/formatDuration.ts";
+import { formatDuration } from "../values/formatDuration.ts";
 import type { FieldProps } from "./Field.tsx";
 import { TextField } from "./TextField.tsx";
 
@@ -19,7 +19,7 @@ export const DurationField = ({ value, ...field }: DurationFieldProps): JSX.Elem
       value={value}
       required
       error={read === "invalid" ? "Milliseconds, or a number with s, m, h or d." : undefined}
-      hint={typeof read === "bigint" ? durationText(read) : "Milliseconds, or 30s, 5m, 1h, 1d."}
+      hint={typeof read === "bigint" ? formatDuration(read) : "Milliseconds, or 30s, 5m, 1h, 1d."}
     />
   );
 };

@@ -1,7 +1,7 @@
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { loadPart } from "../../router/loadPart.ts";
-import { EmptyState } from "./EmptyState.tsx";
+import { PartFailed } from "./PartFailed.tsx";
 import { Skeleton } from "./Skeleton.tsx";
 
 /**
@@ -31,7 +31,7 @@ export const lazyPart = <Props extends object>(load: () => Promise<ComponentType
       const Part = loaded;
       return <Part {...props} />;
     }
-    if (state === "failed") return <EmptyState>A part of this page could not be loaded. Check the connection and reload.</EmptyState>;
+    if (state === "failed") return <PartFailed />;
     return <Skeleton lines={lines} />;
   };
 };

@@ -6,7 +6,7 @@ const units: readonly (readonly [name: string, milliseconds: bigint])[] = [
 ];
 
 /** A duration in the largest unit that says it exactly: "1 minute", "90 seconds", "1,500 ms". @param duration whole milliseconds */
-export const durationText = (duration: bigint | number): string => {
+export const formatDuration = (duration: bigint | number): string => {
   const milliseconds = BigInt(duration);
   const [name, length] = units.find(([, each]) => milliseconds !== 0n && milliseconds % each === 0n) ?? ["", 1n];
   const count = milliseconds / length;

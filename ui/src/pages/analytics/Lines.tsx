@@ -13,15 +13,12 @@ import { LazyChart } from "../../design/charts/LazyChart.tsx";
 import { EmptyState } from "../../design/states/EmptyState.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { setQueryParams } from "../../router/address.ts";
+import { setBrushedRange } from "../../router/setBrushedRange.ts";
 import { FigureActions } from "./FigureActions.tsx";
 import { latencySql, linesSql } from "./usageSql.ts";
 import { type EventKind, overTime, type UsageFilters } from "./usageView.ts";
 
 const { getUsage } = AnalyticsService.method;
-
-/** A brushed range becomes the page's. */
-const zoom = (start: number, end: number): void =>
-  setQueryParams({ start: String(Math.floor(start)), end: String(Math.ceil(end)), range: undefined }, { replace: false });
 
 const sum = (values: readonly (number | undefined)[]): number => values.reduce<number>((total, value) => total + (value ?? 0), 0);
 
@@ -81,11 +78,11 @@ export const Lines = ({ kind, range, filters, asOf }: LinesProps): JSX.Element =
         return (
           <>
             <p>{summary(kind, lines)}</p>
-            <LazyChart title={kind.lines.title} {...lines} onZoom={zoom} />
+            <LazyChart title={kind.lines.title} {...lines} onZoom={setBrushedRange} />
             <FigureActions title={kind.lines.title} request={byLine} sql={linesSql(kind, range, filters)} view="chart" rows={rows} />
             {latency.series.some(({ values }) => values.some((value) => value !== undefined)) && (
               <>
-                <LazyChart title="Latency" {...latency} unit="ms" onZoom={zoom} />
+                <LazyChart title="Latency" {...latency} unit="ms" onZoom={setBrushedRange} />
                 <FigureActions
                   title="Latency"
                   request={together}

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { AnalyticsService, UsageKind } from "../../../../gen/latchkey/v2/analytics_pb.ts";
 import { readRange } from "../../data/figures/timeRange.ts";
-import { countLines, type UsageLines } from "../../data/figures/usageRows.ts";
+import { countLines, hasFigures } from "../../data/figures/usageRows.ts";
 import { useNow } from "../../data/hooks/useNow.ts";
 import { useQuery } from "../../data/hooks/useQuery.ts";
 import { LazyChart } from "../../design/charts/LazyChart.tsx";
@@ -10,15 +10,10 @@ import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { RangeField } from "../../design/forms/RangeField.tsx";
 import { EmptyState } from "../../design/states/EmptyState.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
-import { queryParams, setQueryParams } from "../../router/address.ts";
+import { queryParams } from "../../router/address.ts";
+import { setBrushedRange } from "../../router/setBrushedRange.ts";
 
 const { getUsage } = AnalyticsService.method;
-
-/** A brushed range becomes the page's. */
-const zoom = (start: number, end: number): void =>
-  setQueryParams({ start: String(Math.floor(start)), end: String(Math.ceil(end)), range: undefined }, { replace: false });
-
-const happened = ({ series }: UsageLines): boolean => series.some(({ values }) => values.some((value) => (value ?? 0) > 0));
 
 /** Verifications of an identity's keys over time, by outcome and by key. */
 export const UsageTab = ({ identityId }: { readonly identityId: string }): JSX.Element => {
@@ -37,10 +32,10 @@ export const UsageTab = ({ identityId }: { readonly identityId: string }): JSX.E
       </div>
       <QueryView query={outcomes} lines={8}>
         {() =>
-          happened(outcomeLines) ? (
+          hasFigures(outcomeLines) ? (
             <>
-              <LazyChart title="Verifications by outcome" {...outcomeLines} onZoom={zoom} />
-              {happened(keyLines) && <LazyChart title="Verifications by key" {...keyLines} onZoom={zoom} />}
+              <LazyChart title="Verifications by outcome" {...outcomeLines} onZoom={setBrushedRange} />
+              {hasFigures(keyLines) && <LazyChart title="Verifications by key" {...keyLines} onZoom={setBrushedRange} />}
             </>
           ) : (
             <EmptyState>No key of this identity was verified in this time.</EmptyState>

@@ -13,7 +13,8 @@ import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { RangeField } from "../../design/forms/RangeField.tsx";
 import { EmptyState } from "../../design/states/EmptyState.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
-import { queryParams, setQueryParams } from "../../router/address.ts";
+import { queryParams } from "../../router/address.ts";
+import { setBrushedRange } from "../../router/setBrushedRange.ts";
 import { DenialTable } from "./DenialTable.tsx";
 import { Figures } from "./Figures.tsx";
 import { countOutcomes, denialLines, rateLines } from "./outcomeFigures.ts";
@@ -24,10 +25,6 @@ const { verifyKey } = KeysService.method;
 
 /** Milliseconds between looks: events are there within 15 s, and the charts have minutes at least. */
 const pollEvery = 60_000;
-
-/** A brushed range becomes the page's. */
-const zoom = (start: number, end: number): void =>
-  setQueryParams({ start: String(Math.floor(start)), end: String(Math.ceil(end)), range: undefined }, { replace: false });
 
 /** "4.2 ms" of a row's percentile. */
 const latencyOf = (row: JsonObject | undefined, field: "latencyP50" | "latencyP95" | "latencyP99"): string => {
@@ -81,11 +78,11 @@ export const TrafficPanel = (): JSX.Element => {
                 ]}
               />
               <div class="panels">
-                <LazyChart title="Verifications a second" {...rates} onZoom={zoom} />
-                <LazyChart title="Latency" {...latency} unit="ms" onZoom={zoom} />
+                <LazyChart title="Verifications a second" {...rates} onZoom={setBrushedRange} />
+                <LazyChart title="Latency" {...latency} unit="ms" onZoom={setBrushedRange} />
                 {denied > 0 && (
                   <>
-                    <LazyChart title="Denials by reason" {...denials} onZoom={zoom} />
+                    <LazyChart title="Denials by reason" {...denials} onZoom={setBrushedRange} />
                     <DenialTable reasons={reasons} denied={denied} />
                   </>
                 )}

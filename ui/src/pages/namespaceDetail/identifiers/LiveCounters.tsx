@@ -9,7 +9,7 @@ import { SearchField } from "../../../design/forms/SearchField.tsx";
 import { EmptyState } from "../../../design/states/EmptyState.tsx";
 import { QueryView } from "../../../design/states/QueryView.tsx";
 import { type Column, DataTable } from "../../../design/tables/DataTable.tsx";
-import { durationText } from "../../../design/values/formatDuration.ts";
+import { formatDuration } from "../../../design/values/formatDuration.ts";
 import { Int64 } from "../../../design/values/Int64.tsx";
 import { Time } from "../../../design/values/Time.tsx";
 import { queryParams } from "../../../router/address.ts";
@@ -50,7 +50,7 @@ const columns = (namespaceId: string, most: number): readonly Column<Row>[] => [
     narrow: true,
     cell: ({ counter: { identifier } }) => <TailLink namespaceId={namespaceId} identifier={identifier} />,
   },
-  { id: "duration", label: "Window", cell: ({ counter }) => durationText(counter.duration) },
+  { id: "duration", label: "Window", cell: ({ counter }) => formatDuration(counter.duration) },
   {
     id: "windows",
     label: "Before and now",

@@ -6,7 +6,7 @@ import { CodeDrawer } from "../../../design/dialogs/CodeDrawer.tsx";
 import { Dialog } from "../../../design/dialogs/Dialog.tsx";
 import { announce } from "../../../design/states/announcements.ts";
 import { ErrorNote } from "../../../design/states/ErrorNote.tsx";
-import { durationText } from "../../../design/values/formatDuration.ts";
+import { formatDuration } from "../../../design/values/formatDuration.ts";
 import { Int64 } from "../../../design/values/Int64.tsx";
 import type { NamespaceNames } from "../readNamespace.ts";
 
@@ -30,7 +30,7 @@ export const DeleteOverride = ({ namespace, override, matches, onClose }: Delete
   return (
     <Dialog title="Delete override" onClose={onClose}>
       <p>
-        <code>{override.identifier}</code>: <Int64 value={override.limit} /> per {durationText(override.duration)}.
+        <code>{override.identifier}</code>: <Int64 value={override.limit} /> per {formatDuration(override.duration)}.
       </p>
       <p>
         {matches === 0

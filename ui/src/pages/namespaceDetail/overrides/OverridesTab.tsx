@@ -12,7 +12,7 @@ import { SearchField } from "../../../design/forms/SearchField.tsx";
 import { EmptyState } from "../../../design/states/EmptyState.tsx";
 import { QueryView } from "../../../design/states/QueryView.tsx";
 import { type Column, DataTable } from "../../../design/tables/DataTable.tsx";
-import { durationText } from "../../../design/values/formatDuration.ts";
+import { formatDuration } from "../../../design/values/formatDuration.ts";
 import { Int64 } from "../../../design/values/Int64.tsx";
 import { queryParams } from "../../../router/address.ts";
 import { usePageCommands } from "../../../router/pageCommands.ts";
@@ -51,7 +51,7 @@ export const OverridesTab = ({ namespace }: { readonly namespace: NamespaceNames
       narrow: true,
       cell: ({ limit }) => (limit === 0n ? <strong>0 blocks</strong> : <Int64 value={limit} />),
     },
-    { id: "duration", label: "Per", cell: ({ duration }) => durationText(duration) },
+    { id: "duration", label: "Per", cell: ({ duration }) => formatDuration(duration) },
     {
       id: "matches",
       label: "Identifiers, 24 h",

@@ -1,7 +1,7 @@
 import type { Override } from "../../../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { readDuration, readInteger } from "../../../data/readInput.ts";
 import type { Change } from "../../../design/values/Diff.tsx";
-import { durationText } from "../../../design/values/formatDuration.ts";
+import { formatDuration } from "../../../design/values/formatDuration.ts";
 
 /** An override as a form has it: what was typed. */
 export interface OverrideDraft {
@@ -43,6 +43,6 @@ export const changesOf = (stored: Values | undefined, draft: OverrideDraft): rea
   return [
     { field: "identifier", before: stored?.identifier, after: identifier },
     { field: "limit", before: stored && limitText(stored.limit), after: limitText(limit) },
-    { field: "duration", before: stored && durationText(stored.duration), after: durationText(duration) },
+    { field: "duration", before: stored && formatDuration(stored.duration), after: formatDuration(duration) },
   ].filter(({ before, after }) => before !== after);
 };

@@ -7,7 +7,7 @@ import { Field } from "../../../design/forms/Field.tsx";
 import { TextField } from "../../../design/forms/TextField.tsx";
 import { EmptyState } from "../../../design/states/EmptyState.tsx";
 import { Skeleton } from "../../../design/states/Skeleton.tsx";
-import { durationText } from "../../../design/values/formatDuration.ts";
+import { formatDuration } from "../../../design/values/formatDuration.ts";
 import { queryParams, setQueryParams } from "../../../router/address.ts";
 import type { OverrideDraft } from "../overrides/overrideDraft.ts";
 import { checksOf, type JudgedCheck, mostFrequent, usualDuration } from "./checkEvents.ts";
@@ -60,7 +60,7 @@ export const WhatIfForm = ({ namespaceId, events, forbidden, onOverride }: WhatI
           show();
         }}
       >
-        <Field label="Limit" name="limit" hint={`${tried.limit.toLocaleString("en")} per ${durationText(tried.duration)}`}>
+        <Field label="Limit" name="limit" hint={`${tried.limit.toLocaleString("en")} per ${formatDuration(tried.duration)}`}>
           {(input) => (
             <input
               {...input}

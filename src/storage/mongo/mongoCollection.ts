@@ -14,6 +14,13 @@ import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
 const OPERATION_TIME = 2500;
 const bounded: OperationOptions & { readonly maxTimeMS: number } = { maxTimeMS: OPERATION_TIME };
 
+/**
+ * Documents of one answer of the server, which holds 16 MiB of them: more than any find tells, so that a find is one command
+ * and sees one moment. By its default a server gives a hundred and the rest in commands of their own; FerretDB then leaves out
+ * documents, and gives others twice, that were written in between.
+ */
+const WHOLE = 1_000_000;
+
 /** What one attempt to read a page by its ids alone gets, in milliseconds; an API that has few of the keys takes longer. */
 const ATTEMPT_TIME = 30;
 
@@ -151,7 +158,13 @@ export const mongoCollection = <D extends Identified>(
   const find = (filter: Filter<D>, options: FindOptions<D>, projection?: Readonly<Record<string, 1>>): Promise<D[]> =>
     attempt("read", options.signal, async () => {
       const { sort, limit } = options;
-      const page = { ...(sort && { sort }), ...(limit && { limit, batchSize: limit }), ...(projection && { projection }), ...bounded };
+      const page = {
+        ...(sort && { sort }),
+        ...(limit && { limit }),
+        batchSize: limit ?? WHOLE,
+        ...(projection && { projection }),
+        ...bounded,
+      };
       if (!traits.sortsInMemory || !isPage(filter, options)) return native.find(checked(filter), page).toArray();
       try {
         const byIds = { ...page, hint: "_id_", maxTimeMS: ATTEMPT_TIME };

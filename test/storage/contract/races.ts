@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
 import { DuplicateKeyError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { atOnce, sampleCounter, sampleKey, sampleNamespace, unique } from "./samples.ts";
@@ -47,6 +48,30 @@ export const testRaces = (open: () => readonly [Store, Store]): void => {
       );
       const balances = succeeded(outcomes).flatMap((document) => (document === null ? [] : [document.remaining]));
       expect(balances.sort((a = 0, b = 0) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    });
+
+    test("a find of a thousand documents has each of them once while others write to them", async () => {
+      const namespaces = (process: number) => storeOf(process).collection("namespaces");
+      const documents = Array.from({ length: 1_000 }, () => sampleNamespace({ name: unique("name") }));
+      const names = documents.map(({ name }) => name);
+      await namespaces(0).insertMany(documents);
+      let isOver = false;
+      const writers = atOnce(16, async (writer) => {
+        for (let turn = writer; !isOver; turn = (turn + 16) % documents.length) {
+          await namespaces(writer).updateOne({ _id: documents[turn]?._id ?? "" }, { $inc: { updatedAt: 1 } });
+        }
+      });
+      try {
+        for (let round = 0; round < 4 * ROUNDS; round++) {
+          const found = await namespaces(1)
+            .find({ workspaceId: WORKSPACE_ID, name: { $in: names } })
+            .toArray();
+          expect(found.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+        }
+      } finally {
+        isOver = true;
+        await writers;
+      }
     });
 
     test("concurrent increments lose none", async () => {

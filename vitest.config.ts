@@ -12,15 +12,17 @@ const json: [string, { outputFile: string }][] = outputFile === undefined ? [] :
 
 /** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
 const sameOnEveryEngine = [
-  "test/{domain,docs,idempotency,proto,rpc,telemetry,ui,storage/embedded}/**",
-  "test/{architecture,config,storage/announced,storage/embedded,storage/guarded}.test.ts",
-  "test/ratelimit/{compactCounters,decideFromMemory,limiterAccuracy,limiterEdges,limiterModel,matrix,planCharge}.test.ts",
+  "test/{deploy,docs,domain,idempotency,procedures,proto,rpc,sdk,telemetry,ui,util,storage/embedded}/**",
+  "test/{architecture,config,service/backgroundWork,storage/announced,storage/changeText,storage/embedded,storage/guarded}.test.ts",
+  "test/ratelimit/{compactCounters,decideFromMemory,limiterAccuracy,limiterEdges,limiterModel,matrix,ownLimits,planCharge}.test.ts",
+  "test/api/{console/console.process,console/page,ratelimit/listCounters.process}.test.ts",
   "test/api/grpc/**",
-  "test/api/protocol/{testClock,testClock.process,callSignal,walk,fuzz,address,authorization,body,errors,order,types}.test.ts",
+  "test/api/protocol/{testClock,testClock.process,callSignal,walk,fuzz,address,body,errors,order,types}.test.ts",
   "test/analytics/{limits,engineProcess,isolation,isolationProof,recorder,resultRows,rows,schema,tableReferences}.test.ts",
-  "test/attacks/{bodies,bodiesInFlight,connections,publicStreams}.test.ts",
+  "test/analytics/{tailCalls,tailHeads,tailPoller,usage,usageBounds,usageOld,usageShared}.test.ts",
+  "test/attacks/{bodies,bodiesInFlight,connections,pipelining,publicStreams,readingTurns,resets}.test.ts",
   "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
-  "test/cli/{serve,tls,expiry}.test.ts",
+  "test/cli/{analytics,audit,expiry,fileModes,progressBar,serve,suspiciousVariables,tls}.test.ts",
   "test/cli/remote/**",
   "test/failure/crash.test.ts",
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
@@ -44,7 +46,7 @@ const config: ViteUserConfig = defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: CampaignsFirst },
     // Machines that run this are slow and shared; a limit is there to end what hangs, it judges nothing.
-    testTimeout: 180_000,
+    testTimeout: 300_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 90_000 } },
     retry: 0,

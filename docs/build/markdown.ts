@@ -31,7 +31,7 @@ export const headingsOf = (page: string): Heading[] => {
 };
 
 /** Text as a cell of a table holds it. */
-export const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
 
 /** A table; columns are as wide as their text, since rows change one by one. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -39,6 +39,9 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 
 /** Text in a code span. */
 export const code = (text: string): string => (text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``);
+
+/** A block of code. */
+export const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;
 
 /** A page: its parts with an empty line between them. Parts that are empty are left out. */
 export const page = (parts: readonly string[]): string => `${parts.filter((part) => part !== "").join("\n\n")}\n`;

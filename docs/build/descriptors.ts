@@ -10,6 +10,7 @@ import {
   etag,
   if_match,
   ignore_unknown,
+  json_names,
   max_json_bytes,
   max_properties,
   no_store,
@@ -127,6 +128,20 @@ const boundsOf = (inner: DescField, isList: boolean): Bounds => {
   };
 };
 
+/** What the interface says of a field: of itself, else of its type, and of the values of an enum. */
+const fieldComment = (field: DescField, inner: DescField): string => {
+  const own = commentOn(`${field.parent.typeName}.${field.name}`) || commentOn(field.message?.typeName ?? field.enum?.typeName ?? "");
+  const values = (inner.enum?.values ?? []).flatMap((value) => {
+    const comment = commentOn(`${value.parent.typeName}.${value.name}`);
+    const [spelling] = getOption(value, json_names);
+    return comment === "" || spelling === undefined ? [] : [`\`${spelling}\`: ${comment.charAt(0).toLowerCase()}${comment.slice(1)}`];
+  });
+  // Of filters, the type says what an empty list means.
+  const ofType = commentOn(field.message?.typeName ?? "");
+  const empty = /empty list/.test(ofType) && !/empty/i.test(own) ? "An empty list lets nothing pass." : "";
+  return [own, empty, ...values].filter((text) => text !== "").join(" ");
+};
+
 const describe = (field: DescField): FieldDoc => {
   const { inner, isList } = unwrapField(field);
   const described = describeField(field);
@@ -134,6 +149,7 @@ const describe = (field: DescField): FieldDoc => {
   const message = described.kind === "object" ? inner.message : undefined;
   return {
     ...described,
+    comment: fieldComment(field, inner),
     bounds: boundsOf(inner, isList),
     alwaysPresent: isPlain || getOption(field, always_present),
     deprecated: field.deprecated,

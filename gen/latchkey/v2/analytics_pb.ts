@@ -63,6 +63,8 @@ export const GetQuotaResponseSchema: GenMessage<GetQuotaResponse> = /*@__PURE__*
  */
 export type AnalyticsQuota = Message<"latchkey.v2.AnalyticsQuota"> & {
   /**
+   * Queries until the end of the hour.
+   *
    * @generated from field: int64 queries_left = 1;
    */
   queriesLeft: bigint;
@@ -623,7 +625,7 @@ export const UsageOrderSchema: GenEnum<UsageOrder> = /*@__PURE__*/
  */
 export const AnalyticsService: GenService<{
   /**
-   * Runs a query over the verification events.
+   * Runs an SQL query over the events of verifications (analytics §4).
    *
    * @generated from rpc latchkey.v2.AnalyticsService.GetVerifications
    */
@@ -633,7 +635,7 @@ export const AnalyticsService: GenService<{
     output: typeof GetVerificationsResponseSchema;
   },
   /**
-   * Runs a query over the rate limit events.
+   * Runs an SQL query over the events of rate limits (analytics §5).
    *
    * @generated from rpc latchkey.v2.AnalyticsService.GetRatelimits
    */
@@ -643,7 +645,7 @@ export const AnalyticsService: GenService<{
     output: typeof GetRatelimitsResponseSchema;
   },
   /**
-   * Counts events by time and by what they are of, without SQL (management §6). Not counted in the quota of queries.
+   * Counts events by time and group, without SQL (management §6). Does not count in the quota of queries.
    *
    * @generated from rpc latchkey.v2.AnalyticsService.GetUsage
    */
@@ -653,7 +655,7 @@ export const AnalyticsService: GenService<{
     output: typeof GetUsageResponseSchema;
   },
   /**
-   * The events as they reach analytics (management §6): waits for the next ones. Not counted in the quota of queries.
+   * Follows events as they reach analytics: waits for the next ones (management §6). Does not count in the quota of queries.
    *
    * @generated from rpc latchkey.v2.AnalyticsService.Tail
    */
@@ -663,7 +665,7 @@ export const AnalyticsService: GenService<{
     output: typeof TailResponseSchema;
   },
   /**
-   * What is left of the quota of SQL queries (management §6). Asking costs nothing of it.
+   * Reads what is left of the quota of SQL queries (management §6). Asking costs nothing of it.
    *
    * @generated from rpc latchkey.v2.AnalyticsService.GetQuota
    */

@@ -135,6 +135,8 @@ export type GetApiData = Message<"latchkey.v2.GetApiData"> & {
   id: string;
 
   /**
+   * As it was given.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -222,6 +224,8 @@ export type Api = Message<"latchkey.v2.Api"> & {
   id: string;
 
   /**
+   * As it was given.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -559,7 +563,7 @@ export const ApisService: GenService<{
     output: typeof ListApisResponseSchema;
   },
   /**
-   * Changes name, protection or IP allow list of an API; what is unset is kept (management §2).
+   * Changes name, delete protection or IP allow list of an API (management §2). A field that is left out stays as it is.
    *
    * @generated from rpc latchkey.v2.ApisService.UpdateApi
    */
@@ -569,7 +573,7 @@ export const ApisService: GenService<{
     output: typeof UpdateApiResponseSchema;
   },
   /**
-   * Deletes an API and so invalidates all of its keys.
+   * Deletes an API, and so invalidates all of its keys.
    *
    * @generated from rpc latchkey.v2.ApisService.DeleteApi
    */

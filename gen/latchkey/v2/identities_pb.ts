@@ -344,7 +344,7 @@ export const IdentitiesService: GenService<{
     output: typeof ListIdentitiesResponseSchema;
   },
   /**
-   * Replaces metadata or rate limits of an identity; what is unset is kept.
+   * Replaces metadata or rate limits of an identity. A field that is left out stays as it is.
    *
    * @generated from rpc latchkey.v2.IdentitiesService.UpdateIdentity
    */
@@ -354,7 +354,7 @@ export const IdentitiesService: GenService<{
     output: typeof UpdateIdentityResponseSchema;
   },
   /**
-   * Deletes an identity. Its keys go on without it.
+   * Deletes an identity. Its keys stay, without it.
    *
    * @generated from rpc latchkey.v2.IdentitiesService.DeleteIdentity
    */

@@ -253,6 +253,8 @@ export type UpdateKeyRequest = Message<"latchkey.v2.UpdateKeyRequest"> & {
   ratelimits?: NullableRatelimitConfigList | undefined;
 
   /**
+   * Whether the key can pass a verification.
+   *
    * @generated from field: optional bool enabled = 8;
    */
   enabled?: boolean | undefined;
@@ -891,6 +893,8 @@ export const MigrateKeysDataSchema: GenMessage<MigrateKeysData> = /*@__PURE__*/
  */
 export type MigratedKey = Message<"latchkey.v2.MigratedKey"> & {
   /**
+   * As it was sent.
+   *
    * @generated from field: string hash = 1;
    */
   hash: string;
@@ -1182,7 +1186,7 @@ export type VerifyKeyRequest = Message<"latchkey.v2.VerifyKeyRequest"> & {
   credits?: VerifyKeyCredits | undefined;
 
   /**
-   * Limits to check beside those that apply by themselves, at most 50.
+   * Limits to check beside those with autoApply, at most 50.
    *
    * @generated from field: repeated latchkey.v2.VerifyKeyRatelimit ratelimits = 5;
    */
@@ -1347,11 +1351,15 @@ export type VerifyKeyData = Message<"latchkey.v2.VerifyKeyData"> & {
   keyspaceId?: string | undefined;
 
   /**
+   * Whether the key is enabled.
+   *
    * @generated from field: optional bool enabled = 5;
    */
   enabled?: boolean | undefined;
 
   /**
+   * A label for people.
+   *
    * @generated from field: optional string name = 6;
    */
   name?: string | undefined;
@@ -1427,6 +1435,8 @@ export type VerifiedRatelimit = Message<"latchkey.v2.VerifiedRatelimit"> & {
   id: string;
 
   /**
+   * Name of the limit.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -1460,6 +1470,8 @@ export type VerifiedRatelimit = Message<"latchkey.v2.VerifiedRatelimit"> & {
   exceeded: boolean;
 
   /**
+   * What is left of the limit; 0 where it is exceeded.
+   *
    * @generated from field: int64 remaining = 7;
    */
   remaining: bigint;
@@ -1484,7 +1496,7 @@ export const VerifiedRatelimitSchema: GenMessage<VerifiedRatelimit> = /*@__PURE_
  */
 export type ExplainRequest = Message<"latchkey.v2.ExplainRequest"> & {
   /**
-   * `key_...` (3-255 characters). Exactly one of key_id and key.
+   * `key_...` (3-255 characters). Exactly one of keyId and key.
    *
    * @generated from field: optional string key_id = 1;
    */
@@ -1519,7 +1531,7 @@ export type ExplainRequest = Message<"latchkey.v2.ExplainRequest"> & {
   credits?: VerifyKeyCredits | undefined;
 
   /**
-   * Limits to check beside those that apply by themselves, at most 50.
+   * Limits to check beside those with autoApply, at most 50.
    *
    * @generated from field: repeated latchkey.v2.VerifyKeyRatelimit ratelimits = 6;
    */
@@ -1757,6 +1769,8 @@ export const ExplainedFactsSchema: GenMessage<ExplainedFacts> = /*@__PURE__*/
  */
 export type ExplainedPermission = Message<"latchkey.v2.ExplainedPermission"> & {
   /**
+   * The permission that the query names.
+   *
    * @generated from field: string permission = 1;
    */
   permission: string;
@@ -1823,6 +1837,8 @@ export const ExplainedGrantSchema: GenMessage<ExplainedGrant> = /*@__PURE__*/
  */
 export type ExplainedRatelimit = Message<"latchkey.v2.ExplainedRatelimit"> & {
   /**
+   * Name of the limit.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -1952,6 +1968,8 @@ export const ExplainSuggestionSchema: GenMessage<ExplainSuggestion> = /*@__PURE_
  */
 export type AllowingUpdateApi = Message<"latchkey.v2.AllowingUpdateApi"> & {
   /**
+   * `api_...`.
+   *
    * @generated from field: string api_id = 1;
    */
   apiId: string;
@@ -2334,41 +2352,61 @@ export const VerificationCode = {
   UNSPECIFIED: 0,
 
   /**
+   * The key may be used: serve the request.
+   *
    * @generated from enum value: VERIFICATION_CODE_VALID = 1;
    */
   VALID: 1,
 
   /**
+   * There is no such key for this root key: it was mistyped or deleted, its API was deleted, or the root key may not verify
+   * keys of its API. Refuse the request as unauthenticated (401).
+   *
    * @generated from enum value: VERIFICATION_CODE_NOT_FOUND = 2;
    */
   NOT_FOUND: 2,
 
   /**
+   * The API has an IP allow list, and the caller's address is not on it. Refuse the request (403), or put the address on the
+   * list with apis.updateApi.
+   *
    * @generated from enum value: VERIFICATION_CODE_FORBIDDEN = 3;
    */
   FORBIDDEN: 3,
 
   /**
+   * The key lacks permissions that the query asks for. Refuse the request (403), or give the key the permission
+   * or a role that has it.
+   *
    * @generated from enum value: VERIFICATION_CODE_INSUFFICIENT_PERMISSIONS = 4;
    */
   INSUFFICIENT_PERMISSIONS: 4,
 
   /**
+   * The balance is lower than the cost. Refuse the request (429 or 402), and add credits with keys.updateCredits or wait
+   * for the refill.
+   *
    * @generated from enum value: VERIFICATION_CODE_USAGE_EXCEEDED = 5;
    */
   USAGE_EXCEEDED: 5,
 
   /**
+   * A rate limit is exceeded. Refuse the request (429) and say when to try again: `reset` of the limit that is `exceeded`.
+   *
    * @generated from enum value: VERIFICATION_CODE_RATE_LIMITED = 6;
    */
   RATE_LIMITED: 6,
 
   /**
+   * The key was disabled. Refuse the request (403), or enable the key with keys.updateKey.
+   *
    * @generated from enum value: VERIFICATION_CODE_DISABLED = 7;
    */
   DISABLED: 7,
 
   /**
+   * The key has expired. Refuse the request (401), and give its holder a new key or a later `expires`.
+   *
    * @generated from enum value: VERIFICATION_CODE_EXPIRED = 8;
    */
   EXPIRED: 8,
@@ -2581,7 +2619,7 @@ export const KeysService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * Changes what is given and keeps the rest (keys §3). Unset = unchanged, null = removed.
+   * Changes the fields that are given, and keeps the rest (keys §3). A field that is left out stays as it is; null removes it.
    *
    * @generated from rpc latchkey.v2.KeysService.UpdateKey
    */
@@ -2611,7 +2649,7 @@ export const KeysService: GenService<{
     output: typeof DeleteKeyResponseSchema;
   },
   /**
-   * Makes a new key with a new secret from an existing one and lets the old one run out (keys §6).
+   * Replaces a key by a copy with a new secret, and lets the old one expire (keys §6).
    *
    * @generated from rpc latchkey.v2.KeysService.RerollKey
    */
@@ -2621,7 +2659,7 @@ export const KeysService: GenService<{
     output: typeof RerollKeyResponseSchema;
   },
   /**
-   * Imports hashes of keys that another system issued (keys §7).
+   * Imports keys of another system by their hashes (keys §7).
    *
    * @generated from rpc latchkey.v2.KeysService.MigrateKeys
    */
@@ -2631,7 +2669,7 @@ export const KeysService: GenService<{
     output: typeof MigrateKeysResponseSchema;
   },
   /**
-   * Looks a key up by its secret without verifying it (keys §8).
+   * Finds a key by its secret without verifying it (keys §8).
    *
    * @generated from rpc latchkey.v2.KeysService.Whoami
    */
@@ -2664,7 +2702,7 @@ export const KeysService: GenService<{
     output: typeof UpdateCreditsResponseSchema;
   },
   /**
-   * Decides whether a key may be used now, and spends its credits and rate limits (verify). Every outcome is an
+   * Decides whether a key may be used now, and spends its credits and rate limits (verify §6). Every outcome is an
    * ordinary answer; look at `valid` and `code`.
    *
    * @generated from rpc latchkey.v2.KeysService.VerifyKey
@@ -2675,7 +2713,7 @@ export const KeysService: GenService<{
     output: typeof VerifyKeyResponseSchema;
   },
   /**
-   * Says why a key would pass or fail a verification, now or at another time, and what would make it pass. Nothing is
+   * Explains why a key would pass or fail a verification, now or at another time, and what would make it pass. Nothing is
    * spent, counted or written (management §2).
    *
    * @generated from rpc latchkey.v2.KeysService.Explain
@@ -2716,7 +2754,7 @@ export const KeysService: GenService<{
     output: typeof SetPermissionsResponseSchema;
   },
   /**
-   * Gives a key further roles (permissions §11).
+   * Adds roles to a key and keeps the others (permissions §11).
    *
    * @generated from rpc latchkey.v2.KeysService.AddRoles
    */
@@ -2726,7 +2764,7 @@ export const KeysService: GenService<{
     output: typeof AddRolesResponseSchema;
   },
   /**
-   * Takes roles from a key (permissions §11).
+   * Removes roles from a key (permissions §11).
    *
    * @generated from rpc latchkey.v2.KeysService.RemoveRoles
    */

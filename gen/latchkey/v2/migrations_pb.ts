@@ -278,7 +278,7 @@ export const MigrationAlgorithmSchema: GenEnum<MigrationAlgorithm> = /*@__PURE__
  */
 export const MigrationsService: GenService<{
   /**
-   * Registers an import (management §7).
+   * Registers an import of keys (management §7).
    *
    * @generated from rpc latchkey.v2.MigrationsService.CreateMigration
    */
@@ -298,7 +298,7 @@ export const MigrationsService: GenService<{
     output: typeof ListMigrationsResponseSchema;
   },
   /**
-   * Removes an import: keys that were waiting for it no longer verify (management §8).
+   * Deletes a registered import: keys that were waiting for it no longer verify (management §8).
    *
    * @generated from rpc latchkey.v2.MigrationsService.DeleteMigration
    */

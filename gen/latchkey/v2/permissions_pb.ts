@@ -586,6 +586,8 @@ export type UpdateRoleData = Message<"latchkey.v2.UpdateRoleData"> & {
   id: string;
 
   /**
+   * The new name, or the one that it has.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -664,7 +666,7 @@ export const DeleteRoleDataSchema: GenMessage<DeleteRoleData> = /*@__PURE__*/
  */
 export type SetRolePermissionsRequest = Message<"latchkey.v2.SetRolePermissionsRequest"> & {
   /**
-   * Role id or name, 1-128 characters. Exactly one of role and role_id.
+   * Role id or name, 1-128 characters. Exactly one of role and roleId.
    *
    * @generated from field: optional string role = 1;
    */
@@ -722,7 +724,7 @@ export const SetRolePermissionsResponseSchema: GenMessage<SetRolePermissionsResp
  */
 export const PermissionsService: GenService<{
   /**
-   * Defines a permission (permissions §2).
+   * Creates a permission (permissions §2).
    *
    * @generated from rpc latchkey.v2.PermissionsService.CreatePermission
    */
@@ -752,7 +754,7 @@ export const PermissionsService: GenService<{
     output: typeof ListPermissionsResponseSchema;
   },
   /**
-   * Changes what is given of a permission (permissions §10a).
+   * Changes name, slug or description of a permission (permissions §10a).
    *
    * @generated from rpc latchkey.v2.PermissionsService.UpdatePermission
    */
@@ -762,7 +764,7 @@ export const PermissionsService: GenService<{
     output: typeof UpdatePermissionResponseSchema;
   },
   /**
-   * Deletes a permission and takes it from every key and role (permissions §5).
+   * Deletes a permission, and removes it from every key and role (permissions §5).
    *
    * @generated from rpc latchkey.v2.PermissionsService.DeletePermission
    */
@@ -772,7 +774,7 @@ export const PermissionsService: GenService<{
     output: typeof DeletePermissionResponseSchema;
   },
   /**
-   * Defines a role (permissions §6). Unknown permissions are created.
+   * Creates a role (permissions §6). Unknown permissions are created.
    *
    * @generated from rpc latchkey.v2.PermissionsService.CreateRole
    */
@@ -802,7 +804,7 @@ export const PermissionsService: GenService<{
     output: typeof ListRolesResponseSchema;
   },
   /**
-   * Changes what is given of a role (permissions §10a).
+   * Changes name or description of a role (permissions §10a).
    *
    * @generated from rpc latchkey.v2.PermissionsService.UpdateRole
    */
@@ -812,7 +814,7 @@ export const PermissionsService: GenService<{
     output: typeof UpdateRoleResponseSchema;
   },
   /**
-   * Deletes a role and takes it from every key (permissions §9).
+   * Deletes a role, and removes it from every key (permissions §9).
    *
    * @generated from rpc latchkey.v2.PermissionsService.DeleteRole
    */

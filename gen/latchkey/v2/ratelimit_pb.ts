@@ -94,6 +94,8 @@ export const LimitResponseSchema: GenMessage<LimitResponse> = /*@__PURE__*/
  */
 export type LimitData = Message<"latchkey.v2.LimitData"> & {
   /**
+   * Whether the limit admits it.
+   *
    * @generated from field: bool success = 1;
    */
   success: boolean;
@@ -285,6 +287,8 @@ export type MultiLimitResult = Message<"latchkey.v2.MultiLimitResult"> & {
   limit: bigint;
 
   /**
+   * 0 for an entry that does not fit; what is left of the limit otherwise.
+   *
    * @generated from field: int64 remaining = 5;
    */
   remaining: bigint;
@@ -454,11 +458,15 @@ export type Override = Message<"latchkey.v2.Override"> & {
   overrideId: string;
 
   /**
+   * The text with which it was set: literal, or a pattern with `*`.
+   *
    * @generated from field: string identifier = 2;
    */
   identifier: string;
 
   /**
+   * Cost admitted per window; 0 blocks.
+   *
    * @generated from field: int64 limit = 3;
    */
   limit: bigint;
@@ -674,6 +682,8 @@ export type Namespace = Message<"latchkey.v2.Namespace"> & {
   id: string;
 
   /**
+   * As it was named by the check that created it.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -774,6 +784,8 @@ export const ListCountersResponseSchema: GenMessage<ListCountersResponse> = /*@_
  */
 export type Counter = Message<"latchkey.v2.Counter"> & {
   /**
+   * Who was limited.
+   *
    * @generated from field: string identifier = 1;
    */
   identifier: string;
@@ -897,7 +909,7 @@ export const DeleteNamespaceDataSchema: GenMessage<DeleteNamespaceData> = /*@__P
   messageDesc(file_latchkey_v2_ratelimit, 27);
 
 /**
- * Rate limits of free identifiers and their overrides: `ratelimit.*`.
+ * Rate limits of any identifier, and overrides for some: `ratelimit.*`.
  *
  * @generated from service latchkey.v2.RatelimitService
  */

@@ -191,6 +191,8 @@ export type RootKey = Message<"latchkey.v2.RootKey"> & {
   end: string;
 
   /**
+   * A root key that is not enabled is refused with 401.
+   *
    * @generated from field: bool enabled = 5;
    */
   enabled: boolean;
@@ -318,6 +320,8 @@ export type RootKeysServiceUpdateKeyRequest = Message<"latchkey.v2.RootKeysServi
   name?: NullableName | undefined;
 
   /**
+   * Whether the root key may call; false revokes it.
+   *
    * @generated from field: optional bool enabled = 3;
    */
   enabled?: boolean | undefined;
@@ -584,7 +588,7 @@ export const RootKeysService: GenService<{
     output: typeof RootKeysServiceListKeysResponseSchema;
   },
   /**
-   * The caller's own root key, as ListKeys shows it (management §5).
+   * Reads the caller's own root key, as rootKeys.listKeys shows it (management §5).
    *
    * @generated from rpc latchkey.v2.RootKeysService.Whoami
    */
@@ -594,7 +598,7 @@ export const RootKeysService: GenService<{
     output: typeof RootKeysServiceWhoamiResponseSchema;
   },
   /**
-   * Changes name, state, permissions or expiry of a root key; what is unset is kept.
+   * Changes name, state, permissions or expiry of a root key. A field that is left out stays as it is.
    *
    * @generated from rpc latchkey.v2.RootKeysService.UpdateKey
    */
@@ -604,7 +608,7 @@ export const RootKeysService: GenService<{
     output: typeof RootKeysServiceUpdateKeyResponseSchema;
   },
   /**
-   * Makes a new root key from an existing one and lets the old one run out.
+   * Replaces a root key by a copy with a new secret, and lets the old one expire (rootkeys §2).
    *
    * @generated from rpc latchkey.v2.RootKeysService.RerollKey
    */
@@ -614,7 +618,7 @@ export const RootKeysService: GenService<{
     output: typeof RootKeysServiceRerollKeyResponseSchema;
   },
   /**
-   * Deletes a root key.
+   * Deletes a root key (rootkeys §2).
    *
    * @generated from rpc latchkey.v2.RootKeysService.DeleteKey
    */

@@ -19,7 +19,8 @@ const completion: Command = {
   summary: "Print a script that completes commands, procedures and options: source <(latchkey completion bash).",
   run: async (args, context) => (await import("./remote/completion.ts")).complete(args, context, commands),
 };
-const commands: readonly Command[] = [
+/** The commands that are no procedures, in the order of help. */
+export const commands: readonly Command[] = [
   serve,
   ...rootKeyCommands,
   ...apiCommands,

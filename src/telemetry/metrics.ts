@@ -1,6 +1,6 @@
 import type { Reason } from "../domain/errors.ts";
 import { type AnalyticsMetrics, createAnalyticsMetrics } from "./analyticsMetrics.ts";
-import { createCounter, createGauge, createHistogram } from "./series.ts";
+import { createCounter, createGauge, createHistogram, type FamilyHead } from "./series.ts";
 
 /** How a call ended: `ok`, or the reason of its error. */
 export type CallOutcome = "ok" | Reason;
@@ -48,6 +48,8 @@ export interface Metrics {
   readonly sweepDue: (collection: string, count: number) => void;
   /** What of it nodes tell each other. */
   readonly totals: () => Totals;
+  /** What `render` shows, without the measurements of the process itself. */
+  readonly families: readonly FamilyHead[];
   /** Media type of `render`. */
   readonly contentType: string;
   /** Everything in Prometheus' text format. The first call starts the measurements of the process itself. */
@@ -150,6 +152,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown, clockOffset
   const families = [
     ...[build, callDuration, inFlight, shared, refused, verifications, ratelimits, caches, storeDuration],
     ...[store, withoutStore, offset, swept, sweepDue],
+    ...analytics.families,
   ];
 
   build.bind(version)(1);
@@ -211,10 +214,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown, clockOffset
       },
     },
     totals: () => ({ ...totals }),
+    families: families.map(({ head }) => head),
     contentType: "text/plain; version=0.0.4; charset=utf-8",
     render: async () => {
       setOffset(clockOffset() / 1000);
-      return [...[...families, ...analytics.families].map((family) => family.render()), await processMetrics()].join("\n\n");
+      return [...families.map((family) => family.render()), await processMetrics()].join("\n\n");
     },
   };
 };

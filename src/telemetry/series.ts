@@ -3,6 +3,7 @@
  * (Prometheus' format 0.0.4) is made when someone asks for it.
  */
 export interface Family<R> {
+  readonly head: FamilyHead;
   /** The recorder of one series, by label values in the order of the label names. Bind it once where calls are frequent. */
   readonly bind: (...values: readonly string[]) => R;
   /** All series, with their head, in Prometheus' text format. */
@@ -15,6 +16,11 @@ interface Head {
   readonly labels: readonly string[];
 }
 
+/** What a family is, without its values. */
+export interface FamilyHead extends Head {
+  readonly type: "counter" | "gauge" | "histogram";
+}
+
 const escapeValue = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
 const labelText = (names: readonly string[], values: readonly string[]): string =>
@@ -25,11 +31,12 @@ const inBraces = (labels: string): string => (labels === "" ? "" : `{${labels}}`
 /** @param create makes a series and its recorder; `lines` are its samples for the text of its labels. */
 const createFamily = <R>(
   { name, help, labels }: Head,
-  type: "counter" | "gauge" | "histogram",
+  type: FamilyHead["type"],
   create: () => { readonly recorder: R; readonly lines: (name: string, labels: string) => readonly string[] },
 ): Family<R> => {
   const series = new Map<string, ReturnType<typeof create>>();
   return {
+    head: { name, help, labels, type },
     bind: (...values) => {
       const key = labelText(labels, values);
       let found = series.get(key);

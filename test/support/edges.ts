@@ -8,6 +8,7 @@ import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { services } from "../../src/service/services.ts";
 import { type Codec, compileCodec } from "./compileCodec.ts";
+import { expectDocumented } from "./documentedErrors.ts";
 import { createGrpcClient } from "./grpcClient.ts";
 
 interface Method {
@@ -167,11 +168,23 @@ const grpcJsEdge = (url: string): Edge => {
   };
 };
 
-/** Every edge of a service at `url`. */
-export const openEdges = (url: string): readonly Edge[] => [
+/** The same edge; an error that is not documented fails the test. */
+const checked = (edge: Edge): Edge => ({
+  ...edge,
+  call: async (procedure, body, rootKey, exchange) => {
+    const answer = await edge.call(procedure, body, rootKey, exchange);
+    expectDocumented(procedure, answer);
+    return answer;
+  },
+});
+
+const edgesOf = (url: string): readonly Edge[] => [
   v2Edge(url),
   connectEdge("connect", createConnectTransport({ baseUrl: url, httpVersion: "1.1", useBinaryFormat: false })),
   grpcEdge(url),
   connectEdge("grpc-web", createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1", binaryOptions })),
   grpcJsEdge(url),
 ];
+
+/** Every edge of a service at `url`. */
+export const openEdges = (url: string): readonly Edge[] => edgesOf(url).map(checked);

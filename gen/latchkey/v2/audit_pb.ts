@@ -68,7 +68,7 @@ export type GetLogsRequest = Message<"latchkey.v2.GetLogsRequest"> & {
   actorId?: string | undefined;
 
   /**
-   * Only events that concern a resource of this type, 1-255 characters; with resource_id, of this type and id.
+   * Only events that concern a resource of this type, 1-255 characters; with resourceId, of this type and id.
    *
    * @generated from field: optional string resource_type = 7;
    */
@@ -125,7 +125,7 @@ export type GetLogsResponse = Message<"latchkey.v2.GetLogsResponse"> & {
   meta?: Meta | undefined;
 
   /**
-   * May be shorter than the limit, or empty, while has_more is true.
+   * May be shorter than the limit, or empty, while hasMore is true.
    *
    * @generated from field: repeated latchkey.v2.AuditLog data = 2;
    */
@@ -209,11 +209,15 @@ export type AuditLog = Message<"latchkey.v2.AuditLog"> & {
   source: string;
 
   /**
+   * Who did it.
+   *
    * @generated from field: latchkey.v2.AuditLogActor actor = 9;
    */
   actor?: AuditLogActor | undefined;
 
   /**
+   * What it concerns.
+   *
    * @generated from field: repeated latchkey.v2.AuditLogResource resources = 10;
    */
   resources: AuditLogResource[];
@@ -255,6 +259,8 @@ export type AuditLogActor = Message<"latchkey.v2.AuditLogActor"> & {
   type: string;
 
   /**
+   * Id of the root key, `system`, or an address.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
@@ -286,6 +292,8 @@ export type AuditLogResource = Message<"latchkey.v2.AuditLogResource"> & {
   type: string;
 
   /**
+   * Id of the object.
+   *
    * @generated from field: string id = 2;
    */
   id: string;
@@ -574,6 +582,8 @@ export const ChainHeadSchema: GenMessage<ChainHead> = /*@__PURE__*/
  */
 export type ChainBreak = Message<"latchkey.v2.ChainBreak"> & {
   /**
+   * Number of the entry.
+   *
    * @generated from field: int64 sequence = 1;
    */
   sequence: bigint;
@@ -617,7 +627,7 @@ export const AuditService: GenService<{
     output: typeof GetLogsResponseSchema;
   },
   /**
-   * Checks a part of the chain (management §4).
+   * Checks whether a part of the audit log is as it was written (management §4).
    *
    * @generated from rpc latchkey.v2.AuditService.VerifyChain
    */

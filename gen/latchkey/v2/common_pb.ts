@@ -310,6 +310,8 @@ export type Ratelimit = Message<"latchkey.v2.Ratelimit"> & {
   id: string;
 
   /**
+   * Unique among the limits of the key or identity.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -329,6 +331,8 @@ export type Ratelimit = Message<"latchkey.v2.Ratelimit"> & {
   duration: bigint;
 
   /**
+   * Checked on every verification, also when not named in it.
+   *
    * @generated from field: bool auto_apply = 5;
    */
   autoApply: boolean;
@@ -472,6 +476,8 @@ export const RoleSchema: GenMessage<Role> = /*@__PURE__*/
  */
 export type KeyCredits = Message<"latchkey.v2.KeyCredits"> & {
   /**
+   * Credits that are left.
+   *
    * @generated from field: int64 remaining = 1;
    */
   remaining: bigint;
@@ -512,6 +518,8 @@ export type Key = Message<"latchkey.v2.Key"> & {
   start: string;
 
   /**
+   * A key that is not enabled fails verification with DISABLED.
+   *
    * @generated from field: bool enabled = 3;
    */
   enabled: boolean;
@@ -538,6 +546,8 @@ export type Key = Message<"latchkey.v2.Key"> & {
   lastUsedAt?: bigint | undefined;
 
   /**
+   * A label for people.
+   *
    * @generated from field: optional string name = 7;
    */
   name?: string | undefined;
@@ -578,6 +588,8 @@ export type Key = Message<"latchkey.v2.Key"> & {
   credits?: KeyCredits | undefined;
 
   /**
+   * The identity that it belongs to.
+   *
    * @generated from field: latchkey.v2.Identity identity = 13;
    */
   identity?: Identity | undefined;

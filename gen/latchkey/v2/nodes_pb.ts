@@ -109,6 +109,8 @@ export type Node = Message<"latchkey.v2.Node"> & {
   changesLagMs: bigint;
 
   /**
+   * Entries of all caches together.
+   *
    * @generated from field: int64 cache_entries = 8;
    */
   cacheEntries: bigint;
@@ -175,6 +177,8 @@ export type NodeStore = Message<"latchkey.v2.NodeStore"> & {
   kind: string;
 
   /**
+   * Not known to be away.
+   *
    * @generated from field: bool up = 2;
    */
   up: boolean;

@@ -73,7 +73,7 @@ export const SetTimeDataSchema: GenMessage<SetTimeData> = /*@__PURE__*/
   messageDesc(file_latchkey_v2_testing, 2);
 
 /**
- * Turns the clock of a service that tests run against: `testing.*`. Any root key may call it.
+ * Sets the clock of a service that tests run against: `testing.*`. Any root key may call it.
  *
  * @generated from service latchkey.v2.TestingService
  */

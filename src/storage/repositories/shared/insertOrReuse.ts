@@ -4,7 +4,7 @@ const ATTEMPTS = 5;
 
 /**
  * Finds a document by its unique field, or makes it: of any number of concurrent callers, on any number of nodes,
- * one inserts and all get the same document (STYLE 9).
+ * one inserts and all get the same document (style §9).
  */
 export const insertOrReuse = async <D>(find: () => Promise<D | null>, insert: () => Promise<D>): Promise<D> => {
   for (let attempt = 1; ; attempt++) {

@@ -1,0 +1,180 @@
+import { VerificationCodeSchema } from "../../gen/latchkey/v2/keys_pb.ts";
+import { exitCodes } from "../../src/cli/command.ts";
+import { procedureCommands } from "../../src/cli/remote/procedureCommands.ts";
+import { commonOptions } from "../../src/cli/remote/procedureHelp.ts";
+import { commands } from "../../src/cli/runCommandLine.ts";
+import { configVariables, loadConfig } from "../../src/config/loadConfig.ts";
+import { allPermissions, parsePermission } from "../../src/domain/authorization.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { auditEventTexts } from "./auditEventTexts.ts";
+import { commentOn, procedures } from "./descriptors.ts";
+import { labelTexts } from "./labelTexts.ts";
+import { code, fence, page, table } from "./markdown.ts";
+
+const verificationCodes = (): string => {
+  const rows = VerificationCodeSchema.values.flatMap((value) => {
+    const comment = commentOn(`${VerificationCodeSchema.typeName}.${value.name}`);
+    const [, means = "", act = ""] = /^(.*?)\.? ((?:Refuse|Serve|serve)\b.*)$/s.exec(comment.replace(": serve", ". Serve")) ?? [];
+    const name = value.name.replace("VERIFICATION_CODE_", "");
+    return value.number === 0 ? [] : [[code(name), `${means}.`, act]];
+  });
+  return page([
+    "# Verification codes",
+    "How a verification can end: the `code` in the answer of `keys.verifyKey`, and what to do then.",
+    "Every outcome is an answer with HTTP status 200; read `valid` and `code`. The checks run in the order NOT_FOUND, DISABLED, EXPIRED, FORBIDDEN, INSUFFICIENT_PERMISSIONS, RATE_LIMITED, USAGE_EXCEEDED; the first that fails decides. Only a verification that is VALID spends credits, and only one that gets as far as the credits uses rate limits.",
+    table(["Code", "Meaning", "What to do"], rows),
+    "[keys.explain](keys.explain.md) says for one key which check fails and which change would make it pass. The order of decision is in [the contract](../contract/verify.md#6-decision-procedure).",
+  ]);
+};
+
+/** `api.{api_id}.read_key`, wherever a text names it, as the action that it asks for: `api.read_key`. */
+const actionsIn = (text: string): string[] =>
+  [...text.matchAll(/\b([a-z_]+)\.(?:\{[^}]*\}|\*)\.([a-z_]+)\b/g)].map(([, type, action]) => `${type}.${action}`);
+
+const permissions = (): string => {
+  const texts = procedures.flatMap((procedure) => procedure.permissions);
+  const asking = (action: string): string =>
+    procedures
+      .flatMap(({ name, permissions }) => {
+        const found = permissions.find((text) => actionsIn(text).includes(action));
+        const condition = / (when [^,:]+)$/.exec(found ?? "")?.[1];
+        return found === undefined ? [] : [`[${name}](${name}.md)${condition === undefined ? "" : ` (${condition})`}`];
+      })
+      .join(", ");
+  const singleId = (type: string, action: string): string => {
+    if (parsePermission(`${type}.id_1.${action}`) === undefined) return "no, `*` only";
+    const isAsked = texts.some((text) => new RegExp(`\\b${type}\\.\\{[^}]*\\}\\.${action}\\b`).test(text));
+    const isAskedForAll = texts.some((text) => text.includes(`${type}.*.${action}`));
+    return isAskedForAll && !isAsked ? "accepted, but only `*` counts" : `id of the ${idOf[type] ?? type}`;
+  };
+  const types = [...new Set(allPermissions.map((triple) => triple.split(".", 1)[0] ?? ""))];
+  const idOf: Readonly<Record<string, string>> = { api: "API", ratelimit: "namespace", identity: "identity", root_key: "root key" };
+  return page([
+    "# Root-key permissions",
+    "What a root key can be permitted to do, and which procedures ask for it.",
+    "A permission is `<type>.<id>.<action>`. `*` in the place of the id covers every object; the id of an object covers that one only. No action implies another. A root key that was made without a list of permissions holds all of them, also those of later versions.",
+    ...types.flatMap((type) => [
+      `## ${type}`,
+      table(
+        ["Permission", "For a single id", "Asked for by"],
+        allPermissions
+          .filter((triple) => triple.startsWith(`${type}.`))
+          .map((triple) => {
+            const [, , action = ""] = triple.split(".");
+            const single = singleId(type, action);
+            const by = asking(`${type}.${action}`);
+            const others =
+              type === "console" ? "[the console](../contract/console.md)" : "nothing yet: it can be granted for compatibility";
+            return [code(triple), single, by === "" ? others : by];
+          }),
+      ),
+    ]),
+    "Root keys are made with [rootKeys.createKey](rootKeys.createKey.md), and changed with [rootKeys.updateKey](rootKeys.updateKey.md). Nobody can hand out more than they hold.",
+  ]);
+};
+
+const unitOf = (name: string): string => {
+  if (/_seconds(?:_total)?$/.test(name)) return "seconds";
+  if (/_bytes$/.test(name)) return "bytes";
+  return name.endsWith("_info") || name.endsWith("_up") || name.endsWith("_down") ? "–" : "count";
+};
+
+const metrics = (): string => {
+  const { families } = createMetrics({ version: "0", engine: "embedded", ratelimitStoreDown: "allow", clockOffset: () => 0 });
+  const labels = [...new Set(families.flatMap((family) => family.labels))];
+  return page([
+    "# Metrics",
+    "What `GET /metrics` on the admin port shows, in Prometheus' text format.",
+    table(
+      ["Metric", "Type", "Labels", "Unit", "Meaning"],
+      families.map(({ name, type, labels: own, help }) => [code(name), type, own.map(code).join(", "), unitOf(name), help]),
+    ),
+    "A histogram has the series `…_bucket`, `…_sum` and `…_count`. Beside these there are the measurements of the process that prom-client makes: `process_…` and `nodejs_…`.",
+    "## Labels",
+    table(
+      ["Label", "Values"],
+      labels.map((label) => [code(label), labelTexts[label] ?? fail(`docs/build/labelTexts.ts has no text for the label ${label}`)]),
+    ),
+  ]);
+};
+
+const fail = (message: string): never => {
+  throw new Error(message);
+};
+
+const auditEvents = (): string =>
+  page([
+    "# Audit events",
+    "What the audit log tells: each event, when it is written, and what it concerns.",
+    "A change and its event are one write. Nothing is written of reads, verifications and refused calls, with the exceptions below. [audit.getLogs](audit.getLogs.md) lists the log, [audit.verifyChain](audit.verifyChain.md) checks it.",
+    table(
+      ["Event", "When", "Resources", "`meta.changes`"],
+      Object.entries(auditEventTexts).map(([name, { when, resources, changes }]) => [
+        code(name),
+        when,
+        resources.map(code).join(", ") || "–",
+        changes ? "yes" : "–",
+      ]),
+    ),
+    "Every event has in `meta` its place in the chain: `sequence`, `hash` and `previousHash`. `meta.changes` lists what an update changed, a field each with `before` and `after`; of several events of one write, one tells it. The events of one call share their `correlationId`.",
+  ]);
+
+/** What a setting takes, by what its parser says of a value that none takes. */
+const takes = (name: string): string => {
+  const result = loadConfig({ [name]: "\u0000" });
+  const problem = "problems" in result ? result.problems.find((text) => text.startsWith(`${name}: `)) : undefined;
+  return /is not (.*)$/s.exec(problem ?? "")?.[1] ?? "any text";
+};
+
+const settings = (): string =>
+  page([
+    "# Settings",
+    "Every setting of the service, an environment variable each.",
+    "They are read once at start. All problems are reported together, and a malformed or empty value is refused, never replaced by the default.",
+    table(
+      ["Variable", "Default", "Takes", "Meaning"],
+      configVariables.map(({ name, byDefault, description }) => [
+        code(name),
+        byDefault === undefined ? "unset" : code(byDefault),
+        takes(name),
+        description,
+      ]),
+    ),
+  ]);
+
+const commandLine = (): string =>
+  page([
+    "# Command line",
+    "Every command of `latchkey`, with its options and exit codes.",
+    "In a checkout it is `npm run --silent latchkey -- <command>`, in the image `latchkey <command>`. `latchkey help <command>` says the same at a terminal.",
+    "## Commands",
+    table(
+      ["Command", "What it does"],
+      commands.map(({ name, usage, summary }) => [code(`latchkey ${name} ${usage}`.trimEnd()), summary]),
+    ),
+    "`TIME` is a duration from now (`90m`, `12h`, `30d`, `4w`) or an ISO date or time. `PERMISSION` is one of the [root-key permissions](root-key-permissions.md).",
+    "## Procedures",
+    "Every procedure of a running service is a command. The options are the fields of its request.",
+    table(
+      ["Command", "Procedure"],
+      procedureCommands.map(({ namespace, verb, procedure }) => [
+        code(`latchkey ${namespace} ${verb}`),
+        `[${procedure.name}](${procedure.name}.md)`,
+      ]),
+    ),
+    "Options of all of them:",
+    fence("text", commonOptions.map((line) => line.trim()).join("\n")),
+    "## Exit codes",
+    table(["Code", "Meaning"], Object.entries(exitCodes)),
+  ]);
+
+/** The pages of tables, by their path in `docs/reference`. */
+export const cataloguePages = (): Map<string, string> =>
+  new Map([
+    ["verification-codes.md", verificationCodes()],
+    ["root-key-permissions.md", permissions()],
+    ["metrics.md", metrics()],
+    ["audit-events.md", auditEvents()],
+    ["settings.md", settings()],
+    ["command-line.md", commandLine()],
+  ]);

@@ -44,17 +44,19 @@ const kindOf = (field: DescField, comment: string): FieldKind => {
 };
 
 /** The field whose value stands in JSON: wrappers are not there. */
-const unwrap = (field: DescField): { readonly inner: DescField; readonly isList: boolean; readonly none: DescribedField["none"] } => {
+export const unwrapField = (
+  field: DescField,
+): { readonly inner: DescField; readonly isList: boolean; readonly none: DescribedField["none"] } => {
   const wraps = field.message && getOption(field.message, wrapper);
   const [first, second] = field.message?.fields ?? [];
-  if (wraps === Wrapper.NULLABLE && second !== undefined) return { ...unwrap(second), none: null };
+  if (wraps === Wrapper.NULLABLE && second !== undefined) return { ...unwrapField(second), none: null };
   if (wraps === Wrapper.LIST && first !== undefined) return { inner: first, isList: true, none: [] };
   return { inner: field, isList: field.fieldKind === "list", none: undefined };
 };
 
 /** Messages must not contain themselves, as for the codec. */
 export const describeField = (field: DescField): DescribedField => {
-  const { inner, isList, none } = unwrap(field);
+  const { inner, isList, none } = unwrapField(field);
   // What is alike in several places is said once, where the type is.
   const ofType = inner === field ? "" : commentOn(field.message?.typeName ?? "");
   const comment = [commentOn(`${field.parent.typeName}.${field.name}`), ofType].filter((text) => text !== "").join(" ");

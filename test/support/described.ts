@@ -1,7 +1,8 @@
 import type { Answer } from "../../bench/harness/v2Edge.ts";
-import { createOpenapiJudge, type OpenapiJudge } from "./openapi.ts";
+import { createOpenapiJudge } from "./openapi.ts";
 
-let judge: OpenapiJudge | undefined;
+/** Read with the module: reading takes a tenth of a second, which no call should have to wait for. */
+const judge = createOpenapiJudge();
 
 /**
  * Throws where a call over `/v2` and its answer are not as `openapi.json` describes them. An accepted request has to be valid
@@ -11,7 +12,6 @@ let judge: OpenapiJudge | undefined;
  * @param contentType of the answer; undefined: not looked at.
  */
 export const expectDescribed = (procedure: string, sent: unknown, { status, body }: Answer, contentType?: string): void => {
-  judge ??= createOpenapiJudge();
   if (!judge.describes(procedure)) return;
   const wrong = judge.answer(procedure, status, contentType, body) ?? (status === 200 ? judge.request(procedure, sent) : undefined);
   if (wrong !== undefined) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lint, format, compatibility with main, and whether what is generated of it is current. Run from the root of the checkout.
+# Lint, format, compatibility with main, and whether what is generated from it is current. Run from the root of the checkout.
 set -eu
 buf lint
 buf format --diff --exit-code
@@ -15,5 +15,10 @@ trap 'rm -rf "$fresh"' EXIT
 buf generate --output "$fresh"
 diff -r "$fresh/gen" gen || {
   echo "gen/ is out of date: npm run generate" >&2
+  exit 1
+}
+node docs/build/openapi/writeOpenapi.ts "$fresh/openapi.json"
+diff "$fresh/openapi.json" docs/openapi.json || {
+  echo "docs/openapi.json is out of date: npm run generate" >&2
   exit 1
 }

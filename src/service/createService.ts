@@ -9,6 +9,7 @@ import { readStaticFiles } from "../rpc/edges/console/staticFiles.ts";
 import { createDispatcher, createOnlyConsole } from "../rpc/edges/dispatcher.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
+import { createInterfaceDescription } from "../rpc/edges/v2/interfaceDescription.ts";
 import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
 import { createConnectionGuards } from "../rpc/http/connectionGuard.ts";
 import { stopLinger, unreadTimeout } from "../rpc/http/limits.ts";
@@ -77,6 +78,8 @@ export interface ServiceOverrides {
 
 /** The page of the console, built and committed. */
 const builtFiles = join(import.meta.dirname, "../../ui/dist");
+/** The description of `/v2`, generated and committed. */
+const descriptionFile = join(import.meta.dirname, "../../docs/openapi.json");
 
 /** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
@@ -162,8 +165,10 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       publicUrl: config.console?.publicUrl,
       files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
     });
+  const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.console?.publicUrl, isProxy });
   const consolePort = config.console?.port;
-  const handler = createDispatcher(createV2Edge(edge), createConnectEdge(rpc), consolePort === undefined ? consoleEdge : undefined);
+  const v2 = createV2Edge({ ...edge, answerDescription });
+  const handler = createDispatcher(v2, createConnectEdge(rpc), consolePort === undefined ? consoleEdge : undefined);
   const streams = createGrpcEdge(rpc);
   const guards = createConnectionGuards(capacity, clientAddress, isProxy, clock);
 

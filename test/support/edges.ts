@@ -8,6 +8,7 @@ import { ErrorDetailSchema } from "../../gen/latchkey/v2/errors_pb.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { services } from "../../src/service/services.ts";
 import { type Codec, compileCodec } from "./compileCodec.ts";
+import { expectDescribed } from "./described.ts";
 import { expectDocumented } from "./documentedErrors.ts";
 import { createGrpcClient } from "./grpcClient.ts";
 
@@ -178,8 +179,18 @@ const checked = (edge: Edge): Edge => ({
   },
 });
 
+/** Whatever goes over it is held against `openapi.json`. */
+const describedEdge = (edge: Edge): Edge => ({
+  ...edge,
+  call: async (procedure, body, rootKey, exchange) => {
+    const answer = await edge.call(procedure, body, rootKey, exchange);
+    expectDescribed(procedure, body, answer);
+    return answer;
+  },
+});
+
 const edgesOf = (url: string): readonly Edge[] => [
-  v2Edge(url),
+  describedEdge(v2Edge(url)),
   connectEdge("connect", createConnectTransport({ baseUrl: url, httpVersion: "1.1", useBinaryFormat: false })),
   grpcEdge(url),
   connectEdge("grpc-web", createGrpcWebTransport({ baseUrl: url, httpVersion: "1.1", binaryOptions })),

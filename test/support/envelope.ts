@@ -3,6 +3,7 @@ import { headersOf, httpExchange } from "../../bench/harness/httpExchange.ts";
 import type { Answer } from "../../bench/harness/v2Edge.ts";
 import { type Reason, reasons } from "../../src/domain/errors.ts";
 import { errorStatus } from "../../src/rpc/errorStatus.ts";
+import { expectDescribed } from "./described.ts";
 import { expectDocumented } from "./documentedErrors.ts";
 
 /** What came back over HTTP, before anything is made of it. */
@@ -38,8 +39,9 @@ export const request = async (url: string, path: string, options: HttpRequest = 
   const address = path.startsWith("/") ? url + path : `${url}/v2/${path}`;
   const response = await httpExchange(address, { method, headers, body: body === undefined ? undefined : bytesOf(body) });
   const { status, text } = response;
-  const answer = { status, headers: headersOf(response), text, body: text === "" ? {} : JSON.parse(text) };
+  const answer: HttpAnswer = { status, headers: headersOf(response), text, body: text === "" ? {} : JSON.parse(text) };
   expectDocumented(path, answer);
+  if (method === "POST") expectDescribed(path, body, answer, answer.headers.get("content-type") ?? "");
   return answer;
 };
 

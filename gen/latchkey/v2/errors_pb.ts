@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/errors.proto.
  */
 export const file_latchkey_v2_errors: GenFile = /*@__PURE__*/
-  fileDesc("ChhsYXRjaGtleS92Mi9lcnJvcnMucHJvdG8SC2xhdGNoa2V5LnYyIpEBCgtFcnJvckRldGFpbBIMCgR0eXBlGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2h0dHBfc3RhdHVzGAMgASgFEhIKCnJlcXVlc3RfaWQYBCABKAkSKgoKdmlvbGF0aW9ucxgFIAMoCzIWLmxhdGNoa2V5LnYyLlZpb2xhdGlvbhIQCghkZWdyYWRlZBgGIAMoCSI7CglWaW9sYXRpb24SEAoIbG9jYXRpb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCRILCgNmaXgYAyABKAliBnByb3RvMw");
+  fileDesc("ChhsYXRjaGtleS92Mi9lcnJvcnMucHJvdG8SC2xhdGNoa2V5LnYyIpEBCgtFcnJvckRldGFpbBIMCgR0eXBlGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2h0dHBfc3RhdHVzGAMgASgFEhIKCnJlcXVlc3RfaWQYBCABKAkSKgoKdmlvbGF0aW9ucxgFIAMoCzIWLmxhdGNoa2V5LnYyLlZpb2xhdGlvbhIQCghkZWdyYWRlZBgGIAMoCSI7CglWaW9sYXRpb24SEAoIbG9jYXRpb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCRILCgNmaXgYAyABKAlCGFoWbGF0Y2hrZXkvdjI7bGF0Y2hrZXl2MmIGcHJvdG8z");
 
 /**
  * Travels in the status of every failed gRPC and Connect call (grpc §3).

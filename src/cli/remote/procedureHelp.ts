@@ -1,12 +1,12 @@
 import type { FieldKind } from "../../rpc/description/describeField.ts";
+import { plainComment } from "../../rpc/description/plainComment.ts";
 import { type Flag, flagsOf, noneName } from "./flags.ts";
 import { namespaces, type ProcedureCommand, procedureCommands } from "./procedureCommands.ts";
 
 /** Of a comment: help for many shows no more. */
 const firstSentence = (comment: string): string => /^.*?\.(?= |$)/.exec(comment)?.[0] ?? comment;
 
-/** References to chapters of the specification are for those who have it. */
-const plain = (comment: string): string => comment.replace(/ \([a-zA-Z]+ §[^)]*\)/g, "").replaceAll("`", "");
+const plain = (comment: string): string => plainComment(comment).replaceAll("`", "");
 
 const shownKinds = {
   text: "TEXT",

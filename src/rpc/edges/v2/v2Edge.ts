@@ -9,14 +9,18 @@ import { HttpCall } from "../httpCall.ts";
 import { serveUnary } from "../serveUnary.ts";
 import { answer, answerLong, createAnswerFailure, type Failure } from "./answer.ts";
 import { checkContentHeaders } from "./contentHeaders.ts";
+import type { AnswerDescription } from "./interfaceDescription.ts";
 import { compileRoutes, type Route } from "./routes.ts";
 
 export interface V2EdgeOptions extends EdgeOptions {
   /** What exists; the paths are derived from it. */
   readonly services: readonly DescService[];
+  /** Answers `GET /openapi.json`; undefined: the address is nobody's. */
+  readonly answerDescription?: AnswerDescription;
 }
 
 const livenessPath = "/v2/liveness";
+const descriptionPath = "/openapi.json";
 const livenessHeaders = ["Content-Type", "application/json"];
 
 /** The path alone: without the query, which is ignored, and without the origin of an absolute-form target. */
@@ -28,12 +32,12 @@ const targetPath = (url: string): string => {
 };
 
 /**
- * The `/v2` edge: `POST /v2/<service>.<procedure>` with JSON bodies (protocol §§1–6), and `GET /v2/liveness`. Works for
- * HTTP/1.1 and HTTP/2. Any other path is answered with a 404 envelope, so it can be the last handler. Checks in the
+ * The `/v2` edge: `POST /v2/<service>.<procedure>` with JSON bodies (protocol §§1–6), `GET /v2/liveness`, and the description
+ * of it all at `GET /openapi.json`. Works for HTTP/1.1 and HTTP/2. Any other path is answered with a 404 envelope, so it can be the last handler. Checks in the
  * order of protocol §2: path, method, credentials from the headers, size of the body, then the pipeline.
  */
 export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
-  const { clock, observer, slices, findCaller } = options;
+  const { clock, observer, slices, findCaller, answerDescription } = options;
   const routes = compileRoutes(options.services, slices);
   const answerFailure = createAnswerFailure(createErrorBody(options.errorsBaseUrl));
 
@@ -59,6 +63,14 @@ export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
     else answer(res, 200, livenessHeaders, `{"meta":{"requestId":"${createId("req", clock.now())}"},"data":{"message":"OK"}}`);
   };
 
+  /** @param path without the query. */
+  const answerOther = (req: IncomingMessage, res: ServerResponse, path: string): void => {
+    const describe = path === descriptionPath ? answerDescription : undefined;
+    if (path === livenessPath) answerLiveness(req, res);
+    else if (describe && req.method !== "GET" && req.method !== "HEAD") refuseMethod(req, res, "GET, HEAD");
+    else if (!describe?.(req, res)) refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."));
+  };
+
   const serve = serveUnary(options, {
     findCaller,
     overhead: 0,
@@ -80,10 +92,8 @@ export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
   return (req, res) => {
     const url = req.url ?? "";
     const route = routes.get(url) ?? routes.get(targetPath(url));
-    if (route === undefined) {
-      if (targetPath(url) === livenessPath) answerLiveness(req, res);
-      else refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."));
-    } else if (req.method === "POST") serve(new HttpCall(route.method, req, res, clock), route);
+    if (route === undefined) answerOther(req, res, targetPath(url));
+    else if (req.method === "POST") serve(new HttpCall(route.method, req, res, clock), route);
     else refuseMethod(req, res, "POST", route);
   };
 };

@@ -12,7 +12,7 @@ const json: [string, { outputFile: string }][] = outputFile === undefined ? [] :
 
 /** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
 const sameOnEveryEngine = [
-  "test/{domain,docs,idempotency,proto,rpc,telemetry,ui,storage/embedded}/**",
+  "test/{docs,documentation,domain,idempotency,proto,rpc,telemetry,ui,storage/embedded}/**",
   "test/{architecture,config,storage/announced,storage/embedded,storage/guarded}.test.ts",
   "test/ratelimit/{compactCounters,decideFromMemory,limiterAccuracy,limiterEdges,limiterModel,matrix,planCharge}.test.ts",
   "test/api/grpc/**",

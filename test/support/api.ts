@@ -49,6 +49,8 @@ export interface StartOptions {
   readonly flushUsedPermissionsEvery?: number;
   /** Directory of the console's built files. */
   readonly consoleFiles?: string;
+  /** Directory of the documentation. */
+  readonly docsDirectory?: string;
 }
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
@@ -60,6 +62,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     linger: 0,
     flushUsedPermissionsEvery: options.flushUsedPermissionsEvery,
     consoleFiles: options.consoleFiles,
+    docsDirectory: options.docsDirectory,
   });
   const { url, adminUrl, consoleUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store);

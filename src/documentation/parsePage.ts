@@ -1,6 +1,9 @@
 import GithubSlugger from "github-slugger";
 import { lexer, type Token, type Tokens, walkTokens } from "marked";
 
+/** The first line of a quote that GitHub shows as a note. */
+export const noteLine: RegExp = /^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|$)/;
+
 /** A heading of a page. */
 export interface Heading {
   /** 1 for the title of the page. */
@@ -35,7 +38,7 @@ export const textOf = (token: Token): string => {
   if (parts.length > 0) return parts.map(textOf).join("") + (blocks.has(token.type) ? " " : "");
   if (token.type === "html" || token.type === "checkbox") return "";
   if (token.type === "space" || token.type === "br") return " ";
-  return "text" in token && typeof token.text === "string" ? token.text : "";
+  return "text" in token && typeof token.text === "string" ? token.text.replace(noteLine, "") : "";
 };
 
 /** Takes a page apart, and gives its headings their anchors. */

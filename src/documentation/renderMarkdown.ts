@@ -1,11 +1,8 @@
 import { lexer, Parser, Renderer, type Tokens } from "marked";
 import { escapeHtml, escapeMarkdownText } from "./escapeHtml.ts";
-import { type ParsedPage, textOf } from "./parsePage.ts";
+import { noteLine, type ParsedPage, textOf } from "./parsePage.ts";
 import type { Documents } from "./readDocuments.ts";
 import { resolveLink, resolvePicture } from "./resolveLink.ts";
-
-/** The first line of a quote that GitHub shows as a note. */
-const noteLine = /^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|$)/;
 
 const attribute = (name: string, value: string | null | undefined): string => (value ? ` ${name}="${escapeHtml(value)}"` : "");
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
 import { writeDocumentation } from "../support/writeDocumentation.ts";
-import { accessibilityFaults, openPage, overflow, startBrowser } from "./console.ts";
+import { accessibilityFaults, openPage, overflow, signIn, startBrowser } from "./console.ts";
 
 // No store is asked for any of this.
 const [engine] = engines;
@@ -73,4 +73,24 @@ test("[console §1] in a narrow window the other pages and the headings are behi
   await pages.getByText("All pages").click();
   await pages.getByRole("link", { name: "Procedures" }).click();
   await page.getByRole("heading", { level: 1, name: "Procedures" }).waitFor();
+});
+
+test("[console §1] the console leads to it: from an error to its page, from the help to all of it", async () => {
+  await using window = await openPage(browser);
+  const { page, context } = window;
+  const opened = async (name: string) => {
+    const popup = context.waitForEvent("page");
+    await page.getByRole("link", { name }).click();
+    return popup;
+  };
+  await page.goto(`${api.url}/ui/sign-in`);
+  await signIn(page, "lkr_wrong");
+  const explanation = await opened("What this error means");
+  await explanation.getByRole("heading", { level: 1, name: "sign_in_failed" }).waitFor();
+  expect(explanation.url()).toBe(`${api.url}/docs/errors/unkey/console/sign_in_failed`);
+  await page.bringToFront();
+  await signIn(page, api.rootKey);
+  await page.getByRole("button", { name: "Help" }).click();
+  const index = await opened("documentation");
+  await index.getByRole("heading", { level: 1, name: "Latchkey" }).waitFor();
 });

@@ -79,6 +79,7 @@ The key was deleted, or its API was.
 
 List the keys of the API, and take an id from there.
 `,
+  "errors/unkey/console/sign_in_failed.md": "# sign_in_failed\n\nNo root key that may sign in is this one.\n",
   "übersicht.md": "# Übersicht\n\nA page with another name.\n",
   "openapi.json": "{}",
   "script.js": "alert(1)",

@@ -11,13 +11,13 @@ export const documentationVariables: DocumentationVariables = {
     name: "ERRORS_BASE_URL",
     byDefault: undefined,
     description:
-      "What `error.type` starts with, before `/errors/…`. Unset, it is `/docs` on `PUBLIC_URL`, or else on the address that the service listens on (`localhost` where that is all addresses), where each error has its page.",
+      "The start of every `error.type`, before `/errors/…`. Unset, it is `/docs` at `PUBLIC_URL`, or else at the address that the service listens on (`localhost` if it listens on all), where every error has its page.",
     parse: webUrl,
   },
   docs: {
     name: "DOCS",
     byDefault: "on",
-    description: "`off` serves no documentation on `/docs`, which anybody who can reach the port may read.",
+    description: "The documentation on `/docs`, open to anyone who can reach the port: `on` or `off`.",
     parse: oneOf(["on", "off"] as const),
   },
 };

@@ -119,7 +119,7 @@ export const openDocumentation = async ({ directory, version }: DocumentationOpt
   const notFoundPage = (): string =>
     pages.size === 0
       ? notice("No documentation", "The directory <code>docs</code> is missing in this installation.")
-      : notice("No such page", 'Search for it above, or begin at <a href="/docs">the index</a>.');
+      : notice("Page not found", 'Use the search above, or start at <a href="/docs">the index</a>.');
 
   const rendered = keep((path) => inLine(() => fileOf(html, Buffer.from(render(pages.get(path) as Document)))));
   const notFound = keep(() => fileOf(html, Buffer.from(notFoundPage())));
@@ -145,7 +145,7 @@ export const openDocumentation = async ({ directory, version }: DocumentationOpt
     search: async (query) => {
       const search = await index("once");
       const shown = [...query.trim()].slice(0, mostQueryLength).join("").toWellFormed();
-      return pageHtml(frame, { title: `Search for ${shown}`, query: shown, body: searchHtml(shown, search(shown)) });
+      return pageHtml(frame, { title: `Search results for ${shown}`, query: shown, body: searchHtml(shown, search(shown)) });
     },
     notice,
   };

@@ -83,7 +83,7 @@ export const pageHtml = (frame: Frame, { title, body, path, headings = [], query
 <link rel="icon" href="${frame.icon}" type="image/svg+xml">
 </head>
 <body>
-<a class="skip" href="#${ids.main}">Skip to the text</a>
+<a class="skip" href="#${ids.main}">Skip to content</a>
 <header class="top">
 <a class="brand" href="/docs"${isIndex ? ' aria-current="page"' : ""}>${siteName}</a>
 <form action="/docs" role="search">

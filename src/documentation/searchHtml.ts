@@ -24,12 +24,12 @@ const excerptHtml = (text: string, words: readonly string[]): string => {
 
 /** What is shown for a query. */
 export const searchHtml = (query: string, results: readonly SearchResult[]): string => {
-  const count = results.length === 0 ? "No page has these words." : `${results.length} ${results.length === 1 ? "page" : "pages"}.`;
+  const count = results.length === 0 ? "No results." : `${results.length} ${results.length === 1 ? "result" : "results"}`;
   const items = results.map(
     ({ href, title, heading, text, words }) =>
       `<li><a href="${escapeHtml(href)}">${escapeHtml(heading === "" ? title : `${title}: ${heading}`)}</a><p>${excerptHtml(text, words)}</p></li>`,
   );
-  return `<h1>Search for “${escapeHtml(query)}”</h1>
+  return `<h1>Search results for “${escapeHtml(query)}”</h1>
 <p>${count}</p>
 ${items.length === 0 ? "" : `<ol class="results">\n${items.join("\n")}\n</ol>`}
 `;

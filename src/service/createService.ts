@@ -43,6 +43,8 @@ export interface Urls {
   readonly adminUrl: string;
   /** Where people open the console; undefined when there is none. */
   readonly consoleUrl: string | undefined;
+  /** What stands before `/errors/…` in every `error.type`. */
+  readonly errorsBaseUrl: string;
 }
 
 /** One node. `await using service = await createService(config)` stops it at the end of the block. */
@@ -223,7 +225,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ready = true;
     health.setState("serving");
     const url = urlOf(listener);
-    return { url, adminUrl, consoleUrl: consoleEdge && `${config.console?.publicUrl ?? urlOf(consoleListener ?? listener)}/ui` };
+    const consoleUrl = consoleEdge && `${config.console?.publicUrl ?? urlOf(consoleListener ?? listener)}/ui`;
+    return { url, adminUrl, consoleUrl, errorsBaseUrl: errorsBaseUrl() };
   };
 
   const release = async (): Promise<void> => {

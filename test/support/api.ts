@@ -29,6 +29,7 @@ export interface Api {
   readonly url: string;
   readonly adminUrl: string;
   readonly consoleUrl: string | undefined;
+  readonly errorsBaseUrl: string;
   readonly edges: readonly Edge[];
   /** A root key that holds every permission. */
   readonly rootKey: string;
@@ -64,7 +65,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     consoleFiles: options.consoleFiles,
     docsDirectory: options.docsDirectory,
   });
-  const { url, adminUrl, consoleUrl } = await service.start();
+  const { url, adminUrl, consoleUrl, errorsBaseUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store);
   const makeRootKey = async (options: NewRootKey = {}): Promise<string> =>
     (await createRootKey(rootKeys, options, systemSource(clock))).key.reveal();
@@ -75,6 +76,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     url,
     adminUrl,
     consoleUrl,
+    errorsBaseUrl,
     edges,
     rootKey: await makeRootKey({ name: "test" }),
     createRootKey: makeRootKey,

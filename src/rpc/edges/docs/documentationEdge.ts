@@ -6,7 +6,7 @@ import { headerText } from "../../http/headerFields.ts";
 import { isGone } from "../../http/http2Stream.ts";
 import { type ClientAddress, networkOf } from "../../pipeline/clientAddress.ts";
 import { send } from "../connect/rpcAnswer.ts";
-import { documentationPolicy, securityHeaders } from "../console/securityHeaders.ts";
+import { securityHeaders } from "../console/securityHeaders.ts";
 import { inAcceptedForm } from "../console/staticFiles.ts";
 import { transportOf } from "../console/transport.ts";
 import type { EdgeObserver } from "../edgeObserver.ts";
@@ -29,6 +29,12 @@ interface Answer {
 }
 
 const prefix = "/docs";
+
+/** Instead of the console's: pages without scripts, which only search in themselves. */
+const policy = [
+  ...["default-src 'none'", "style-src 'self'", "img-src 'self'"],
+  ...["base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'"],
+].join("; ");
 
 /** Whether a request is for the documentation: `/docs` and everything below it. */
 export const isDocumentationRequest = ({ url = "" }: IncomingMessage): boolean => url.startsWith(prefix) && /^\/docs(?:[/?]|$)/.test(url);
@@ -95,7 +101,7 @@ export const createDocumentationEdge = ({ open, searches, clientAddress, isProxy
       ? await answerFor(req)
       : plain(405, `This address accepts GET only, not ${req.method}.`, { allow: "GET, HEAD" });
     if (isGone(res)) return;
-    const security = securityHeaders(transportOf(req, isProxy), documentationPolicy);
+    const security = { ...securityHeaders(transportOf(req, isProxy)), "content-security-policy": policy };
     send(res, { status, headers: { ...security, ...headers }, body: req.method === "HEAD" ? Buffer.alloc(0) : body }, false);
   };
 

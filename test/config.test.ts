@@ -133,6 +133,15 @@ describe("a value that is set", () => {
     expect(configOf({ HOST, CONSOLE }).console !== undefined).toBe(isOn);
   });
 
+  test.each([
+    [{}, undefined],
+    [{ PUBLIC_URL: "https://keys.example.com" }, "https://keys.example.com/docs"],
+    [{ PUBLIC_URL: "https://keys.example.com", CONSOLE: "off" }, "https://keys.example.com/docs"],
+    [{ PUBLIC_URL: "https://keys.example.com", ERRORS_BASE_URL: "https://docs.example" }, "https://docs.example"],
+  ])("[protocol §5] with %j the links in errors start with %s", (env, errorsBaseUrl) => {
+    expect(configOf(env).errorsBaseUrl).toBe(errorsBaseUrl);
+  });
+
   test("the admin port listens where the service does unless told otherwise", () => {
     expect(configOf({ HOST: "0.0.0.0" }).adminHost).toBe("0.0.0.0");
   });

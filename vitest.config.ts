@@ -12,7 +12,7 @@ const json: [string, { outputFile: string }][] = outputFile === undefined ? [] :
 
 /** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
 const sameOnEveryEngine = [
-  "test/{deploy,docs,domain,idempotency,openapi,procedures,proto,rpc,sdk,telemetry,ui,util,storage/embedded}/**",
+  "test/{deploy,docs,documentation,domain,idempotency,openapi,procedures,proto,rpc,sdk,telemetry,ui,util,storage/embedded}/**",
   "test/{architecture,config,service/backgroundWork,storage/announced,storage/changeText,storage/embedded,storage/guarded}.test.ts",
   "test/ratelimit/{compactCounters,decideFromMemory,limiterAccuracy,limiterEdges,limiterModel,matrix,ownLimits,planCharge}.test.ts",
   "test/api/{console/console.process,console/page,ratelimit/listCounters.process}.test.ts",

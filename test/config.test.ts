@@ -23,7 +23,8 @@ describe("an empty environment", () => {
       mongodbUrl: undefined,
       tls: undefined,
       logLevel: "info",
-      errorsBaseUrl: "https://latchkey.example/docs",
+      errorsBaseUrl: undefined,
+      docs: true,
       maxBodyBytes: 10_485_760,
       cacheMegabytes: 256,
       maxInFlight: 10_000,
@@ -63,6 +64,7 @@ describe("a value that is set", () => {
       TLS_KEY: "key.pem",
       LOG_LEVEL: "debug",
       ERRORS_BASE_URL: "https://docs.example.com/latchkey/",
+      DOCS: "off",
       MAX_BODY_BYTES: "2048",
       CACHE_MB: "64",
       MAX_IN_FLIGHT: "200",
@@ -96,6 +98,7 @@ describe("a value that is set", () => {
       tls: { certFile: "cert.pem", keyFile: "key.pem" },
       logLevel: "debug",
       errorsBaseUrl: "https://docs.example.com/latchkey",
+      docs: false,
       maxBodyBytes: 2048,
       cacheMegabytes: 64,
       maxInFlight: 200,
@@ -128,6 +131,15 @@ describe("a value that is set", () => {
     ["127.0.0.1", "off", false],
   ])("[console §1] listening on %s with CONSOLE=%s there is a console: %s", (HOST, CONSOLE, isOn) => {
     expect(configOf({ HOST, CONSOLE }).console !== undefined).toBe(isOn);
+  });
+
+  test.each([
+    [{}, undefined],
+    [{ PUBLIC_URL: "https://keys.example.com" }, "https://keys.example.com/docs"],
+    [{ PUBLIC_URL: "https://keys.example.com", CONSOLE: "off" }, "https://keys.example.com/docs"],
+    [{ PUBLIC_URL: "https://keys.example.com", ERRORS_BASE_URL: "https://docs.example" }, "https://docs.example"],
+  ])("[protocol §5] with %j the links in errors start with %s", (env, errorsBaseUrl) => {
+    expect(configOf(env).errorsBaseUrl).toBe(errorsBaseUrl);
   });
 
   test("the admin port listens where the service does unless told otherwise", () => {

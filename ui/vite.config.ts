@@ -12,6 +12,7 @@ const config: UserConfig = defineConfig({
     fs: { allow: [join(import.meta.dirname, "..")] },
     // The service compares Host and Origin with its own address (console §1, §2.5).
     proxy: {
+      "/docs": { target: service },
       "/ui/rpc": { target: service, changeOrigin: true, headers: { origin: new URL(service).origin } },
     },
   },

@@ -40,7 +40,7 @@ export const consoleVariables: ConsoleVariables = {
     name: "PUBLIC_URL",
     byDefault: undefined,
     description:
-      "Origin at which people open the console, such as `https://keys.example.com`. Unset, it answers to `localhost`, `127.0.0.1` and `[::1]` only.",
+      "Origin at which people open the console and the documentation, such as `https://keys.example.com`. Unset, the console answers to `localhost`, `127.0.0.1` and `[::1]` only.",
     parse: webOrigin,
   },
   consoleIdleMinutes: {

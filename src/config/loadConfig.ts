@@ -1,19 +1,8 @@
 import type { EncryptionKey } from "../domain/secrets/keyRing.ts";
 import { type AnalyticsConfig, analyticsVariables } from "./analyticsVariables.ts";
 import { type ConsoleConfig, consoleVariables, isLoopback } from "./consoleVariables.ts";
-import {
-  encryptionKeys,
-  host,
-  integer,
-  mongodbUrl,
-  networks,
-  oneOf,
-  type Parsed,
-  staleness,
-  text,
-  type Variable,
-  webUrl,
-} from "./parsers.ts";
+import { documentationVariables } from "./documentationVariables.ts";
+import { encryptionKeys, host, integer, mongodbUrl, networks, oneOf, type Parsed, staleness, text, type Variable } from "./parsers.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
@@ -28,8 +17,10 @@ export interface Config {
   readonly mongodbUrl: string | undefined;
   readonly tls: TlsFiles | undefined;
   readonly logLevel: LogLevel;
-  /** Absolute http(s) URL without a trailing slash; `error.type` is this + `/errors/…` (protocol §5). */
-  readonly errorsBaseUrl: string;
+  /** Absolute http(s) URL without a trailing slash; `error.type` is this + `/errors/…` (protocol §5). Absent = `/docs` on the address that the service listens on. */
+  readonly errorsBaseUrl: string | undefined;
+  /** Whether the documentation is served. */
+  readonly docs: boolean;
   readonly maxBodyBytes: number;
   /** Memory of all caches together, in MiB, by an estimate. */
   readonly cacheMegabytes: number;
@@ -114,12 +105,7 @@ const variables = {
     description: `Least severe log lines that are written: ${logLevels.map((level) => `\`${level}\``).join(", ")}.`,
     parse: oneOf(logLevels),
   },
-  errorsBaseUrl: {
-    name: "ERRORS_BASE_URL",
-    byDefault: "https://latchkey.example/docs",
-    description: "What `error.type` starts with, before `/errors/…`: where you keep documentation for your callers.",
-    parse: webUrl,
-  },
+  ...documentationVariables,
   maxBodyBytes: {
     name: "MAX_BODY_BYTES",
     byDefault: "10485760",
@@ -271,7 +257,8 @@ export const loadConfig = (
     mongodbUrl: read(variables.mongodbUrl),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     logLevel: readRequired(variables.logLevel),
-    errorsBaseUrl: readRequired(variables.errorsBaseUrl),
+    errorsBaseUrl: read(variables.errorsBaseUrl) ?? (console.publicUrl && `${console.publicUrl}/docs`),
+    docs: readRequired(variables.docs) === "on",
     maxBodyBytes: readRequired(variables.maxBodyBytes),
     cacheMegabytes: readRequired(variables.cacheMegabytes),
     maxInFlight: readRequired(variables.maxInFlight),

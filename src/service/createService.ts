@@ -6,7 +6,8 @@ import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
 import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
 import { sessionCaller } from "../rpc/edges/console/sessionCaller.ts";
 import { readStaticFiles } from "../rpc/edges/console/staticFiles.ts";
-import { createDispatcher, createOnlyConsole } from "../rpc/edges/dispatcher.ts";
+import { createDispatcher, createOnlyPages } from "../rpc/edges/dispatcher.ts";
+import { createDocumentationEdge } from "../rpc/edges/docs/documentationEdge.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
 import { createInterfaceDescription } from "../rpc/edges/v2/interfaceDescription.ts";
@@ -43,6 +44,8 @@ export interface Urls {
   readonly adminUrl: string;
   /** Where people open the console; undefined when there is none. */
   readonly consoleUrl: string | undefined;
+  /** What stands before `/errors/…` in every `error.type`. */
+  readonly errorsBaseUrl: string;
 }
 
 /** One node. `await using service = await createService(config)` stops it at the end of the block. */
@@ -72,6 +75,8 @@ export interface ServiceOverrides {
   readonly flushUsedPermissionsEvery?: number | undefined;
   /** Directory of the console's built files, instead of `ui/dist` of this installation. */
   readonly consoleFiles?: string | undefined;
+  /** Directory of the documentation, instead of `docs` of this installation. */
+  readonly docsDirectory?: string | undefined;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
 }
@@ -80,6 +85,7 @@ export interface ServiceOverrides {
 const builtFiles = join(import.meta.dirname, "../../ui/dist");
 /** The description of `/v2`, generated and committed. */
 const descriptionFile = join(import.meta.dirname, "../../docs/openapi.json");
+const docsDirectory = join(import.meta.dirname, "../../docs");
 
 /** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
@@ -139,7 +145,16 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
     fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
   };
-  const { errorsBaseUrl, host, port, tls } = config;
+  const { host, port, tls } = config;
+  let listener: Listener | undefined;
+  const urlOf = ({ address }: Pick<Listener, "address">): string =>
+    `${tls ? "https" : "http"}://${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
+  const errorsBaseUrl = (): string => {
+    if (config.errorsBaseUrl !== undefined) return config.errorsBaseUrl;
+    // The addresses that stand for all of a machine's are none to open.
+    const url = urlOf(listener ?? { address: { host, port } }).replace(/\/\/(0\.0\.0\.0|\[::\]):/, "//localhost:");
+    return `${url}/docs`;
+  };
   const served = testClock ? testableServices : services;
   const health = createHealthService(served);
   const edge = {
@@ -166,20 +181,32 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
     });
   const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.console?.publicUrl, isProxy });
+  const documentation = config.docs
+    ? createDocumentationEdge({
+        open: async () => {
+          // Loaded by the first who reads: a start does without.
+          const { openDocumentation } = await import("../documentation/openDocumentation.ts");
+          return openDocumentation({ directory: overrides.docsDirectory ?? docsDirectory, version });
+        },
+        searches: capacity.searches,
+        clientAddress,
+        isProxy,
+        observer,
+      })
+    : undefined;
   const consolePort = config.console?.port;
   const v2 = createV2Edge({ ...edge, answerDescription });
-  const handler = createDispatcher(v2, createConnectEdge(rpc), consolePort === undefined ? consoleEdge : undefined);
+  const handler = createDispatcher(v2, createConnectEdge(rpc), {
+    console: consolePort === undefined ? consoleEdge : undefined,
+    documentation,
+  });
   const streams = createGrpcEdge(rpc);
   const guards = createConnectionGuards(capacity, clientAddress, isProxy, clock);
 
   let ready = false;
-  let listener: Listener | undefined;
   let consoleListener: Listener | undefined;
   const starting = new AbortController();
   const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
-
-  const urlOf = ({ address }: Listener): string =>
-    `${tls ? "https" : "http"}://${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
 
   const start: Service["start"] = async (onPrepared) => {
     const certificate = tls && (await readCertificate(tls));
@@ -192,7 +219,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
     );
     if (consoleEdge && consolePort !== undefined) {
-      const alone = createOnlyConsole(createV2Edge({ ...edge, services: [] }), consoleEdge);
+      const alone = createOnlyPages(createV2Edge({ ...edge, services: [] }), { console: consoleEdge, documentation });
       consoleListener = await listenOn("HOST, CONSOLE_PORT", host, consolePort, () =>
         createListener({ host, port: consolePort, certificate, handler: alone, guards, errorsBaseUrl, linger, clock, onFault }),
       );
@@ -203,7 +230,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ready = true;
     health.setState("serving");
     const url = urlOf(listener);
-    return { url, adminUrl, consoleUrl: consoleEdge && `${config.console?.publicUrl ?? urlOf(consoleListener ?? listener)}/ui` };
+    const consoleUrl = consoleEdge && `${config.console?.publicUrl ?? urlOf(consoleListener ?? listener)}/ui`;
+    return { url, adminUrl, consoleUrl, errorsBaseUrl: errorsBaseUrl() };
   };
 
   const release = async (): Promise<void> => {

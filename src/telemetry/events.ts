@@ -34,6 +34,8 @@ export interface Events {
     readonly url: string;
     readonly adminUrl: string;
     readonly consoleUrl: string | undefined;
+    /** What the links in errors start with. */
+    readonly errorsBaseUrl: string;
     readonly store: string;
     readonly version: string;
   }) => void;

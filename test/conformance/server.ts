@@ -78,7 +78,7 @@ const start = async ({ useTls, serverCreds, messageReceiveLimit }: ServerCompatR
     findCaller: () => anybody,
     describeError,
     clock: systemClock,
-    errorsBaseUrl: "https://docs.example/latchkey",
+    errorsBaseUrl: () => "https://docs.example/latchkey",
     maxBodyBytes: messageReceiveLimit || 10_485_760,
     observer: { refused: () => undefined, fault: (_requestId: string, error: unknown) => onFault(error) },
     health: createHealthService(services),

@@ -29,6 +29,7 @@ export interface Api {
   readonly url: string;
   readonly adminUrl: string;
   readonly consoleUrl: string | undefined;
+  readonly errorsBaseUrl: string;
   readonly edges: readonly Edge[];
   /** A root key that holds every permission. */
   readonly rootKey: string;
@@ -49,6 +50,8 @@ export interface StartOptions {
   readonly flushUsedPermissionsEvery?: number;
   /** Directory of the console's built files. */
   readonly consoleFiles?: string;
+  /** Directory of the documentation. */
+  readonly docsDirectory?: string;
 }
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
@@ -60,8 +63,9 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     linger: 0,
     flushUsedPermissionsEvery: options.flushUsedPermissionsEvery,
     consoleFiles: options.consoleFiles,
+    docsDirectory: options.docsDirectory,
   });
-  const { url, adminUrl, consoleUrl } = await service.start();
+  const { url, adminUrl, consoleUrl, errorsBaseUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store);
   const makeRootKey = async (options: NewRootKey = {}): Promise<string> =>
     (await createRootKey(rootKeys, options, systemSource(clock))).key.reveal();
@@ -72,6 +76,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     url,
     adminUrl,
     consoleUrl,
+    errorsBaseUrl,
     edges,
     rootKey: await makeRootKey({ name: "test" }),
     createRootKey: makeRootKey,

@@ -27,7 +27,7 @@ const nextSteps = async (service: Service, config: Config, url: string, first: F
 
 const announce = async (
   service: Service,
-  { url, adminUrl, consoleUrl }: Urls,
+  { url, adminUrl, consoleUrl, errorsBaseUrl }: Urls,
   config: Config,
   first: FirstRootKey | undefined,
   events: Events,
@@ -39,7 +39,7 @@ const announce = async (
   // Whoever reads the greeting may have left; that is no reason to stop serving.
   const page = consoleUrl === undefined ? [] : [`The console is on ${reachable(consoleUrl)}`];
   await context.print([greeting, ...page, ...steps].join("\n")).catch(() => undefined);
-  events.serviceStarted({ url, adminUrl, consoleUrl, store, version });
+  events.serviceStarted({ url, adminUrl, consoleUrl, errorsBaseUrl, store, version });
 };
 
 /** Runs the service until it is told to stop, be it during the start. */

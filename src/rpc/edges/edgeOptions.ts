@@ -2,6 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { FindCaller } from "../pipeline/incomingCall.ts";
 import type { DescribeError } from "../wire/connectError.ts";
 import type { RpcRoutes } from "../wire/rpcRoutes.ts";
+import type { ErrorsBaseUrl } from "./errorBody.ts";
 import type { ServeOptions } from "./serveUnary.ts";
 
 /** What every edge is made with. */
@@ -9,8 +10,7 @@ export interface EdgeOptions extends ServeOptions {
   readonly clock: Clock;
   /** Who calls: on edges that take root keys, by the header `Authorization`. */
   readonly findCaller: FindCaller;
-  /** What stands before `/errors/…` in every `error.type`. */
-  readonly errorsBaseUrl: string;
+  readonly errorsBaseUrl: ErrorsBaseUrl;
 }
 
 /** What the edges of gRPC and Connect are made with. */

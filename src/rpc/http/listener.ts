@@ -5,7 +5,7 @@ import { TLSSocket } from "node:tls";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { createId } from "../../domain/ids.ts";
-import { createErrorBody } from "../edges/errorBody.ts";
+import { createErrorBody, type ErrorsBaseUrl } from "../edges/errorBody.ts";
 import { boundConnections } from "./boundConnections.ts";
 import type { ConnectionGuards } from "./connectionGuard.ts";
 import { detectProtocol } from "./detectProtocol.ts";
@@ -30,7 +30,7 @@ export interface ListenerOptions {
   /** Makes what bounds each connection, for the sake of the others; left out, each is only bounded by itself. */
   readonly guards?: ConnectionGuards;
   /** For the envelopes that answer what never became a request. */
-  readonly errorsBaseUrl: string;
+  readonly errorsBaseUrl: ErrorsBaseUrl;
   /** How long connections without a call are kept when it stops, in milliseconds; none unless told. */
   readonly linger?: number;
   readonly clock: Clock;

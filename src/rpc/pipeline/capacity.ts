@@ -13,7 +13,8 @@ export type Resource =
   | "root_key_reads"
   | "headers"
   | "resets"
-  | "swallowed";
+  | "swallowed"
+  | "searches";
 
 /**
  * Everything of this node that one caller could take from the others (DESIGN §9). The path of a caller is, of
@@ -37,6 +38,8 @@ export interface Capacity {
   readonly resets: FairRate;
   /** Bytes of bodies that were answered unread. */
   readonly swallowed: FairRate;
+  /** Searches in the documentation. */
+  readonly searches: FairRate;
 }
 
 export interface CapacityOptions {
@@ -78,5 +81,6 @@ export const createCapacity = (options: CapacityOptions): Capacity => {
     headers: rate("headers", limits.excessHeaderBytes),
     resets: rate("resets", limits.streamResets),
     swallowed: rate("swallowed", limits.swallowedBytes),
+    searches: rate("searches", limits.searches),
   };
 };

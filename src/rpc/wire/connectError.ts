@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { type ErrorDetail, ErrorDetailSchema } from "../../../gen/latchkey/v2/errors_pb.ts";
 import type { ServiceError } from "../../domain/errors.ts";
-import { createErrorType, type ErrorType } from "../edges/errorBody.ts";
+import { createErrorType, type ErrorsBaseUrl, type ErrorType } from "../edges/errorBody.ts";
 import { errorStatus } from "../errorStatus.ts";
 import { ProtocolError } from "./protocolError.ts";
 
@@ -36,9 +36,9 @@ export type DescribeError = (error: ServiceError, requestId: string, inTrailers:
 
 /**
  * Tells the same as `/v2` (grpc §3): code, detail as message, one `latchkey.v2.ErrorDetail`. In trailers only the first
- * violations, and the beginning of the message. `errorsBaseUrl`: what stands before `/errors/…` in every type.
+ * violations, and the beginning of the message.
  */
-export const createDescribeError = (errorsBaseUrl: string): DescribeError => {
+export const createDescribeError = (errorsBaseUrl: ErrorsBaseUrl): DescribeError => {
   const errorType = createErrorType(errorsBaseUrl);
   return (error, requestId, inTrailers) => {
     const message = error.message.toWellFormed();

@@ -18,7 +18,7 @@ import { createPublicStreams } from "../../../src/rpc/standard/publicStreams.ts"
 import { compileRpcRoutes } from "../../../src/rpc/wire/rpcRoutes.ts";
 import { services } from "../../../src/service/services.ts";
 
-export const errorsBaseUrl = "https://docs.example/latchkey/";
+export const errorsBaseUrl = (): string => "https://docs.example/latchkey/";
 
 /** What the fake pipeline was asked to do. */
 export interface Invocation {

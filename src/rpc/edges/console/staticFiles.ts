@@ -6,7 +6,7 @@ import { extname, join } from "node:path";
 interface BuiltFile {
   readonly type: string;
   readonly plain: Buffer;
-  readonly br: Buffer | undefined;
+  readonly br?: Buffer | undefined;
   readonly gzip: Buffer | undefined;
 }
 

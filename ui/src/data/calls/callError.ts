@@ -27,6 +27,8 @@ export class CallError extends Error {
   readonly title: string;
   /** `req_…`; empty when no answer of the service came. */
   readonly requestId: string;
+  /** The address that explains it (protocol §5); empty when no answer of the service came. */
+  readonly type: string;
   readonly violations: readonly Violation[];
   /** Seconds to wait before the next attempt, at least 1. */
   readonly retryAfter: number;
@@ -34,12 +36,13 @@ export class CallError extends Error {
   constructor(
     kind: CallErrorKind,
     message: string,
-    facts: Partial<Pick<CallError, "title" | "requestId" | "violations" | "retryAfter">> = {},
+    facts: Partial<Pick<CallError, "title" | "requestId" | "type" | "violations" | "retryAfter">> = {},
   ) {
     super(message);
     this.kind = kind;
     this.title = facts.title ?? "Error";
     this.requestId = facts.requestId ?? "";
+    this.type = facts.type ?? "";
     this.violations = facts.violations ?? [];
     this.retryAfter = facts.retryAfter ?? 1;
   }
@@ -89,6 +92,7 @@ export const readCallError = (thrown: unknown): CallError => {
   return new CallError(kind, error.rawMessage, {
     title: detail.title,
     requestId: detail.requestId,
+    type: detail.type,
     violations: detail.violations,
     retryAfter,
   });

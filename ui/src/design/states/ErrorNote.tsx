@@ -9,7 +9,7 @@ export interface ErrorNoteProps {
   readonly children?: ComponentChildren;
 }
 
-/** A failure: what it is, what to do, and the request's id for whoever looks into the log. */
+/** A failure: what it is, what to do, the page that explains it, and the request's id for whoever looks into the log. */
 export const ErrorNote = ({ error, message = error.message, children }: ErrorNoteProps): JSX.Element => (
   <div class="note error" role="alert">
     <p>
@@ -19,6 +19,14 @@ export const ErrorNote = ({ error, message = error.message, children }: ErrorNot
     {error.requestId !== "" && (
       <p class="quiet">
         Request <code>{error.requestId}</code>
+        {error.type !== "" && (
+          <>
+            {" · "}
+            <a href={error.type} target="_blank" rel="noreferrer">
+              What this error means
+            </a>
+          </>
+        )}
       </p>
     )}
   </div>

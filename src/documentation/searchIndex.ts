@@ -1,0 +1,95 @@
+import { setImmediate } from "node:timers/promises";
+import MiniSearch from "minisearch";
+import { parsePage, textOf } from "./parsePage.ts";
+import type { Document } from "./readDocuments.ts";
+import { addressOf } from "./resolveLink.ts";
+
+/** Characters of a query. */
+export const mostQueryLength = 100;
+/** Words of a query that count. */
+const mostWords = 6;
+/** Pages that are answered. */
+const mostResults = 20;
+/** Sections that enter the index in one turn of the event loop. */
+const sectionsPerTurn = 2;
+
+/** A page that was found, by the section of it that fits best. */
+export interface SearchResult {
+  /** Of the section. */
+  readonly href: string;
+  readonly title: string;
+  /** Empty for the beginning of the page. */
+  readonly heading: string;
+  /** The section's words. */
+  readonly text: string;
+  /** The words in it that were searched for, in small letters. */
+  readonly words: readonly string[];
+}
+
+/** At most `mostResults` pages for a query, best first. */
+export type Search = (query: string) => readonly SearchResult[];
+
+interface Section {
+  readonly page: Document;
+  readonly title: string;
+  readonly heading: string;
+  readonly slug: string;
+  readonly text: string;
+}
+
+const sectionsOf = (page: Document): readonly Section[] => {
+  const { tokens, headings } = parsePage(page.text);
+  const parts: { heading: string; slug: string; texts: string[] }[] = [{ heading: "", slug: "", texts: [] }];
+  for (const token of tokens) {
+    const heading = headings.get(token);
+    if (heading === undefined) parts.at(-1)?.texts.push(textOf(token));
+    else if (heading.depth > 1) parts.push({ heading: heading.text, slug: heading.slug, texts: [] });
+  }
+  return parts.map(({ texts, ...part }) => ({ page, title: page.title, ...part, text: texts.join(" ").replace(/\s+/g, " ").trim() }));
+};
+
+/** Words, and the parts of those that are written `likeThis`. */
+const wordsOf = (text: string): string[] =>
+  text
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean)
+    .flatMap((word) => {
+      const parts = word.split(/(?<=\p{Ll})(?=\p{Lu})/u);
+      return parts.length > 1 ? [word, ...parts] : [word];
+    });
+
+/** Reads all pages, a few sections in one turn of the event loop, and returns what finds them again. */
+export const createSearchIndex = async (pages: readonly Document[]): Promise<Search> => {
+  const sections: Section[] = [];
+  const index = new MiniSearch<Section & { readonly id: number }>({
+    fields: ["title", "heading", "text"],
+    tokenize: wordsOf,
+    searchOptions: {
+      tokenize: (query) => wordsOf(query).slice(0, mostWords),
+      boost: { title: 4, heading: 2 },
+      prefix: (word) => word.length > 2,
+    },
+  });
+  for (const page of pages) {
+    for (const section of sectionsOf(page)) {
+      if (sections.length % sectionsPerTurn === 0) await setImmediate();
+      index.add({ ...section, heading: section.heading || section.title, id: sections.length });
+      sections.push(section);
+    }
+  }
+
+  return (query) => {
+    const exact = index.search(query, { combineWith: "AND" });
+    // Some of the words, or those that differ in a letter or two: dearer, and only worth it where nothing has them all.
+    const found = exact.length > 0 ? exact : index.search(query, { fuzzy: (word) => (word.length > 4 ? 0.2 : false) });
+    const results = new Map<Document, SearchResult>();
+    for (const { id, match } of found) {
+      const section = sections[id as number];
+      if (section === undefined || results.has(section.page)) continue;
+      const { page, title, heading, slug, text } = section;
+      results.set(page, { href: addressOf(page.path) + (slug && `#${slug}`), title, heading, text, words: Object.keys(match) });
+      if (results.size === mostResults) break;
+    }
+    return [...results.values()];
+  };
+};

@@ -21,6 +21,7 @@ const sameOnEveryEngine = [
   "test/attacks/{bodies,bodiesInFlight,connections,publicStreams}.test.ts",
   "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
   "test/cli/{serve,tls,expiry}.test.ts",
+  "test/backup/embeddedBackup.test.ts",
   "test/cli/remote/**",
   "test/failure/crash.test.ts",
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",

@@ -4,7 +4,19 @@ import { basename, dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
-const engines = ["analytics", "audit", "cache", "console", "idempotency", "ratelimit", "rootKeys", "sweep", "telemetry", "verification"];
+const engines = [
+  "analytics",
+  "audit",
+  "backup",
+  "cache",
+  "console",
+  "idempotency",
+  "ratelimit",
+  "rootKeys",
+  "sweep",
+  "telemetry",
+  "verification",
+];
 
 /** Which layers the files of a layer may import, beside their own (ARCHITECTURE.md, "The import rule"). */
 const allowed: Readonly<Record<string, readonly string[]>> = {

@@ -12,7 +12,7 @@ export class SchemaTooNewError extends Error {
 }
 
 /** A restore into the store did not end: part of what it has to hold is missing. Nothing was changed. */
-export class StoreUnfinishedError extends Error {
+class StoreUnfinishedError extends Error {
   constructor() {
     super('a restore into this store did not end: run "latchkey restore" with the same file again, or begin with an empty store');
     this.name = "StoreUnfinishedError";

@@ -34,7 +34,7 @@ test("[data §1] what a running service holds is restored into each engine, goes
     const restored = await runLatchkey(["restore", file], target.env);
     expect([engine, restored]).toMatchObject([engine, { code: 0, stdout: expect.stringContaining("restored and compared"), stderr: "" }]);
     expect(restored.stdout).toMatch(/audit log: \d+ entr(y|ies), whole, head [0-9a-f]{64}/);
-    expect(await runLatchkey(["restore", file], target.env)).toMatchObject({ code: 1, stderr: expect.stringContaining("is not empty") });
+    expect(await runLatchkey(["restore", file], target.env)).toMatchObject({ code: 5, stderr: expect.stringContaining("is not empty") });
 
     const back = join(directory, `${engine}.backup`);
     expect(await runLatchkey(["backup", back], target.env)).toMatchObject({ code: 0, stderr: "" });

@@ -75,7 +75,7 @@ const check = async (file: string, despiteAuditFaults: boolean, config: Config, 
 const putBack = async (file: string, despiteAuditFaults: boolean, context: CommandContext): Promise<void> => {
   const config = readConfig(context.env);
   const checked = await check(file, despiteAuditFaults, config, context);
-  const { restoreBackup } = await import("../../backup/restoreBackup.ts");
+  const { RestoreRefusedError, restoreBackup } = await import("../../backup/restoreBackup.ts");
   const store = await openStore({ ...config, clock: context.clock, mode: "restore" });
   try {
     await store.prepare();
@@ -87,6 +87,8 @@ const putBack = async (file: string, despiteAuditFaults: boolean, context: Comma
     const resumed = resumedAt === undefined ? "" : `, ${resumedAt.toLocaleString("en")} of them by an attempt before this one`;
     const left = expired === 0 ? "" : `; ${counted(expired, "document")} had expired`;
     await context.print(`${describeStore(config)}: ${counted(documents - expired, "document")} restored and compared${resumed}${left}`);
+  } catch (error) {
+    throw error instanceof RestoreRefusedError ? new CommandFailure(5, error.message) : error;
   } finally {
     await store.close();
   }

@@ -23,6 +23,7 @@ const sameOnEveryEngine = [
   "test/attacks/{bodies,bodiesInFlight,connections,pipelining,publicStreams,readingTurns,resets}.test.ts",
   "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
   "test/cli/{analytics,audit,expiry,fileModes,progressBar,serve,suspiciousVariables,tls}.test.ts",
+  "test/backup/embeddedBackup.test.ts",
   "test/cli/remote/**",
   "test/failure/crash.test.ts",
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",

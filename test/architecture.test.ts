@@ -7,6 +7,7 @@ const root = join(import.meta.dirname, "..");
 const engines = [
   "analytics",
   "audit",
+  "backup",
   "cache",
   "console",
   "documentation",

@@ -14,7 +14,7 @@ export const DROPPED_LOG = "auditLog";
  * says the same is part of the chain. Undefined: it is confirmed.
  */
 const unconfirmed = async (
-  auditLog: AuditLogRepository,
+  auditLog: Pick<AuditLogRepository, "findEntry">,
   { sequence, hash, statement }: AuditStub,
   options: OperationOptions = {},
 ): Promise<{ readonly expected: string; readonly found: string } | undefined> => {
@@ -37,7 +37,7 @@ const unconfirmed = async (
 
 /** What is wrong with a stub; nothing with none. */
 export const breakOfStub = async (
-  auditLog: AuditLogRepository,
+  auditLog: Pick<AuditLogRepository, "findEntry">,
   stub: AuditStub | null,
   options: OperationOptions = {},
 ): Promise<{ readonly broken: ChainBreak | undefined }> => {

@@ -27,7 +27,7 @@ export type OnMissing = "refuse" | "create";
 
 /** Opens the configured store for the time of `use`, also while a server uses it. Rejects when it is missing, unless told. */
 export const withStore = async <T>(
-  config: Config,
+  config: Pick<Config, "mongodbUrl" | "dataDir">,
   clock: Clock,
   use: (store: Store) => Promise<T>,
   onMissing: OnMissing = "refuse",

@@ -4,6 +4,7 @@ import { type Command, type CommandContext, CommandFailure, type ExitCode, Usage
 import { analyticsCommands } from "./commands/analyticsCommands.ts";
 import { apiCommands } from "./commands/apiCommands.ts";
 import { auditCommands } from "./commands/auditCommands.ts";
+import { backupCommands } from "./commands/backupCommands.ts";
 import { doctor } from "./commands/doctor.ts";
 import { migrationCommands } from "./commands/migrationCommands.ts";
 import { namespaceCommands } from "./commands/namespaceCommands.ts";
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   ...namespaceCommands,
   ...auditCommands,
   ...analyticsCommands,
+  ...backupCommands,
   doctor,
   repair,
   completion,

@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Store } from "./port/store.ts";
 import type { StoreLog } from "./port/storeLog.ts";
+import type { StoreMode } from "./port/storeMode.ts";
 
 export interface OpenStoreOptions {
   /** Absent = the embedded store in `dataDir`. */
@@ -8,8 +9,7 @@ export interface OpenStoreOptions {
   readonly dataDir: string;
   /** This machine's, or a test's. */
   readonly clock: Clock;
-  /** See `EmbeddedStoreOptions`; means nothing to MongoDB. */
-  readonly mode: "server" | "tool";
+  readonly mode: StoreMode;
   readonly log?: StoreLog;
 }
 
@@ -23,5 +23,5 @@ export const openStore = async ({ mongodbUrl, dataDir, clock, mode, log }: OpenS
     return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
   }
   const { openMongoStore } = await import("./mongo/openMongoStore.ts");
-  return openMongoStore({ url: mongodbUrl, clock, ...(log && { log }) });
+  return openMongoStore({ url: mongodbUrl, clock, mode, ...(log && { log }) });
 };

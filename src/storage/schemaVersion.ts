@@ -11,21 +11,32 @@ export class SchemaTooNewError extends Error {
   }
 }
 
+/** A restore into the store did not end: part of what it has to hold is missing. Nothing was changed. */
+class StoreUnfinishedError extends Error {
+  constructor() {
+    super('a restore into this store did not end: run "latchkey restore" with the same file again, or begin with an empty store');
+    this.name = "StoreUnfinishedError";
+  }
+}
+
 const refuseNewer = (system: SystemDocument | null): void => {
   if (system?.schema !== undefined && system.schema > SCHEMA_VERSION) throw new SchemaTooNewError(system.schema);
 };
 
 /**
  * Raises the store's schema version to ours. Safe to call from several nodes at once.
- * Rejects with `SchemaTooNewError` when the store's is newer.
+ * Rejects with `SchemaTooNewError` when the store's is newer, and with `StoreUnfinishedError` where a restore did not end.
+ * @param opensUnfinished for the restore itself
  * @returns for the log: our version, and the one that was raised to it, if there was a lower one
  */
 export const claimSchemaVersion = async (
   system: Collection<SystemDocument>,
   signal?: AbortSignal,
+  opensUnfinished = false,
 ): Promise<{ readonly schema: number; readonly raisedFrom?: number }> => {
   const found = await system.findOne({ _id: "schema" }, { signal });
   refuseNewer(found);
+  if (found?.restoring !== undefined && !opensUnfinished) throw new StoreUnfinishedError();
   const claim = () =>
     system.findOneAndUpdate(
       { _id: "schema" },

@@ -9,6 +9,7 @@ import type { CollectionName, Documents } from "../port/documents.ts";
 import { StoreDamagedError, StoreUnavailableError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
+import type { StoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
 import { openAppendLog } from "./counters/appendLog.ts";
 import { createJournaledCounters } from "./counters/journaledCounters.ts";
@@ -31,15 +32,14 @@ export interface EmbeddedStoreOptions {
   /** Holds the file `latchkey.sqlite`; made, for its owner only, when it is missing. */
   readonly directory: string;
   readonly clock: Clock;
-  /** `server`: the only one of its directory, and removes what has expired. `tool`: may open it beside a server. */
-  readonly mode: "server" | "tool";
+  readonly mode: StoreMode;
   readonly log?: StoreLog;
   /** Milliseconds between two removals of expired documents; 30 seconds unless told. */
   readonly expiryInterval?: number;
 }
 
 /** A server's writers are short; a tool may have to wait for a server under load. Milliseconds. */
-const patience = { server: 2000, tool: 5000 } as const;
+const patience = { server: 2000, tool: 5000, restore: 5000 } as const;
 
 const decodeCounter = textDecoder<Documents["counters"]>("counters");
 
@@ -165,7 +165,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     prepare: async (signal) => {
       signal?.throwIfAborted();
       makeDirectory(directory);
-      if (mode === "server") {
+      if (mode !== "tool") {
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
         if (!isInspected && undoInterrupted(files))
@@ -178,7 +178,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       store = await identify(signal);
       await queue.write({ kind: "define", collections: ["system"] }, signal);
       if (mode === "tool") await refuseBesideOlderServer(signal);
-      const version = await claimSchemaVersion(collection("system"), signal);
+      const version = await claimSchemaVersion(collection("system"), signal, mode === "restore");
       await queue.write({ kind: "define", collections: collectionNames }, signal);
       if (mode === "server") {
         mark ??= openMark(files.marks, "record");

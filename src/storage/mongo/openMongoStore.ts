@@ -6,6 +6,7 @@ import { createKeyedMutex } from "../keyedMutex.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
+import type { StoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
 import { mongoCollection } from "./mongoCollection.ts";
 import { toStoreError } from "./mongoErrors.ts";
@@ -19,6 +20,8 @@ export interface MongoStoreOptions {
   readonly url: string;
   /** This machine's, the system's unless told. The store's own goes by the server's time. */
   readonly clock?: Clock;
+  /** A server's unless told. */
+  readonly mode?: StoreMode;
   readonly log?: StoreLog;
 }
 
@@ -62,7 +65,7 @@ const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?
  * The store in a MongoDB database. The driver connects by itself, also again after the server was away.
  * Writes are acknowledged by a majority and journaled.
  */
-export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoStoreOptions): Store => {
+export const openMongoStore = ({ url, clock: local = systemClock, mode = "server", log }: MongoStoreOptions): Store => {
   const client = new MongoClient(url, options);
   const clock = createStoreClock(local);
   const clockWatch = watchClock(client, clock, local, log);
@@ -136,7 +139,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
         replicaSet = hello.setName;
         return hello;
       });
-      const version = await claimSchemaVersion(collection("system"), signal);
+      const version = await claimSchemaVersion(collection("system"), signal, mode === "restore");
       signal?.throwIfAborted();
       await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
       const { version: server, ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));

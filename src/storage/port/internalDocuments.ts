@@ -37,11 +37,21 @@ export interface BackfillState {
   readonly endedAt?: number;
 }
 
+/** How far a backup has been written into the store. */
+export interface RestoreState {
+  /** Hex SHA-256 of what the backup holds. */
+  readonly backup: string;
+  /** Of the backup, in its order, that are in the store for certain. */
+  readonly documents: number;
+}
+
 /** Facts about the store itself. */
 export interface SystemDocument extends BaseDocument {
   /** Of `_id: "schema"`: the newest schema version that wrote to it; `v` is the one that made it. */
   readonly schema?: number;
   readonly backfill?: BackfillState;
+  /** Of `_id: "schema"`: a restore into this store has begun and did not end yet. */
+  readonly restoring?: RestoreState;
   /** Of `_id: "auditStub"`. */
   readonly stub?: AuditStub;
   /** The same number as in `stub`: it only rises. */

@@ -38,11 +38,11 @@ export const journalEntryOf = (key: string, { seq, current, previous, expireAt }
  * those of the other. Throws for a journal of a later version.
  * @returns the logs in this order, and the number of the last record
  */
-export const replayEntries = (
-  logs: readonly [AppendLog, AppendLog],
+export const replayEntries = <L extends Pick<AppendLog, "read">>(
+  logs: readonly [L, L],
   onEntry: (key: string, state: StoredCounter) => void,
   log?: StoreLog,
-): { readonly inOrder: readonly [AppendLog, AppendLog]; readonly lastNumber: number } => {
+): { readonly inOrder: readonly [L, L]; readonly lastNumber: number } => {
   const warn = (bytes: number): void => {
     log?.warn({ bytes }, "the journal of rate limit counters ends with bytes that are no whole record");
   };
@@ -66,6 +66,6 @@ export const replayEntries = (
       }
     }
   }
-  const [older, newer] = begun.map(({ file }) => file) as [AppendLog, AppendLog];
+  const [older, newer] = begun.map(({ file }) => file) as [L, L];
   return { inOrder: [older, newer], lastNumber };
 };

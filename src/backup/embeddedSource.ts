@@ -1,0 +1,26 @@
+import type { StoreSnapshot } from "../storage/embedded/openSnapshot.ts";
+import { toText } from "../storage/embedded/sqlite/documentText.ts";
+import type { Fields } from "../storage/port/applyUpdate.ts";
+import { type BackedUpCollection, backedUp } from "./backedUp.ts";
+import { backedUpForm, isWhole } from "./backedUpForm.ts";
+import { type BackupSource, inBatches } from "./backupSource.ts";
+
+/** The embedded store as a snapshot shows it. @param now Unix ms */
+export const embeddedSource = (snapshot: StoreSnapshot, now: number): BackupSource => {
+  const { v: madeBy, schema = madeBy, backfill } = snapshot.schema;
+  const textsOf = function* (collection: BackedUpCollection): Generator<string, void> {
+    const texts = snapshot.texts(collection);
+    if (isWhole(collection)) return yield* texts;
+    for (const text of texts) {
+      const form = backedUpForm(collection, JSON.parse(text) as Fields, now);
+      if (form !== undefined) yield toText(form);
+    }
+  };
+  return {
+    facts: { engine: "embedded", schema, madeBy, ...(backfill && { backfill }) },
+    size: backedUp.reduce((sum, collection) => sum + snapshot.count(collection), 0),
+    read: function* () {
+      for (const collection of backedUp) yield* inBatches(collection, textsOf(collection));
+    },
+  };
+};

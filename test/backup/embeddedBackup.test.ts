@@ -1,0 +1,111 @@
+import { readFile, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { runLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { withStoreOf } from "../../bench/harness/placed.ts";
+import { checkBackup } from "../../src/backup/checkBackup.ts";
+import { storeSource } from "../../src/backup/storeSource.ts";
+import { writeBackup } from "../../src/backup/writeBackup.ts";
+import { storeWithLog } from "../support/auditStore.ts";
+import { procedureCaller } from "../support/procedureCaller.ts";
+import { sampleBackup } from "../support/sampleBackup.ts";
+import { embeddedPlace, freshDirectory } from "../support/storePlaces.ts";
+
+/** The same backup with other lines, and a checksum that is wrong unless a test makes it right. */
+const rewrite = async (file: string, change: (lines: string[]) => string[]): Promise<string> => {
+  const changed = `${file}.changed`;
+  const lines = zstdDecompressSync(await readFile(file))
+    .toString()
+    .split("\n");
+  await writeFile(changed, zstdCompressSync(change(lines).join("\n")));
+  return changed;
+};
+
+test("[data §1] a backup beside a service that is written to is one moment of it", async () => {
+  await using service = await startService();
+  const call = procedureCaller(service.url, await service.rootKey());
+  const { apiId } = await call("apis.createApi", { name: "busy" });
+  const file = join(await freshDirectory(), "busy.backup");
+  let isOver = false;
+  let made = 0;
+  const writers = Promise.all(
+    Array.from({ length: 4 }, async (_, writer) => {
+      while (!isOver) {
+        await call("keys.createKey", { apiId, credits: { remaining: 5 } });
+        made++;
+        await call("ratelimit.limit", { namespace: "n", identifier: `i${writer}`, limit: 1_000_000, duration: 3_600_000 });
+      }
+    }),
+  );
+  while (made < 50) await sleep(10);
+  const before = made;
+  const taken = await runLatchkey(["backup", file], { DATA_DIR: service.dataDir });
+  isOver = true;
+  await writers;
+  expect(taken).toMatchObject({ code: 0 });
+  const { end, fault } = await checkBackup(file);
+  expect(fault).toBeUndefined();
+  expect(end.tallies.keys?.documents).toBeGreaterThanOrEqual(before);
+  expect(end.tallies.counters?.documents).toBe(4);
+});
+
+describe("a backup that is not as it was written", () => {
+  const sample = async (): Promise<string> => sampleBackup(await embeddedPlace());
+
+  test.each([
+    ["has lost its end", (lines: string[]) => [...lines.slice(0, -2), ""], "it has no end: it was not finished, or was cut off"],
+    ["ends within a line", (lines: string[]) => [lines.join("\n").slice(0, -10)], "it ends in the middle of a line"],
+    ["has lost a line", (lines: string[]) => lines.toSpliced(10, 1), "its checksum does not fit"],
+    [
+      "has another line",
+      (lines: string[]) => lines.toSpliced(10, 1, lines[10]?.replace(/"enabled":true/, '"enabled":false') ?? ""),
+      "its checksum does not fit",
+    ],
+    ["goes on behind its end", (lines: string[]) => [...lines.slice(0, -1), "{}", ""], "something follows its end"],
+    [
+      "is of a later form",
+      (lines: string[]) => lines.with(0, lines[0]?.replace('"latchkeyBackup":1', '"latchkeyBackup":2') ?? ""),
+      "in form 2; this version reads up to 1",
+    ],
+    ["is something else", () => ['{"hello":1}', ""], "it does not begin as one"],
+    ["is of no JSON", () => ["hello", ""], "it is damaged, or something else"],
+    [
+      "has an unknown collection",
+      (lines: string[]) => lines.toSpliced(1, 0, '["leases"]'),
+      'a collection "leases", which this version does not know',
+    ],
+  ])("[data §1] and %s is refused by name", async (_, change, why) => {
+    const changed = await rewrite(await sample(), change);
+    await expect(checkBackup(changed)).rejects.toThrow(why);
+  });
+
+  test("[data §1] and is of a newer schema, cut off anywhere, or no compressed file is refused", async () => {
+    const file = await sample();
+    const newer = await rewrite(file, (lines) => lines.with(0, lines[0]?.replace(/"schema":\d+/, '"schema":99') ?? ""));
+    await expect(checkBackup(newer)).rejects.toThrow("its schema is 99");
+    const { length } = await readFile(file);
+    for (const bytes of [0, 3, 100, Math.floor(length / 2), length - 1]) {
+      await truncate(file, bytes);
+      await expect(checkBackup(file)).rejects.toThrow(/is no backup that can be used/);
+    }
+    await writeFile(file, "SQLite format 3");
+    await expect(checkBackup(file)).rejects.toThrow("it is damaged, or something else");
+  });
+
+  test("[data §1] and whose audit log was altered before it was taken is restored only when told so", async () => {
+    const env = await storeWithLog(20);
+    const file = join(await freshDirectory(), "altered.backup");
+    await withStoreOf(env, async (store) => {
+      await store.collection("audit").updateOne({ _id: "evt_7" }, { $set: { previousHash: "0".repeat(64) } });
+      await writeBackup(await storeSource(store), file, { product: "test", now: 1 });
+    });
+    expect(await checkBackup(file)).toMatchObject({ entries: 20, fault: "entry 8 (evt_7) does not follow on the entry before it" });
+    const target = { DATA_DIR: await freshDirectory() };
+    const refused = await runLatchkey(["restore", file], target);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("--despite-audit-faults restores it as it is") });
+    const restored = await runLatchkey(["restore", file, "--despite-audit-faults"], target);
+    expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining("entry 8 (evt_7) does not follow on") });
+  });
+});

@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
+import { storeSource } from "../../src/backup/storeSource.ts";
+import { writeBackup } from "../../src/backup/writeBackup.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { sampleCounter, sampleKey } from "../storage/contract/samples.ts";
+import { freshDirectory, type StorePlace } from "./storePlaces.ts";
+
+const HOUR = 3_600_000;
+
+/** A store of 1,200 keys, counters, a session with an untold event, and an audit log. */
+const fill = async (store: Store): Promise<void> => {
+  const keys = Array.from({ length: 1_200 }, () => sampleKey());
+  const source = systemSource(systemClock);
+  const outbox = [auditEvent(source, "key.create", "Created key", resource("key", "key_1"))];
+  await store.collection("keys").insertMany([...keys.slice(1), sampleKey({ outbox, pendingMark: "m1" })]);
+  const expireAt = new Date(systemClock.now() + HOUR);
+  await store
+    .collection("counters")
+    .insertMany([sampleCounter({ expireAt }), sampleCounter({ expireAt: new Date(systemClock.now() + 1) })]);
+  const session = {
+    ...{ v: SCHEMA_VERSION, workspaceId: "ws_default", createdAt: 1, rootKeyId: "rk_1", opening: 0, lastUsedAt: 1, expiresAt: 2, expireAt },
+  };
+  await store.collection("sessions").insertMany([
+    { ...session, _id: "sess_quiet", hash: "quiet" },
+    { ...session, _id: "sess_untold", hash: "untold", outbox, pendingMark: "m2" },
+  ]);
+};
+
+/** A backup of a store as `fill` makes it. */
+export const sampleBackup = async (place: StorePlace): Promise<string> => {
+  const store = await place.open("tool");
+  await fill(store);
+  const file = join(await freshDirectory(), "sample.backup");
+  await writeBackup(await storeSource(store), file, { product: "test", now: systemClock.now() });
+  return file;
+};

@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { openStore } from "../../src/storage/openStore.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import type { StoreMode } from "../../src/storage/port/storeMode.ts";
+import { onEveryEngine } from "./onEveryEngine.ts";
+
+/** A place for a store that is not there yet. */
+export interface StorePlace {
+  /** As settings name it. */
+  readonly env: { readonly DATA_DIR: string; readonly MONGODB_URL?: string };
+  /** A prepared store there, closed at the end of the test at the latest. */
+  readonly open: (mode: StoreMode) => Promise<Store>;
+}
+
+/** A directory of its own, removed at the end of the test. */
+export const freshDirectory = async (): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-backup-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+};
+
+const placeAt = (mongodbUrl: string | undefined, dataDir: string): StorePlace => ({
+  env: { DATA_DIR: dataDir, ...(mongodbUrl !== undefined && { MONGODB_URL: mongodbUrl }) },
+  open: async (mode) => {
+    const store = await openStore({ mongodbUrl, dataDir, clock: systemClock, mode });
+    onTestFinished(() => store.close());
+    await store.prepare().catch(async (error: unknown) => {
+      await store.close();
+      throw error;
+    });
+    return store;
+  },
+});
+
+export const embeddedPlace = async (): Promise<StorePlace> => placeAt(undefined, await freshDirectory());
+
+/** Where a backup may go: each engine that can run here, by name. */
+export const places: readonly (readonly [engine: string, make: () => Promise<StorePlace>])[] = onEveryEngine<
+  readonly [string, () => Promise<StorePlace>]
+>(["embedded", embeddedPlace], (server) => ["mongo", async () => placeAt(freshMongoUrl(server), await freshDirectory())]);

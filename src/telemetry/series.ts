@@ -9,11 +9,15 @@ export interface Family<R> {
   readonly render: () => string;
 }
 
-interface Head {
+/** Name, meaning and labels of a metric. */
+export interface Head {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
 }
+
+/** One value of a gauge that is read when the page is made, with its label values in the order of the label names. */
+export type Sample = readonly [labelValues: readonly string[], value: number];
 
 const escapeValue = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
@@ -25,7 +29,7 @@ const inBraces = (labels: string): string => (labels === "" ? "" : `{${labels}}`
 /** @param create makes a series and its recorder; `lines` are its samples for the text of its labels. */
 const createFamily = <R>(
   { name, help, labels }: Head,
-  type: "counter" | "gauge" | "histogram",
+  type: "counter" | "gauge" | "histogram" | "summary",
   create: () => { readonly recorder: R; readonly lines: (name: string, labels: string) => readonly string[] },
 ): Family<R> => {
   const series = new Map<string, ReturnType<typeof create>>();
@@ -65,6 +69,28 @@ export const createGauge = (head: Head): Family<(value: number) => void> =>
         current = value;
       },
       lines: (name, labels) => [`${name}${inBraces(labels)} ${current}`],
+    };
+  });
+
+/** A gauge whose values are known elsewhere, in Prometheus' text format. */
+export const renderSamples = ({ name, help, labels }: Head, samples: readonly Sample[]): string =>
+  [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} gauge`,
+    ...samples.map(([values, value]) => `${name}${inBraces(labelText(labels, values))} ${value}`),
+  ].join("\n");
+
+/** The recorder takes a value; published are their sum and their count, from which a mean is made. */
+export const createSummary = (head: Head): Family<(value: number) => void> =>
+  createFamily(head, "summary", () => {
+    let sum = 0;
+    let count = 0;
+    return {
+      recorder: (value) => {
+        sum += value;
+        count++;
+      },
+      lines: (name, labels) => [`${name}_sum${inBraces(labels)} ${sum}`, `${name}_count${inBraces(labels)} ${count}`],
     };
   });
 

@@ -7,6 +7,7 @@ import type { CollectionName, Documents } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
+import { countConnections } from "./countConnections.ts";
 import { mongoCollection } from "./mongoCollection.ts";
 import { toStoreError } from "./mongoErrors.ts";
 import { createOperations } from "./operations.ts";
@@ -64,6 +65,7 @@ const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?
  */
 export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoStoreOptions): Store => {
   const client = new MongoClient(url, options);
+  const connections = countConnections(client);
   const clock = createStoreClock(local);
   const clockWatch = watchClock(client, clock, local, log);
   const database = client.db(decodeURIComponent(databaseOf(url)));
@@ -144,6 +146,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, log }: MongoSt
       facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };
     },
     facts: () => ({ ...facts }),
+    usage: async () => ({ connections: { open: connections.open(), inUse: connections.inUse(), most: maxPoolSize } }),
     ping: async (signal) => {
       signal?.throwIfAborted();
       if (isBroken) await mend();

@@ -44,7 +44,7 @@ export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
     error: ServiceError,
     more: Pick<Failure, "headers" | "procedure"> = {},
   ): void => {
-    observer.refused(undefined, error.reason);
+    observer.refused("v2", undefined, error.reason);
     answerFailure(req, res, { requestId: createId("req", clock.now()), error, bodyRead: false, ...more });
   };
 
@@ -83,7 +83,7 @@ export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
     if (route === undefined) {
       if (targetPath(url) === livenessPath) answerLiveness(req, res);
       else refuse(req, res, new ServiceError("procedure_not_found", "There is no procedure at this address."));
-    } else if (req.method === "POST") serve(new HttpCall(route.method, req, res, clock), route);
+    } else if (req.method === "POST") serve(new HttpCall("v2", route.method, req, res, clock), route);
     else refuseMethod(req, res, "POST", route);
   };
 };

@@ -172,7 +172,7 @@ const countCounterOperations =
   ({ adminUrl }: Served) =>
   async (): Promise<number> => {
     const text = await (await fetch(`${adminUrl}/metrics`)).text();
-    const counts = text.matchAll(/^latchkey_store_operation_duration_seconds_count\{collection="counters".*\} (\d+)$/gm);
+    const counts = text.matchAll(/^latchkey_store_operations_total\{collection="counters".*\} (\d+)$/gm);
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
 

@@ -14,7 +14,7 @@ export const realCombinations: readonly Combination[] = [
 /** Operations on the counters of the store, by all nodes so far. */
 const countOperations = async ({ nodes }: Cluster): Promise<number> => {
   const pages = await Promise.all(nodes.map(async ({ service }) => (await fetch(`${service.adminUrl}/metrics`)).text()));
-  const samples = pages.join("\n").matchAll(/^latchkey_store_operation_duration_seconds_count\{collection="counters",[^}]*\} (\d+)$/gm);
+  const samples = pages.join("\n").matchAll(/^latchkey_store_operations_total\{collection="counters",[^}]*\} (\d+)$/gm);
   return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
 };
 

@@ -80,7 +80,7 @@ const unitOf = (name: string): string => {
 };
 
 const metrics = (): string => {
-  const { families } = createMetrics({ version: "0", engine: "embedded", ratelimitStoreDown: "allow", clockOffset: () => 0 });
+  const { families } = createMetrics({ version: "0", engine: "embedded", ratelimitStoreDown: "allow" });
   const labels = [...new Set(families.flatMap((family) => family.labels))];
   return page([
     "# Metrics",

@@ -49,6 +49,14 @@ export const timePart = (time: number): string => {
   return text;
 };
 
+/** When an id was made, Unix ms; undefined for what is none. */
+export const timeOfId = (id: string): number | undefined => {
+  const text = id.slice(id.indexOf("_") + 1, id.indexOf("_") + 1 + TIME_LENGTH);
+  let time = 0;
+  for (const character of text) time = time * 58 + ALPHABET.indexOf(character);
+  return text.length === TIME_LENGTH && [...text].every((character) => ALPHABET.includes(character)) ? time : undefined;
+};
+
 /** `<prefix>_` + 8 characters that sort by time + 16 random ones from a CSPRNG (93 bits), base58. */
 export const createId = (prefix: IdPrefix, now: number): string => {
   let id = `${prefix}_${timePart(now)}`;

@@ -24,7 +24,7 @@ import type { IncomingCall, Pipeline } from "../rpc/pipeline/incomingCall.ts";
 import { createManagementLimit } from "../rpc/pipeline/managementLimit.ts";
 import type { Slices } from "../rpc/pipeline/slices.ts";
 import { announceWrites } from "../storage/decorators/announceWrites.ts";
-import type { Store } from "../storage/port/store.ts";
+import type { Store, StoreUsage } from "../storage/port/store.ts";
 import { createApisRepository } from "../storage/repositories/apisRepository.ts";
 import { createAuditIndexRepository } from "../storage/repositories/auditIndexRepository.ts";
 import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
@@ -45,6 +45,7 @@ import { createRootKeysRepository } from "../storage/repositories/rootKeysReposi
 import type { BackgroundTask, Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createNodeReporter } from "../telemetry/nodeReporter.ts";
+import { watchLeases } from "../telemetry/watchLeases.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
 import { createFailureBudget } from "../verification/failureBudget.ts";
 import { createLastUsed } from "../verification/lastUsed.ts";
@@ -55,6 +56,7 @@ import { version } from "../version.ts";
 import { assembleConsole } from "./assembleConsole.ts";
 import type { BackgroundPart } from "./backgroundWork.ts";
 import { createUpkeep } from "./createUpkeep.ts";
+import { observeService } from "./observeService.ts";
 import { openAnalytics } from "./openAnalytics.ts";
 
 export interface AssembleOptions {
@@ -62,6 +64,8 @@ export interface AssembleOptions {
   readonly clock: Clock;
   readonly testClock: SettableClock | undefined;
   readonly store: Store;
+  /** What the store takes of its machine. */
+  readonly usage: () => Promise<StoreUsage>;
   readonly metrics: Metrics;
   readonly events: Events;
   readonly capacity: Capacity;
@@ -90,6 +94,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     clock,
     testClock,
     store: plainStore,
+    usage,
     metrics,
     events,
     capacity,
@@ -115,12 +120,13 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
   const nodes = createNodesRepository(plainStore);
   const auditLog = createAuditLogRepository(plainStore);
   const auditIndex = createAuditIndexRepository(plainStore);
+  const { leases, held } = watchLeases(createLeasesRepository(store), commonClock);
   const { auditMover, sweeper, backfill } = createUpkeep({
     config,
     clock,
     commonClock,
     store: plainStore,
-    leases: createLeasesRepository(store),
+    leases,
     nodes,
     auditLog,
     auditIndex,
@@ -189,7 +195,10 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     onAccess: metrics.cache("root_key"),
     onUse: rootKeysLastUsed.mark,
   });
-  const cached = sizeOfAll([verifications, namespaceCache, objects, authenticator]);
+  const caches = { verification: verifications, namespace: namespaceCache, object: objects, root_key: authenticator };
+  const cached = sizeOfAll(Object.values(caches));
+  const sources = { store: plainStore, usage, auditLog, rootKeys, caches, feed, held };
+  const storeObserver = observeService({ config, clock: commonClock, metrics, events, ...sources });
   const analyticsKind = analytics === undefined ? "none" : config.analytics?.clickhouseUrl === undefined ? "embedded" : "clickhouse";
   const nodeReporter = createNodeReporter({
     clock: commonClock,
@@ -260,6 +269,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     ),
     capacity,
     recorder: metrics.calls,
+    onDegraded: metrics.degraded,
     onFailure: events.callFailed,
     onEnd: events.tellsCalls ? events.callEnded : undefined,
   });
@@ -280,6 +290,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
       // Stops before the limiter, which gives back what queries hold of their quota.
       ...(analytics === undefined ? [] : [{ name: "analytics", ...analytics } as const]),
       { name: "nodes", ...nodeReporter },
+      { name: "store figures", ...storeObserver },
     ],
     endTails: () => analytics?.endTails(),
   };

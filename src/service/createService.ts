@@ -15,10 +15,10 @@ import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
 import { createConnectionGuards } from "../rpc/http/connectionGuard.ts";
 import { stopLinger, unreadTimeout } from "../rpc/http/limits.ts";
 import { createListener, type Listener } from "../rpc/http/listener.ts";
-import { readCertificate } from "../rpc/http/tls.ts";
+import { type Certificate, expiryOf, readCertificate } from "../rpc/http/tls.ts";
 import { createCapacity } from "../rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../rpc/pipeline/clientAddress.ts";
-import { procedureName } from "../rpc/pipeline/procedureName.ts";
+import { countedProcedure } from "../rpc/pipeline/countedProcedure.ts";
 import { createSlices } from "../rpc/pipeline/slices.ts";
 import { createHealthService } from "../rpc/standard/health.ts";
 import { createPublicStreams } from "../rpc/standard/publicStreams.ts";
@@ -104,8 +104,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     version,
     engine: engine.engine,
     ratelimitStoreDown: config.ratelimitStoreDown,
-    clockOffset: () => engine.clock.now() - systemClock.now(),
   });
+  metrics.observe("clockOffset", () => [[[], (engine.clock.now() - systemClock.now()) / 1_000]]);
   const store = guardStore(meterStore(engine, { clock, metrics }), {
     clock,
     onStateChange: (state, { cause }) => {
@@ -119,6 +119,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     clock,
     maxInFlight,
     maxBodyBytes,
+    onLimit: metrics.capacityLimit,
     onChange: metrics.capacityTaken,
     onRefused: (resource) => {
       metrics.capacityRefused(resource);
@@ -132,6 +133,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     clock,
     testClock,
     store,
+    usage: async () => (await engine.usage?.()) ?? {},
     metrics,
     events,
     capacity,
@@ -142,7 +144,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const work = createBackgroundWork(background, { onLate: events.backgroundTaskLate });
 
   const observer: EdgeObserver = {
-    refused: (method, reason) => metrics.calls(method === undefined ? "none" : procedureName(method))(reason, 0),
+    refused: (edge, method, reason) => metrics.refused(edge, method && countedProcedure(method), reason),
     fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
   };
   const { host, port, tls } = config;
@@ -205,11 +207,13 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
 
   let ready = false;
   let consoleListener: Listener | undefined;
+  let certificate: Certificate | undefined;
+  metrics.observe("certificateExpiry", () => (certificate ? [[[], expiryOf(certificate) / 1_000]] : []));
   const starting = new AbortController();
   const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
 
   const start: Service["start"] = async (onPrepared) => {
-    const certificate = tls && (await readCertificate(tls));
+    certificate = tls && (await readCertificate(tls));
     const adminUrl = await listenOn("ADMIN_HOST, ADMIN_PORT", config.adminHost, config.adminPort, admin.start);
     await prepareStore(store, events, starting.signal);
     metrics.storeState(true);
@@ -255,7 +259,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     reloadCertificate: async () => {
       if (!tls || !listener) return;
       try {
-        const certificate = await readCertificate(tls);
+        certificate = await readCertificate(tls);
         listener.setCertificate(certificate);
         consoleListener?.setCertificate(certificate);
         events.tlsReloaded();

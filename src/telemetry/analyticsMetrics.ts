@@ -33,6 +33,9 @@ export const createAnalyticsMetrics = (
     help: "How often the embedded engine ended by itself.",
     labels: [],
   });
+  // Alerts are for the first of them, too: a series has to begin before it.
+  const ended = deaths.bind();
+  for (const table of ["key_verifications", "ratelimits"]) events.bind(table, "dropped");
   return {
     families: [events, inserts, buffered, up, deaths],
     metrics: {
@@ -43,7 +46,7 @@ export const createAnalyticsMetrics = (
       dropped: (table, rows) => events.bind(table, "dropped")(rows),
       buffered: (rows) => buffered.bind()(rows),
       state: (isUp) => up.bind()(isUp ? 1 : 0),
-      engineDied: () => deaths.bind()(),
+      engineDied: () => ended(),
     },
   };
 };

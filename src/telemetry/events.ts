@@ -12,7 +12,8 @@ export type BackgroundTask =
   | "last used"
   | "rate limits"
   | "analytics"
-  | "nodes";
+  | "nodes"
+  | "store figures";
 
 /** How long what happens again is only counted, in milliseconds. */
 const SUM_UP_EVERY = 10_000;

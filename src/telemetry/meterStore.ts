@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { aroundStore } from "../storage/decorators/aroundStore.ts";
 import { DuplicateKeyError, StoreOverloadedError, StoreUnavailableError } from "../storage/port/errors.ts";
 import type { Store } from "../storage/port/store.ts";
-import type { Metrics, StoreOutcome } from "./metrics.ts";
+import type { StoreMetrics, StoreOperationKind, StoreOutcome } from "./storeMetrics.ts";
 
 const outcomeOf = (error: unknown): StoreOutcome => {
   if (error instanceof DuplicateKeyError) return "duplicate_key";
@@ -12,7 +12,7 @@ const outcomeOf = (error: unknown): StoreOutcome => {
 
 export interface MeterStoreOptions {
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, "storeOperation">;
+  readonly metrics: Pick<StoreMetrics, "storeOperation">;
 }
 
 /**
@@ -20,14 +20,14 @@ export interface MeterStoreOptions {
  * when it ends; that the store hangs is for `guardStore` to see.
  */
 export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions): Store => {
-  const measure = async <T>(collection: string, operation: string, run: () => Promise<T>): Promise<T> => {
+  const measure = async <T>(collection: string, operation: string, kind: StoreOperationKind, run: () => Promise<T>): Promise<T> => {
     const startedAt = clock.monotonic();
     try {
       const result = await run();
-      metrics.storeOperation(collection, operation, "ok", clock.monotonic() - startedAt);
+      metrics.storeOperation(collection, operation, kind, "ok", clock.monotonic() - startedAt);
       return result;
     } catch (error) {
-      metrics.storeOperation(collection, operation, outcomeOf(error), clock.monotonic() - startedAt);
+      metrics.storeOperation(collection, operation, kind, outcomeOf(error), clock.monotonic() - startedAt);
       throw error;
     }
   };
@@ -38,9 +38,11 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
     ...(store.places !== undefined && { places: store.places }),
     ...(store.isInProcess && { isInProcess: true }),
     ...(store.progress && { progress: store.progress.bind(store) }),
-    ...aroundStore(store, ({ collection, name }, run) => measure(collection, name, run)),
-    prepare: (signal) => measure("system", "prepare", () => store.prepare(signal)),
-    ping: (signal) => measure("system", "ping", () => store.ping(signal)),
+    ...aroundStore(store, ({ collection, name, kind }, run) =>
+      measure(collection, name, collection === "counters" ? "counter" : kind, run),
+    ),
+    prepare: (signal) => measure("system", "prepare", "system", () => store.prepare(signal)),
+    ping: (signal) => measure("system", "ping", "system", () => store.ping(signal)),
     close: () => store.close(),
   };
 };

@@ -10,7 +10,8 @@ export interface Family<R> {
   readonly render: () => string;
 }
 
-interface Head {
+/** Name, meaning and labels of a metric. */
+export interface Head {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
@@ -18,8 +19,11 @@ interface Head {
 
 /** What a family is, without its values. */
 export interface FamilyHead extends Head {
-  readonly type: "counter" | "gauge" | "histogram";
+  readonly type: "counter" | "gauge" | "histogram" | "summary";
 }
+
+/** One value of a gauge that is read when the page is made, with its label values in the order of the label names. */
+export type Sample = readonly [labelValues: readonly string[], value: number];
 
 const escapeValue = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
@@ -72,6 +76,28 @@ export const createGauge = (head: Head): Family<(value: number) => void> =>
         current = value;
       },
       lines: (name, labels) => [`${name}${inBraces(labels)} ${current}`],
+    };
+  });
+
+/** A gauge whose values are known elsewhere, in Prometheus' text format. */
+export const renderSamples = ({ name, help, labels }: Head, samples: readonly Sample[]): string =>
+  [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} gauge`,
+    ...samples.map(([values, value]) => `${name}${inBraces(labelText(labels, values))} ${value}`),
+  ].join("\n");
+
+/** The recorder takes a value; published are their sum and their count, from which a mean is made. */
+export const createSummary = (head: Head): Family<(value: number) => void> =>
+  createFamily(head, "summary", () => {
+    let sum = 0;
+    let count = 0;
+    return {
+      recorder: (value) => {
+        sum += value;
+        count++;
+      },
+      lines: (name, labels) => [`${name}_sum${inBraces(labels)} ${sum}`, `${name}_count${inBraces(labels)} ${count}`],
     };
   });
 

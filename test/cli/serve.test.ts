@@ -60,7 +60,7 @@ describe("a service that runs, whose log is at its most talkative", () => {
     expect((await createApi(service, rootKey)).status).toBe(200);
     for (const path of ["/livez", "/readyz"]) expect((await fetch(service.adminUrl + path)).status).toBe(200);
     const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text();
-    expect(metrics).toMatch(/^latchkey_call_duration_seconds_count\{procedure="apis.createApi",outcome="ok"\} [1-9]/m);
+    expect(metrics).toMatch(/^latchkey_procedure_duration_seconds_count\{procedure="apis.createApi",outcome="ok"\} [1-9]/m);
     expect(metrics).toContain('latchkey_store_up{engine="embedded"} 1');
     expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
   });

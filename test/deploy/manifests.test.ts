@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
@@ -17,16 +17,28 @@ const documents = (path: string): unknown[] =>
 
 const settings = new Set(configVariables.map(({ name }) => name));
 
-describe("Kubernetes base", () => {
+/** Files of a folder, also those further down. */
+const filesBelow = (folder: string, ending: string): readonly string[] =>
+  readdirSync(join(deploy, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(ending))
+    .map((path) => `${folder}/${path}`);
+
+// `npm run check:deploy` renders all of this, checks it against the schemas and compares kustomize with the chart.
+describe("Kubernetes", () => {
   const base = "kubernetes/base";
 
-  test("every resource of the kustomization is there", () => {
-    const [kustomization] = documents(`${base}/kustomization.yaml`) as [{ resources: string[] }];
-    expect(kustomization.resources.length).toBeGreaterThan(2);
-    for (const resource of kustomization.resources) expect(documents(`${base}/${resource}`).length).toBeGreaterThan(0);
+  test("every file is YAML without a warning, and every kustomization names what is there", () => {
+    const kustomizations = filesBelow("kubernetes", ".yaml").filter((path) => path.endsWith("/kustomization.yaml"));
+    expect(kustomizations.length).toBeGreaterThan(10);
+    for (const path of filesBelow("kubernetes", ".yaml")) expect(documents(path).length).toBeGreaterThan(0);
+    for (const path of kustomizations) {
+      const [{ resources = [], components = [] }] = documents(path) as [{ resources?: string[]; components?: string[] }];
+      for (const named of [...resources, ...components])
+        expect(existsSync(join(deploy, path, "..", named)), `${path}: ${named}`).toBe(true);
+    }
   });
 
-  test("the pod is probed where the service answers, is not root, and gets a place for every setting it names", () => {
+  test("the pod is probed where the service answers, is not root, and may write to /tmp", () => {
     const [deployment] = documents(`${base}/deployment.yaml`);
     const probe = (path: string) => ({ httpGet: { path, port: "admin" } });
     expect(deployment).toMatchObject({
@@ -43,23 +55,63 @@ describe("Kubernetes base", () => {
                 startupProbe: probe("/readyz"),
                 readinessProbe: probe("/readyz"),
                 livenessProbe: probe("/livez"),
-                env: [
-                  { name: "MONGODB_URL", valueFrom: { secretKeyRef: { name: "latchkey-mongodb", key: "url" } } },
-                  { name: "CLICKHOUSE_URL", valueFrom: { secretKeyRef: { name: "latchkey-clickhouse", key: "url", optional: true } } },
-                ],
+                securityContext: { readOnlyRootFilesystem: true },
+                volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
               },
             ],
+            volumes: [{ name: "tmp", emptyDir: {} }],
           },
         },
       },
     });
   });
 
-  test("the services send to ports that the pod has", () => {
+  test("the limit of memory has room for the caches and for a node without them", () => {
+    const withoutCaches = 400;
+    for (const path of [`${base}/deployment.yaml`, "kubernetes/overlays/laptop/kustomization.yaml", "helm/latchkey/values.yaml"]) {
+      const text = read(path);
+      const cache = Number(/CACHE_MB\n +value: "(\d+)"|CACHE_MB: "(\d+)"/.exec(text)?.slice(1).find(Boolean));
+      const [, amount, unit] = /limits:\n +memory: (\d+)(Mi|Gi)/.exec(text) ?? [];
+      expect([path, Number(amount) * (unit === "Gi" ? 1024 : 1) - cache]).toEqual([path, expect.any(Number)]);
+      expect(Number(amount) * (unit === "Gi" ? 1024 : 1) - cache).toBeGreaterThan(withoutCaches);
+    }
+  });
+
+  test("a gRPC client can find every pod, and proxies are told that it is cleartext HTTP/2", () => {
     expect(documents(`${base}/service.yaml`)).toMatchObject([
-      { metadata: { name: "latchkey" }, spec: { ports: [{ port: 3000, targetPort: "api" }] } },
-      { metadata: { name: "latchkey-admin" }, spec: { ports: [{ port: 9090, targetPort: "admin" }] } },
+      {
+        metadata: { name: "latchkey" },
+        spec: {
+          ports: [
+            { port: 3000, targetPort: "api", appProtocol: "http" },
+            { port: 3001, targetPort: "api", appProtocol: "kubernetes.io/h2c" },
+          ],
+        },
+      },
+      {
+        metadata: { name: "latchkey-grpc" },
+        spec: { clusterIP: "None", ports: [{ port: 3000, targetPort: "api", appProtocol: "kubernetes.io/h2c" }] },
+      },
+      { metadata: { name: "latchkey-admin" }, spec: { clusterIP: "None", ports: [{ port: 9090, targetPort: "admin" }] } },
     ]);
+  });
+
+  test("every variable that a manifest or the chart sets is a setting", () => {
+    const files = [...filesBelow("kubernetes", ".yaml"), ...filesBelow("helm", ".yaml")].filter((path) => !path.includes("/files/"));
+    const named = files.flatMap((path) =>
+      [...read(path).matchAll(/(?:name: |"variable" "|^ {2})([A-Z][A-Z_]+)\b/gm)].map(([, name]) => name),
+    );
+    expect(new Set(named).size).toBeGreaterThan(6);
+    for (const name of named) expect(settings).toContain(name);
+  });
+
+  test("the operator's rule has the alerts of deploy/prometheus", () => {
+    const [rule] = documents("kubernetes/components/monitoring/prometheusrule.yaml") as [{ spec: unknown }];
+    expect(rule.spec).toEqual(documents("prometheus/alerts.yaml")[0]);
+  });
+
+  test("the chart has the version of the service", () => {
+    expect(documents("helm/latchkey/Chart.yaml")).toMatchObject([{ version: packageJson.version, appVersion: packageJson.version }]);
   });
 });
 

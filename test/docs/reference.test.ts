@@ -44,7 +44,7 @@ test("every error type has its page, its row, and its place in the contract's ca
 });
 
 test("every permission, verification code, metric, audit event and setting has its row", () => {
-  const { families } = createMetrics({ version: "1", engine: "embedded", ratelimitStoreDown: "allow", clockOffset: () => 0 });
+  const { families } = createMetrics({ version: "1", engine: "embedded", ratelimitStoreDown: "allow" });
   const codes = VerificationCodeSchema.values.slice(1).map(({ name }) => name.replace("VERIFICATION_CODE_", ""));
   expect(missingRows("reference/root-key-permissions.md", allPermissions)).toEqual([]);
   expect(missingRows("reference/verification-codes.md", codes)).toEqual([]);

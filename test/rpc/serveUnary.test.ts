@@ -11,6 +11,7 @@ import type { BodyReader } from "../../src/rpc/http/readBody.ts";
 import type { OtherEnd } from "../../src/rpc/pipeline/callSignal.ts";
 import type { Pipeline } from "../../src/rpc/pipeline/incomingCall.ts";
 import { createSlices, type Slices } from "../../src/rpc/pipeline/slices.ts";
+import type { EdgeName } from "../../src/telemetry/callMetrics.ts";
 
 const method = KeysService.method.verifyKey;
 const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
@@ -27,7 +28,7 @@ class PlainCall extends EdgeCall {
   readonly #steps: string[];
 
   constructor(steps: string[], timeout?: number | Violation) {
-    super(method, systemClock, timeout);
+    super("v2", method, systemClock, timeout);
     this.#steps = steps;
   }
 
@@ -58,7 +59,7 @@ const serve = (parts: Partial<Parts> = {}, timeout?: number | Violation) => {
     },
   };
   const observer = {
-    refused: (_method: DescMethod | undefined, reason: Reason) => void refused.push(reason),
+    refused: (_edge: EdgeName, _method: DescMethod | undefined, reason: Reason) => void refused.push(reason),
     fault: (_requestId: string, error: unknown) => void faults.push(error),
   };
   const call = new PlainCall(steps, timeout);

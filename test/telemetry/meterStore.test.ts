@@ -53,12 +53,12 @@ test("every operation is measured with its outcome", async () => {
   await store.collection("keys").findOne({});
   fail(new DuplicateKeyError("hash"));
   await expect(store.collection("keys").findOne({})).rejects.toThrow(DuplicateKeyError);
-  expect(seen).toEqual(["keys findOne ok 5", "keys findOne duplicate_key 5"]);
+  expect(seen).toEqual(["keys findOne read ok 5", "keys findOne read duplicate_key 5"]);
 });
 
 test("an operation of a store that is away is counted as unavailable", async () => {
   const { seen, store, fail } = record();
   fail(new StoreUnavailableError("gone"));
   await expect(store.ping()).rejects.toThrow();
-  expect(seen).toEqual(["system ping unavailable 5"]);
+  expect(seen).toEqual(["system ping system unavailable 5"]);
 });

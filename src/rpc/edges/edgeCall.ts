@@ -6,6 +6,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Violation } from "../../domain/errors.ts";
 import type { CallerPath, Share } from "../../domain/fairness/fairShares.ts";
 import { createId } from "../../domain/ids.ts";
+import type { EdgeName } from "../../telemetry/callMetrics.ts";
 import type { Guarded } from "../http/connectionGuard.ts";
 import { headerText, valuesOf } from "../http/headerFields.ts";
 import { callTimeout } from "../http/limits.ts";
@@ -22,6 +23,7 @@ const mappedPrefix = "::ffff:";
  * verification, hence a class: its getters are shared, and what nobody asks for costs nothing.
  */
 export abstract class EdgeCall implements IncomingCall, BodyOwner {
+  readonly edge: EdgeName;
   readonly method: DescMethodUnary;
   readonly requestId: string;
   readonly receivedAt: number;
@@ -46,7 +48,8 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   #signal: CallSignal | undefined;
 
   /** `timeout`: the caller's own deadline in ms after arrival, or what is wrong with it; more than 60 s counts as 60 s. */
-  constructor(method: DescMethodUnary, clock: Clock, timeout?: number | Violation) {
+  constructor(edge: EdgeName, method: DescMethodUnary, clock: Clock, timeout?: number | Violation) {
+    this.edge = edge;
     this.method = method;
     this.receivedAt = clock.now();
     this.startedAt = clock.monotonic();

@@ -1,11 +1,12 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Reason, ServiceError } from "../../domain/errors.ts";
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
+import type { EdgeName } from "../../telemetry/callMetrics.ts";
 
 /** Told of what the edges decide themselves; all that reaches the pipeline is observed there. */
 export interface EdgeObserver {
   /** A request was answered without the pipeline's `invoke`; `method` is set when its path named a procedure. */
-  readonly refused: (method: DescMethod | undefined, reason: Reason) => void;
+  readonly refused: (edge: EdgeName, method: DescMethod | undefined, reason: Reason) => void;
   /** A defect: something failed with other than `ServiceError`. The caller saw a 500. */
   readonly fault: (requestId: string, error: unknown) => void;
 }

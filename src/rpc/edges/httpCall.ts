@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Clock } from "../../domain/clock.ts";
 import type { Violation } from "../../domain/errors.ts";
+import type { EdgeName } from "../../telemetry/callMetrics.ts";
 import type { Guarded } from "../http/connectionGuard.ts";
 import { http2Stream, isGone } from "../http/http2Stream.ts";
 import { type BodyReader, readBody } from "../http/readBody.ts";
@@ -14,8 +15,15 @@ export class HttpCall extends EdgeCall {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
 
-  constructor(method: DescMethodUnary, req: IncomingMessage, res: ServerResponse, clock: Clock, timeout?: number | Violation) {
-    super(method, clock, timeout);
+  constructor(
+    edge: EdgeName,
+    method: DescMethodUnary,
+    req: IncomingMessage,
+    res: ServerResponse,
+    clock: Clock,
+    timeout?: number | Violation,
+  ) {
+    super(edge, method, clock, timeout);
     this.req = req;
     this.res = res;
   }

@@ -67,7 +67,7 @@ export const serveUnary = <C extends EdgeCall, R, E>(options: ServeOptions, part
 
   /** What ends before the pipeline hears of it is counted here. */
   const refuse = (call: C, route: R, cause: unknown): void => {
-    if (cause instanceof ServiceError) observer.refused(call.method, cause.reason);
+    if (cause instanceof ServiceError) observer.refused(call.edge, call.method, cause.reason);
     fail(call, route, cause);
   };
 

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 
@@ -23,5 +24,8 @@ export const readCertificate = async (files: { readonly certFile: string; readon
   }
   return { cert, key };
 };
+
+/** When the first certificate of the chain, the server's own, expires, in Unix ms. */
+export const expiryOf = ({ cert }: Pick<Certificate, "cert">): number => new X509Certificate(cert).validToDate.getTime();
 
 export const secureContextOptions = ({ cert, key }: Certificate): SecureContextOptions => ({ cert, key, minVersion });

@@ -50,6 +50,8 @@ export interface CapacityOptions {
   readonly bodyBytes?: number;
   /** The most connections of one address, unless told as in `limits.ts`. */
   readonly addressConnections?: number;
+  /** Told at once what there is of each resource that callers hold for a while. */
+  readonly onLimit?: (resource: Resource, limit: number) => void;
   readonly onChange?: (resource: Resource, taken: number) => void;
   /** Hears of everything that was refused, or taken away, for the sake of other callers. */
   readonly onRefused?: (resource: Resource) => void;
@@ -65,19 +67,19 @@ export const createCapacity = (options: CapacityOptions): Capacity => {
     onChange: (taken: number) => onChange?.(resource, taken),
     onRefused: () => onRefused?.(resource),
   });
+  const shares = (resource: Resource, capacity: number, most?: readonly number[]) => {
+    options.onLimit?.(resource, capacity);
+    return createFairShares({ capacity, ...(most && { most }), ...hooks(resource) });
+  };
   const rate = (resource: Resource, capacity: number) =>
     createFairRate({ clock, capacity, interval: limits.rateInterval, onRefused: () => onRefused?.(resource) });
   return {
-    calls: createFairShares({ capacity: maxInFlight, ...hooks("calls") }),
-    bodies: createFairShares({ capacity: bodyBytes, ...hooks("bodies") }),
-    connections: createFairShares({ capacity: limits.connections, most: [addressConnections], ...hooks("connections") }),
-    streams: createFairShares({ capacity: maxInFlight, ...hooks("streams") }),
-    publicStreams: createFairShares({
-      capacity: limits.openStreamUnits,
-      most: [limits.addressStreamUnits, limits.connectionStreamUnits],
-      ...hooks("public_streams"),
-    }),
-    rootKeyReads: createFairShares({ capacity: limits.rootKeyReads, ...hooks("root_key_reads") }),
+    calls: shares("calls", maxInFlight),
+    bodies: shares("bodies", bodyBytes),
+    connections: shares("connections", limits.connections, [addressConnections]),
+    streams: shares("streams", maxInFlight),
+    publicStreams: shares("public_streams", limits.openStreamUnits, [limits.addressStreamUnits, limits.connectionStreamUnits]),
+    rootKeyReads: shares("root_key_reads", limits.rootKeyReads),
     headers: rate("headers", limits.excessHeaderBytes),
     resets: rate("resets", limits.streamResets),
     swallowed: rate("swallowed", limits.swallowedBytes),

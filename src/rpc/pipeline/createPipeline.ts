@@ -8,16 +8,16 @@ import { checkIdempotencyKey } from "../../idempotency/idempotencyKey.ts";
 import type { AnyProcedure, ProcedureTable } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
 import type { CallerOfCall, UsedPermissions } from "../../rootKeys/usedPermissions.ts";
-import type { CallOutcome } from "../../telemetry/metrics.ts";
+import type { CallMetrics, CallOutcome } from "../../telemetry/callMetrics.ts";
 import { mostFindings } from "../codec/rules/findings.ts";
 import type { Capacity } from "./capacity.ts";
 import { type ClientAddress, networkOf } from "./clientAddress.ts";
+import { countedProcedure } from "./countedProcedure.ts";
 import type { Idempotency } from "./createIdempotency.ts";
 import { readIfMatch } from "./ifMatch.ts";
 import type { IncomingCall, Pipeline, Response } from "./incomingCall.ts";
 import type { ManagementLimit } from "./managementLimit.ts";
 import { PipelineCall } from "./pipelineCall.ts";
-import { procedureName } from "./procedureName.ts";
 
 export interface PipelineOptions {
   readonly clock: Clock;
@@ -28,7 +28,9 @@ export interface PipelineOptions {
   readonly idempotency: Idempotency;
   readonly capacity: Pick<Capacity, "calls" | "bodies">;
   /** Binds the recorder of a procedure's calls. */
-  readonly recorder: (procedure: string) => (outcome: CallOutcome, milliseconds: number) => void;
+  readonly recorder: CallMetrics["calls"];
+  /** Hears of every answer that is degraded. */
+  readonly onDegraded: CallMetrics["degraded"];
   /** Hears of every 5xx, with the cause that the caller is not told. */
   readonly onFailure: (facts: { requestId: string; procedure: string; reason: string; error: unknown }) => void;
   /** Hears of every call's end; left out where nobody would listen. */
@@ -49,7 +51,8 @@ const withOwn = (known: readonly Violation[], own: readonly Violation[]): readon
 
 /** The steps that every call takes, whatever its edge (protocol §2). */
 export const createPipeline = (options: PipelineOptions): Pipeline => {
-  const { clock, usedPermissions, procedures, clientAddress, managementLimit, idempotency, recorder, onFailure, onEnd } = options;
+  const { clock, usedPermissions, procedures, clientAddress, managementLimit, idempotency, recorder, onDegraded, onFailure, onEnd } =
+    options;
   const { calls, bodies } = options.capacity;
 
   interface Bound {
@@ -65,11 +68,12 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const bind = (method: DescMethodUnary) => {
     let found = bound.get(method);
     if (found === undefined) {
-      const name = procedureName(method);
+      const counted = countedProcedure(method);
+      const { name } = counted;
       const procedure = procedures.get(method);
       if (procedure === undefined) throw new Error(`${name} is served, but not registered`);
       const isConditional = getOption(method, if_match) !== "";
-      found = { name, record: recorder(name), procedure, keyed: getOption(method, changes), isConditional };
+      found = { name, record: recorder(counted), procedure, keyed: getOption(method, changes), isConditional };
       bound.set(method, found);
     }
     return found;
@@ -78,7 +82,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const end = (call: IncomingCall, outcome: CallOutcome): void => {
     const { name, record } = bind(call.method);
     const milliseconds = clock.monotonic() - call.startedAt;
-    record(outcome, milliseconds);
+    record(call.edge, outcome, milliseconds);
+    call.degraded?.forEach(onDegraded);
     onEnd?.({ requestId: call.requestId, procedure: name, outcome, milliseconds });
   };
 

@@ -4,9 +4,11 @@ import type { Caller } from "../../domain/authorization.ts";
 import type { Degraded } from "../../domain/behalf.ts";
 import type { Violation } from "../../domain/errors.ts";
 import type { CallerPath, Share } from "../../domain/fairness/fairShares.ts";
+import type { EdgeName } from "../../telemetry/callMetrics.ts";
 
-/** What an edge knows of a call before its body is read. Everything but the first three is taken from the wire as it is. */
+/** What an edge knows of a call before its body is read. Everything but the first four is taken from the wire as it is. */
 export interface IncomingCall {
+  readonly edge: EdgeName;
   readonly method: DescMethodUnary;
   /** `req_…`, made by the edge, new for every request (protocol §5). */
   readonly requestId: string;

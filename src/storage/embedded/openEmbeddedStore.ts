@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import { collectionCounters } from "../collectionCounters.ts";
@@ -136,7 +137,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     throw new Error(`the service that uses the data directory ${directory} is of an older version: restart it with this one first`);
   };
 
-  /** What there is before it is opened, in bytes: commits that are still in the log were not folded in by a stop. */
+  /** What there is, in bytes: commits that are still in the log before it is opened were not folded in by a stop. */
   const sizes = () => ({
     bytes: sizeOf(file) ?? 0,
     walBytes: sizeOf(files.wal) ?? 0,
@@ -188,6 +189,11 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       facts ??= { file, ...found, ...version, sqlite: process.versions.sqlite };
     },
     facts: () => ({ ...facts }),
+    usage: async () => {
+      const { bytes, walBytes, journalBytes } = sizes();
+      const { bavail, blocks, bsize } = await statfs(directory);
+      return { files: { database: bytes, wal: walBytes, journal: journalBytes }, disk: { free: bavail * bsize, size: blocks * bsize } };
+    },
     progress: progress.next,
     ping: async (signal) => {
       readRow("SELECT 1", []);

@@ -8,6 +8,7 @@ import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
 import type { StoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
+import { countConnections } from "./countConnections.ts";
 import { mongoCollection } from "./mongoCollection.ts";
 import { toStoreError } from "./mongoErrors.ts";
 import { createOperations } from "./operations.ts";
@@ -67,6 +68,7 @@ const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?
  */
 export const openMongoStore = ({ url, clock: local = systemClock, mode = "server", log }: MongoStoreOptions): Store => {
   const client = new MongoClient(url, options);
+  const connections = countConnections(client);
   const clock = createStoreClock(local);
   const clockWatch = watchClock(client, clock, local, log);
   const database = client.db(decodeURIComponent(databaseOf(url)));
@@ -147,6 +149,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
       facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };
     },
     facts: () => ({ ...facts }),
+    usage: async () => ({ connections: { open: connections.open(), inUse: connections.inUse(), most: maxPoolSize } }),
     ping: async (signal) => {
       signal?.throwIfAborted();
       if (isBroken) await mend();

@@ -3,6 +3,16 @@ import type { Collection } from "./collection.ts";
 import type { Counters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
 
+/** What a store takes of its machine, and what is left of that. */
+export interface StoreUsage {
+  /** Bytes of its files, by what they are. */
+  readonly files?: Readonly<Record<string, number>>;
+  /** Of the file system that they are on, in bytes. */
+  readonly disk?: { readonly free: number; readonly size: number };
+  /** To its server. */
+  readonly connections?: { readonly open: number; readonly inUse: number; readonly most: number };
+}
+
 /** A storage engine: `mongo` or `embedded`. */
 export interface Store {
   /** For logs and metrics. */
@@ -22,6 +32,8 @@ export interface Store {
   prepare(signal?: AbortSignal): Promise<void>;
   /** What an operator wants to know of it, no secret: where it is, how large it was found, which versions meet. Empty before it is prepared. */
   facts?(): Readonly<Record<string, unknown>>;
+  /** For the metrics. Asks no server for it. */
+  usage?(): Promise<StoreUsage>;
   /** Resolves when the store answers; rejects with `StoreUnavailableError`. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Waits for running operations, then releases everything. */

@@ -26,6 +26,8 @@ export interface AuditLogRepository {
   readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
   /** Up to `limit` documents with events that have not been moved yet, those that changed least recently first. */
   readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;
+  /** The marks of up to `limit` such documents, least first: each is the id of the last event of one. */
+  readonly listPendingMarks: (collection: AuditedCollection, limit: number) => Promise<readonly string[]>;
   /** Takes the moved events out of the document, and removes the document itself if it was erased, unless that has to wait for a sweep. */
   readonly settle: (collection: AuditedCollection, document: AuditedDocument) => Promise<void>;
 }
@@ -72,6 +74,12 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
       // By their ids, an order that a store can break off and go on with: together their events may be a hundred megabytes.
       const found = await documents.find({ _id: { $in: pending.map(({ _id }) => _id) } }, { ofAnyVersion: true }).toArray();
       return found.sort(byMark);
+    },
+    listPendingMarks: async (collection, limit) => {
+      const found = await store
+        .collection(collection as "apis")
+        .findFields(["pendingMark"], { pendingMark: { $exists: true } }, { sort: { pendingMark: 1 }, limit });
+      return found.map(({ pendingMark = "" }) => pendingMark);
     },
     settle: async (collection, { _id, pendingMark, erased, sweepFrom, outbox }) => {
       if (pendingMark === undefined) return;

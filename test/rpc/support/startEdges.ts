@@ -17,6 +17,7 @@ import { createHealthService, type HealthService } from "../../../src/rpc/standa
 import { createPublicStreams } from "../../../src/rpc/standard/publicStreams.ts";
 import { compileRpcRoutes } from "../../../src/rpc/wire/rpcRoutes.ts";
 import { services } from "../../../src/service/services.ts";
+import type { EdgeName } from "../../../src/telemetry/callMetrics.ts";
 
 export const errorsBaseUrl = (): string => "https://docs.example/latchkey/";
 
@@ -85,7 +86,8 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     },
   };
   const observer = {
-    refused: (method: { readonly name: string } | undefined, reason: Reason) => void refused.push({ method: method?.name, reason }),
+    refused: (_edge: EdgeName, method: { readonly name: string } | undefined, reason: Reason) =>
+      void refused.push({ method: method?.name, reason }),
     fault: (_requestId: string, error: unknown) => void faults.push(error),
   };
   const slices = createSlices(options.onSlice ? { onSlice: options.onSlice } : {});

@@ -53,8 +53,8 @@ export const createConnectEdge = (options: ConnectEdgeOptions): ConnectEdge => {
 
   /** Answers what reached no procedure, in Connect's manner unless the content type tells another. */
   const refuse = (req: IncomingMessage, res: ServerResponse, error: ServiceError, allow?: string): void => {
-    observer.refused(undefined, error.reason);
     const wire = wireOf(req.headers["content-type"]) ?? jsonWire;
+    observer.refused(wire.protocol.name, undefined, error.reason);
     const requestId = createId("req", clock.now());
     const headers = { ...(allow === undefined ? {} : { allow }), "x-request-id": requestId };
     const described = describeError(error, requestId, wire.protocol.name === "grpc");
@@ -63,7 +63,7 @@ export const createConnectEdge = (options: ConnectEdgeOptions): ConnectEdge => {
 
   /** There is no protocol to say it in: all three take a plain 415 for `unknown`. */
   const refuseContentType = (res: ServerResponse): void => {
-    observer.refused(undefined, "invalid_input");
+    observer.refused("connect", undefined, "invalid_input");
     const body = Buffer.from(`The content type is none of those served: ${servedContentTypes}\n`);
     const headers = {
       "content-type": "text/plain",
@@ -89,7 +89,7 @@ export const createConnectEdge = (options: ConnectEdgeOptions): ConnectEdge => {
     const wire = wireOf(req.headers["content-type"]);
     const serve = wire && serveBy.get(wire);
     if (wire === undefined || serve === undefined) return void refuseContentType(res);
-    return void serve(new HttpCall(route.method, req, res, clock, timeoutOf(wire, req.headers)), route);
+    return void serve(new HttpCall(wire.protocol.name, route.method, req, res, clock, timeoutOf(wire, req.headers)), route);
   };
 
   /** The answer itself could not be written, mostly because the client is gone. */

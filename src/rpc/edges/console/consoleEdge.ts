@@ -74,7 +74,7 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
     more: OutgoingHttpHeaders,
     httpStatus: number = errorStatus(error.reason).http,
   ): void => {
-    observer.refused(undefined, error.reason);
+    observer.refused("console", undefined, error.reason);
     const requestId = createId("req", clock.now());
     const headers = { ...more, ...noStore, "x-request-id": requestId };
     answerError(res, jsonWire, describeError(error, requestId, false), false, { headers }, httpStatus);
@@ -108,7 +108,7 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
     const foreign = foreignSign(req, transport, origins);
     if (foreign !== undefined) return void refuse(res, new ServiceError("console_request_refused", foreign), headers);
     const { route } = found;
-    const parts = [route.method, req, res, clock, timeoutOf(wire, req.headers)] as const;
+    const parts = ["console", route.method, req, res, clock, timeoutOf(wire, req.headers)] as const;
     serve(new ConsoleCall(parts, transport, { ...headers, ...noStore }, clientAddress), route);
   };
 

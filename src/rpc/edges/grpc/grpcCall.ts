@@ -29,7 +29,7 @@ export class GrpcCall extends EdgeCall {
   protected readonly rawHeaders: readonly string[];
 
   constructor(method: DescMethodUnary, { stream, headers, rawHeaders }: OpenedStream, clock: Clock, timeout?: number | Violation) {
-    super(method, clock, timeout);
+    super("grpc", method, clock, timeout);
     this.stream = stream;
     this.requestHeaders = headers;
     this.rawHeaders = rawHeaders;

@@ -48,7 +48,7 @@ export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
     error: ServiceError,
     more: Pick<Failure, "headers" | "procedure"> = {},
   ): void => {
-    observer.refused(undefined, error.reason);
+    observer.refused("v2", undefined, error.reason);
     answerFailure(req, res, { requestId: createId("req", clock.now()), error, bodyRead: false, ...more });
   };
 
@@ -93,7 +93,7 @@ export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
     const url = req.url ?? "";
     const route = routes.get(url) ?? routes.get(targetPath(url));
     if (route === undefined) answerOther(req, res, targetPath(url));
-    else if (req.method === "POST") serve(new HttpCall(route.method, req, res, clock), route);
+    else if (req.method === "POST") serve(new HttpCall("v2", route.method, req, res, clock), route);
     else refuseMethod(req, res, "POST", route);
   };
 };

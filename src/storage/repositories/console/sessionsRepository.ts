@@ -19,6 +19,8 @@ export interface SessionsRepository {
   readonly findByHash: (hash: string, options?: OperationOptions) => Promise<SessionDocument | null>;
   /** Those of a root key that were not ended, the latest 100, latest first; also those whose time is over. */
   readonly listOf: (rootKeyId: string, options?: OperationOptions) => Promise<readonly SessionDocument[]>;
+  /** How many have a row at `now`, Unix ms, and were not ended, of `limit` rows at most. */
+  readonly countKept: (now: number, limit: number) => Promise<number>;
   readonly insert: (session: NewSession, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<void>;
   /** Notes a use at `now`, Unix ms; never goes back. */
   readonly markUsed: (sessionId: string, now: number, options?: OperationOptions) => Promise<void>;
@@ -43,6 +45,11 @@ export const createSessionsRepository = (store: Store): SessionsRepository => {
       sessions
         .find({ workspaceId: WORKSPACE_ID, rootKeyId, ...notDeleted }, { signal, caller, sort: { _id: -1 }, limit: MOST_LISTED })
         .toArray(),
+    countKept: async (now, limit) => {
+      // No condition on what is deleted: the store would look at any number of those.
+      const kept = await sessions.findFields(["deletedAt"], { expireAt: { $gt: new Date(now) } }, { limit });
+      return kept.filter(({ deletedAt }) => deletedAt === undefined).length;
+    },
     insert: async ({ id, ...fields }, now, events, options) => {
       await sessions.insertOne({ ...newDocument(id, now, events), ...fields }, options);
     },

@@ -143,6 +143,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     findKnown: (log) => log.findKnown(ids("logged", 2_000)),
     append: (log) => log.append([]),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
+    listPendingMarks: (log) => Promise.all(auditedCollections.map((collection) => log.listPendingMarks(collection, 1_000))),
     settle: async (log) => log.settle("keys", (await log.findPending("keys", 1))[0] as AuditedDocument),
   },
   backfills: {
@@ -374,6 +375,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     find: (sessions) => sessions.find(idOf("ses", MANY.others - 1)),
     findByHash: (sessions) => sessions.findByHash(idOf("hash", MANY.others - 1)),
     listOf: (sessions) => sessions.listOf("rk_big"),
+    countKept: (sessions) => Promise.all([1, 8_000_000_000_000].map((now) => sessions.countKept(now, 1_000))),
     insert: (sessions) => {
       const times = { lastUsedAt: 1, expiresAt: 1, expireAt: new Date(8_000_000_000_000) };
       return sessions.insert({ id: "ses_new", hash: "h", rootKeyId: "rk_big", opening: 0, ...times }, 1, []);

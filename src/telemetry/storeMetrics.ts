@@ -1,0 +1,73 @@
+import { memoize } from "./memoize.ts";
+import { createCounter, createGauge, createHistogram, type Family } from "./series.ts";
+
+export type StoreOutcome = "ok" | "duplicate_key" | "overloaded" | "unavailable" | "error";
+
+/** What operations of the store are timed as; `counter`: those of rate limits, `system`: pings, and the preparation at the start. */
+export type StoreOperationKind = "read" | "write" | "counter" | "system";
+
+/** What is counted of the store. */
+export interface StoreMetrics {
+  readonly storeOperation: (
+    collection: string,
+    operation: string,
+    kind: StoreOperationKind,
+    outcome: StoreOutcome,
+    milliseconds: number,
+  ) => void;
+  /** Also says whether rate limits go by the rule for a store that is away. */
+  readonly storeState: (up: boolean) => void;
+}
+
+export interface StoreMetricsOptions {
+  readonly engine: string;
+  /** `RATELIMIT_STORE_DOWN`. */
+  readonly ratelimitStoreDown: string;
+  /** Of durations, in seconds. */
+  readonly buckets: readonly number[];
+}
+
+/** Operations are counted by collection, operation and outcome, and timed by kind. */
+export const createStoreMetrics = ({
+  engine,
+  ratelimitStoreDown,
+  buckets,
+}: StoreMetricsOptions): { readonly families: readonly Family<unknown>[]; readonly metrics: StoreMetrics } => {
+  const total = createCounter({
+    name: "latchkey_store_operations_total",
+    help: "Operations of the store by collection, operation and outcome.",
+    labels: ["collection", "operation", "outcome"],
+  });
+  const durations = createHistogram(
+    {
+      name: "latchkey_store_operation_duration_seconds",
+      help: "Duration of store operations by kind: read, write, counter (of rate limits), system.",
+      labels: ["kind"],
+    },
+    buckets,
+  );
+  const up = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
+  const away = createGauge({
+    name: "latchkey_ratelimit_store_down",
+    help: "1 while the store is away and rate limits go by what is held and then by this policy, else 0.",
+    labels: ["policy"],
+  });
+  const setUp = up.bind(engine);
+  const setAway = away.bind(ratelimitStoreDown);
+  const counts = memoize((collection) => memoize((operation) => memoize((outcome) => total.bind(collection, operation, outcome))));
+  const durationOf = memoize((kind) => durations.bind(kind));
+
+  return {
+    families: [total, durations, up, away],
+    metrics: {
+      storeOperation: (collection, operation, kind, outcome, milliseconds) => {
+        counts(collection)(operation)(outcome)();
+        durationOf(kind)(milliseconds / 1000);
+      },
+      storeState: (isUp) => {
+        setUp(isUp ? 1 : 0);
+        setAway(isUp ? 0 : 1);
+      },
+    },
+  };
+};

@@ -55,6 +55,15 @@ test("every permission, verification code, metric, audit event and setting has i
   expect(missingRows("reference/settings.md", settings)).toEqual([]);
 });
 
+test("[protocol §11] every audit event is in the contract", () => {
+  const catalogue = chapterText("protocol");
+  // Those of one namespace are written shorter there: `.update`.
+  const missing = Object.keys(auditEventTexts).filter(
+    (name) => !catalogue.includes(name) && !catalogue.includes(`\`.${name.split(".")[1]}\``),
+  );
+  expect(missing).toEqual([]);
+});
+
 test("no row of the tables of codes, labels and settings lacks its text", () => {
   for (const name of ["verification-codes", "metrics", "audit-events", "settings", "command-line"]) {
     const rows = page(`reference/${name}.md`)

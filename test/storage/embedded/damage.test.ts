@@ -14,6 +14,7 @@ import { readMarks } from "../../../src/storage/embedded/marks.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { eventually } from "../../support/eventually.ts";
+import { sized } from "../../support/sized.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
 
@@ -100,6 +101,11 @@ const damages: Readonly<Record<string, (file: string, name: string, ending: Endi
   "from another store": (file, name, ending) => cp(join(image("other", ending), name), file),
   "from yesterday's backup": (file, name, ending) => cp(join(image("yesterday", ending), name), file),
 };
+
+const writesTable = process.env.LATCHKEY_WRITE_TABLE === "1";
+const all = Object.keys(damages);
+/** One that leaves nothing, one that SQLite or a checksum finds, and one that only the files together show. */
+const judged = writesTable ? all : sized(["deleted", "garbage in the middle", "from yesterday's backup"], all);
 
 const files = [
   "latchkey.sqlite",
@@ -228,13 +234,15 @@ const judge = async (file: string, damage: string, ending: Ending): Promise<stri
 
 test("[issue 15, 10] each file × each damage: what start, doctor and repair say, and what is left", async () => {
   const rows: string[] = [];
-  for (const file of files) for (const damage of Object.keys(damages)) rows.push(await judge(file, damage, "after a crash"));
-  for (const damage of Object.keys(damages)) rows.push(await judge("latchkey.sqlite", damage, "after a stop"));
+  for (const file of files) for (const damage of judged) rows.push(await judge(file, damage, "after a crash"));
+  for (const damage of judged) rows.push(await judge("latchkey.sqlite", damage, "after a stop"));
   rows.push(await judge("counters-a.log", "truncated", "after a crash while it was tidied"));
   const head = ["| File | Damage | Start | `latchkey doctor` | `latchkey repair` | Left |", "|---|---|---|---|---|---|"];
-  const table = [...head, ...rows, ""].join("\n");
-  if (process.env.LATCHKEY_WRITE_TABLE === "1") await writeFile(tableFile, table);
-  expect(table.split("\n")).toEqual((await readFile(tableFile, "utf8")).split("\n"));
+  if (writesTable) await writeFile(tableFile, [...head, ...rows, ""].join("\n"));
+  const table = (await readFile(tableFile, "utf8")).split("\n");
+  const isLeftOut = (line: string): boolean => all.some((damage) => !judged.includes(damage) && line.split(" | ")[1] === damage);
+  // The last damage, of a store that was being tidied, is judged whatever the others are.
+  expect([...head, ...rows, ""]).toEqual(table.filter((line) => line.includes("while it was tidied") || !isLeftOut(line)));
 });
 
 test("what a crash left starts, and so does all of yesterday's backup", async () => {

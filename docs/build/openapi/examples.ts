@@ -39,6 +39,15 @@ const values: Readonly<Record<string, unknown>> = {
   reset: time,
   time: "2026-01-01T00:00:00.000Z",
   insertedAt: "2026-01-01T00:00:00.000Z",
+  expires: time,
+  auditLogId: "log_1aBcD2eFgHiJkLmN",
+  version: "v1",
+  event: "key.create",
+  description: "Created a key",
+  outcome: "success",
+  source: "platform",
+  type: "key",
+  id: "id_6pQrs8TuvW2xYz4A",
   hasMore: false,
   valid: true,
   success: true,
@@ -76,6 +85,9 @@ const requests: Readonly<Record<string, object>> = {
   "rootKeys.updateKey": { keyId: "rk_7wXyZ9aBcD2eFgHi", enabled: false },
 };
 
+/** What examples of answers show although it may be absent. */
+const shown: ReadonlySet<string> = new Set(["keyId", "keyspaceId", "enabled", "name", "permissions", "roles"]);
+
 const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const satisfies = (schema: JsonSchema, value: unknown): boolean => {
@@ -86,22 +98,24 @@ const satisfies = (schema: JsonSchema, value: unknown): boolean => {
   return types.includes(typeof value);
 };
 
-/** A value that a schema allows: of an object what it requires. `resolve` finds what a reference leads to. */
-const sample = (schema: JsonSchema, resolve: (ref: string) => JsonSchema, name = ""): unknown => {
-  if (typeof schema.$ref === "string") return sample(resolve(schema.$ref), resolve, name);
+/** A value that a schema allows: of an object what it requires, and what `isShown`. `resolve` finds what a reference leads to. */
+const sample = (schema: JsonSchema, resolve: (ref: string) => JsonSchema, isShown: (field: string) => boolean, name = ""): unknown => {
+  const sampleOf = (inner: JsonSchema, field?: string): unknown => sample(inner, resolve, isShown, field);
+  if (typeof schema.$ref === "string") return sampleOf(resolve(schema.$ref), name);
   if (satisfies(schema, values[name])) return values[name];
   const [first] = Array.isArray(schema.anyOf) ? schema.anyOf : [];
-  if (isSchema(first)) return sample(first, resolve, name);
+  if (isSchema(first)) return sampleOf(first, name);
   if (Array.isArray(schema.enum)) return schema.enum[0];
   const [type] = [schema.type].flat();
-  if (type === "array") return isSchema(schema.items) && schema.items.additionalProperties !== true ? [sample(schema.items, resolve)] : [];
+  if (type === "array") return isSchema(schema.items) && schema.items.additionalProperties !== true ? [sampleOf(schema.items)] : [];
   if (type === "integer") return Math.max(1, Number(schema.minimum ?? 1));
   if (type === "boolean") return true;
   if (type === "string") return schema.format === "date-time" ? values.time : "example";
   const { properties, required } = schema;
   const needed = Array.isArray(required) ? (required as string[]) : [];
   const all = isSchema(properties) ? properties : {};
-  return Object.fromEntries(needed.map((field) => [field, sample(all[field] as JsonSchema, resolve, field)]));
+  const fields = Object.keys(all).filter((field) => needed.includes(field) || isShown(field));
+  return Object.fromEntries(fields.map((field) => [field, sampleOf(all[field] as JsonSchema, field)]));
 };
 
 /** Examples of a procedure's request and answer. */
@@ -117,7 +131,7 @@ export const createExamples = (schemas: () => Readonly<Record<string, JsonSchema
     return found;
   };
   return {
-    request: (procedure, schema) => requests[procedure] ?? sample(schema, resolve),
-    response: (schema) => sample(schema, resolve),
+    request: (procedure, schema) => requests[procedure] ?? sample(schema, resolve, () => false),
+    response: (schema) => sample(schema, resolve, (field) => shown.has(field)),
   };
 };

@@ -1,6 +1,6 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { version } from "../../../src/version.ts";
-import { procedures as allProcedures, commentOn, type ProcedureDoc } from "../descriptors.ts";
+import { procedures as allProcedures, type ProcedureDoc } from "../descriptors.ts";
 import { createErrorResponses, errorSchemas } from "./errorResponses.ts";
 import { createExamples } from "./examples.ts";
 import { headerRef, headers, parameterRef, parameters } from "./headers.ts";
@@ -37,7 +37,7 @@ const within = (
 const summaryOf = (text: string): string => /^(.*?)\.(?: |$)/.exec(text)?.[1] ?? text;
 
 const permissionText = (permissions: readonly string[]): string =>
-  `Permissions: ${permissions.map((text) => `\`${text}\``).join(" and ")}.`;
+  ["Permissions:\n", ...permissions.map((text) => `- ${text.replace(/\b[a-z_]+\.(?:\*|\{[\w.]+\})\.[a-z_]+/g, "`$&`")}`)].join("\n");
 
 const successHeaders = (procedure: ProcedureDoc): object => ({
   ...(procedure.etag !== "" && headerRef("ETag")),
@@ -92,7 +92,7 @@ export const openapiDocument = (): Record<string, unknown> => {
   };
   const tags = [...new Map(procedures.map(({ namespace, method }) => [namespace, method.parent])).entries()].map(([name, service]) => ({
     name,
-    description: commentOn(service.typeName),
+    description: textOn(service.typeName),
   }));
   return {
     openapi: "3.1.0",

@@ -43,6 +43,8 @@ interface Shot {
   readonly name: string;
   readonly path: string;
   readonly height: number;
+  /** A selector of what has to be there. */
+  readonly shown: string;
   readonly dark?: boolean;
   readonly prepare?: (page: Page) => Promise<void>;
 }
@@ -54,17 +56,17 @@ const explain = async (page: Page): Promise<void> => {
 };
 
 const verifier = async (page: Page): Promise<void> => {
-  await page.getByLabel("Name").fill("checkout");
+  await page.getByRole("textbox", { name: "Name" }).fill("checkout");
   await page.getByRole("button", { name: "Verifier" }).click();
 };
 
 const shots: readonly Shot[] = [
-  { name: "console", path: "/ui?range=1h", height: 980 },
-  { name: "console-dark", path: "/ui?range=1h", height: 980, dark: true },
-  { name: "key", path: `/ui/keys/${week.keyId}`, height: 900 },
-  { name: "explain", path: `/ui/keys/${week.keyId}?tab=explain`, height: 900, prepare: explain },
-  { name: "analytics", path: `/ui/analytics?start=${week.until - 6 * DAY}&end=${week.until}`, height: 900 },
-  { name: "root-key", path: "/ui/root-keys/new", height: 900, prepare: verifier },
+  { name: "console", path: "/ui?range=1h", height: 980, shown: ".uplot canvas" },
+  { name: "console-dark", path: "/ui?range=1h", height: 980, shown: ".uplot canvas", dark: true },
+  { name: "key", path: `/ui/keys/${week.keyId}`, height: 900, shown: "table" },
+  { name: "explain", path: `/ui/keys/${week.keyId}?tab=explain`, height: 900, shown: "form", prepare: explain },
+  { name: "analytics", path: `/ui/analytics?start=${week.until - 6 * DAY}&end=${week.until}`, height: 900, shown: ".uplot canvas" },
+  { name: "root-key", path: "/ui/root-keys/new", height: 900, shown: "input[type=checkbox]", prepare: verifier },
 ];
 
 const browser = await chromium.launch({
@@ -73,7 +75,7 @@ const browser = await chromium.launch({
 });
 await mkdir(directory, { recursive: true });
 let total = 0;
-for (const { name, path, height, dark = false, prepare } of shots) {
+for (const { name, path, height, shown, dark = false, prepare } of shots) {
   await using context = await browser.newContext({
     viewport: { width: WIDTH, height },
     colorScheme: dark ? "dark" : "light",
@@ -86,10 +88,10 @@ for (const { name, path, height, dark = false, prepare } of shots) {
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL((url) => !url.pathname.endsWith("/sign-in"));
   await page.goto(`${service.url}${path}`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.locator(shown).first().waitFor();
   await prepare?.(page);
-  // Charts are drawn when their figures are there.
-  await page.waitForTimeout(6000);
+  // The figures of the present moment need two readings of the node's.
+  await page.waitForTimeout(8000);
   const session = await context.newCDPSession(page);
   const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
   const bytes = Buffer.from(data, "base64");

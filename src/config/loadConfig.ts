@@ -63,7 +63,7 @@ export interface TlsFiles {
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** The one table of variables: what README prints, `latchkey help` shows and `loadConfig` reads. */
+/** The one table of variables: what `docs/configuration.md` lists, `latchkey help` shows and `loadConfig` reads. */
 const variables = {
   host: {
     name: "HOST",

@@ -23,4 +23,4 @@ const oneSpace = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 export const expectedText = (shown: string): RegExp => new RegExp(`^${oneSpace(shown).split("…").map(escaped).join(".*")}$`);
 
 /** The output to compare with `expectedText`. */
-export const comparedText = oneSpace;
+export const comparedText = (output: string): string => oneSpace(output);

@@ -28,14 +28,14 @@ export interface CommandContext {
 /** What a script can tell of the end of a command. */
 export const exitCodes = {
   0: "done",
-  1: "failed for another reason than those below",
-  2: "wrong usage, configuration or request: nothing was done",
-  3: "the root key is not known, or may not do this",
-  4: "what the request names does not exist",
-  5: "what there is stands against it: it exists already, or is protected, or is not set up",
-  6: "over a limit of the service: try again later",
-  7: "the service, or what it needs, gives no answer",
-  8: "an answer that says no: a key is not valid, a limit is reached, audit verify-chain finds a fault",
+  1: "any other failure",
+  2: "invalid usage, configuration or request; nothing was done",
+  3: "the root key is unknown or lacks a permission",
+  4: "not found: the request names something that does not exist",
+  5: "conflict: something already exists, is protected, or is not set up",
+  6: "over a limit of the service; try again later",
+  7: "the service, or something it depends on, is unavailable",
+  8: "the answer is no: the key is not valid, the limit is reached, or audit verify-chain found a fault",
 } as const;
 
 export type ExitCode = keyof typeof exitCodes;

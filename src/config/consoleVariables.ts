@@ -33,7 +33,7 @@ export const consoleVariables: ConsoleVariables = {
   consolePort: {
     name: "CONSOLE_PORT",
     byDefault: undefined,
-    description: "Port of the console alone, on `HOST`; `PORT` when unset, `0` picks a free one.",
+    description: "Separate port for the console, on `HOST`; `PORT` when unset, `0` picks a free one.",
     parse: integer(0, 65_535),
   },
   publicUrl: {
@@ -46,13 +46,13 @@ export const consoleVariables: ConsoleVariables = {
   consoleIdleMinutes: {
     name: "CONSOLE_IDLE_MINUTES",
     byDefault: "30",
-    description: "A session of the console ends when it was not used for so many minutes.",
+    description: "Minutes without use after which a console session ends.",
     parse: integer(1, 1_440),
   },
   consoleSessionHours: {
     name: "CONSOLE_SESSION_HOURS",
     byDefault: "12",
-    description: "A session of the console ends after so many hours, however much it is used.",
+    description: "Hours after which a console session ends, even if it is in use.",
     parse: integer(1, 720),
   },
 };

@@ -54,7 +54,7 @@ export interface TlsFiles {
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** The one table of variables: what README prints, `latchkey help` shows and `loadConfig` reads. */
+/** The one table of variables: what `docs/configuration.md` lists, `latchkey help` shows and `loadConfig` reads. */
 const variables = {
   host: {
     name: "HOST",
@@ -95,79 +95,79 @@ const variables = {
   certFile: {
     name: "TLS_CERT",
     byDefault: undefined,
-    description: "PEM file with the certificate chain; with `TLS_KEY` the service port speaks TLS only. Read again on SIGHUP.",
+    description: "PEM file with the certificate chain; with `TLS_KEY` the service port speaks TLS only. Reloaded on SIGHUP.",
     parse: text,
   },
   keyFile: { name: "TLS_KEY", byDefault: undefined, description: "PEM file with the private key of `TLS_CERT`.", parse: text },
   logLevel: {
     name: "LOG_LEVEL",
     byDefault: "info",
-    description: `Least severe log lines that are written: ${logLevels.map((level) => `\`${level}\``).join(", ")}.`,
+    description: `Lowest level that is logged: ${logLevels.map((level) => `\`${level}\``).join(", ")}.`,
     parse: oneOf(logLevels),
   },
   ...documentationVariables,
   maxBodyBytes: {
     name: "MAX_BODY_BYTES",
     byDefault: "10485760",
-    description: "Largest request body in bytes, after decompression; larger ones are answered 413.",
+    description: "Maximum size of a request body in bytes, after decompression; larger ones get a 413.",
     parse: integer(1024, 1_073_741_824),
   },
   cacheMegabytes: {
     name: "CACHE_MB",
     byDefault: "256",
-    description: "Memory of the caches in MiB; one holds about 500 keys with all that verifying them needs.",
+    description: "Memory for caches, in MiB. One MiB holds about 500 keys with everything that verifying them needs.",
     parse: integer(16, 65_536),
   },
   maxInFlight: {
     name: "MAX_IN_FLIGHT",
     byDefault: "10000",
     description:
-      "Calls that may wait for something at the same time. When there are as many, root keys and addresses share them fairly, up to twice as many; what is beyond is answered 503 at once.",
+      "Maximum number of calls in progress. At that number, root keys and addresses share the capacity fairly, up to twice as many calls; the rest get a 503 at once.",
     parse: integer(1, 1_000_000),
   },
   managementRateLimit: {
     name: "MANAGEMENT_RATE_LIMIT",
     byDefault: undefined,
     description:
-      "Authenticated calls per minute, all root keys together, no limit when unset. `0` refuses every call, the owner's too: only the command line is left.",
+      "Maximum number of authenticated calls per minute, for all root keys together; no limit when unset. `0` refuses every call, including your own; only the command line still works.",
     parse: integer(0, 1_000_000_000),
   },
   ratelimitStoreDown: {
     name: "RATELIMIT_STORE_DOWN",
     byDefault: "allow",
-    description: "Rate limits while the store is away: `allow` admits at most one further limit per node and window, `deny` none.",
+    description: "Rate limits while the store is away: `allow` admits at most one more limit per node and window, `deny` nothing.",
     parse: oneOf(["allow", "deny"] as const),
   },
   verifyStoreDown: {
     name: "VERIFY_STORE_DOWN",
     byDefault: "stale:30",
     description:
-      "What a node remembers of keys, root keys and namespaces while it has no contact with the store: `stale:<seconds>` answers it for so long, with `meta.degraded`, `deny` answers 503, rate limits included, whatever `RATELIMIT_STORE_DOWN` says.",
+      "Verification while the store is away: `stale:<seconds>` answers from memory for that long, marked with `meta.degraded`; `deny` answers 503, for rate limits as well, whatever `RATELIMIT_STORE_DOWN` says.",
     parse: staleness,
   },
   encryptionKeys: {
     name: "ENCRYPTION_KEYS",
     byDefault: undefined,
-    description: "Keys for recoverable API keys as `id:base64 of 32 bytes`, comma-separated, newest first; without them there are none.",
+    description: "Encryption keys for recoverable API keys, newest first, comma-separated: `id:base64 of 32 bytes`. Unset: there are none.",
     parse: encryptionKeys,
   },
   trustedProxies: {
     name: "TRUSTED_PROXIES",
     byDefault: undefined,
     description:
-      "Comma-separated addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` names the caller's address, and whose `X-Forwarded-Proto: https` tells the console that it may open sessions.",
+      "Addresses and networks of your proxies (`10.0.0.0/8`), comma-separated. Their `X-Forwarded-For` is taken as the caller's address, and their `X-Forwarded-Proto: https` lets people sign in to the console.",
     parse: networks,
   },
   reflection: {
     name: "REFLECTION",
     byDefault: "on",
-    description: "`off` serves no gRPC server reflection, which describes the interface to anybody who can reach the port.",
+    description: "gRPC server reflection, which describes the interface to anyone who can reach the port: `on` or `off`.",
     parse: oneOf(["on", "off"] as const),
   },
   auditRetentionDays: {
     name: "AUDIT_RETENTION_DAYS",
     byDefault: undefined,
-    description: "How many days entries of the audit log are kept, for ever when unset. What is dropped leaves its place in the chain.",
+    description: "Days for which audit log entries are kept; forever when unset. The chain still verifies after older ones are dropped.",
     parse: integer(1, 36_500),
   },
   ...analyticsVariables,

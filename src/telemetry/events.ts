@@ -112,8 +112,8 @@ export const createEvents = (log: Log): Events => {
   const refusals = createRepeats<string>({
     interval: SUM_UP_EVERY,
     kindOf: (resource) => resource,
-    first: (resource) => log.warn({ resource }, "caller had its share"),
-    more: (resource, count) => log.warn({ resource, count }, "callers had their share"),
+    first: (resource) => log.warn({ resource }, "caller refused: over its fair share"),
+    more: (resource, count) => log.warn({ resource, count }, "callers refused: over their fair share"),
   });
 
   return {
@@ -135,7 +135,7 @@ export const createEvents = (log: Log): Events => {
     analyticsBack: () => log.info("analytics store answers"),
     analyticsEngineDied: (reason) => log.error({ reason }, "analytics engine ended"),
     analyticsIsolationLeaks: (version, queries) =>
-      log.error({ version, queries }, "analytics engine shows scoped queries rows of others: they are refused"),
+      log.error({ version, queries }, "analytics engine leaks rows to scoped queries: such queries are refused"),
     analyticsEventsDropped: (count, error) =>
       log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
     sweepStarted: (due) => log.info({ due }, "sweep started"),

@@ -73,7 +73,7 @@ interface Source {
 
 const badCursor = (): Error => {
   const message = "is unknown, belongs to another filter, or has expired";
-  return invalidInput(`cursor ${message}.`, [{ location: "body.cursor", message, fix: "Begin anew without a cursor." }]);
+  return invalidInput(`cursor ${message}.`, [{ location: "body.cursor", message, fix: "Start again without a cursor." }]);
 };
 
 const tooMany = (): Error =>

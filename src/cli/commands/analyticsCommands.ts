@@ -11,7 +11,7 @@ const procedureFor = (sql: string): string => (/\bratelimits_/i.test(sql) ? "ana
 const sql: Command = {
   name: "analytics sql",
   usage: "QUERY [--json] [--url URL]",
-  summary: "Ask the running service, by default the one of this configuration, in SQL; a table, or one JSON object a row.",
+  summary: "Run an analytics query in SQL on the running service; prints a table, or with --json one object per row.",
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, { ...connectionOptions, json: { type: "boolean" } }, "QUERY");
     const [query = ""] = positionals;

@@ -32,7 +32,7 @@ const update = async (
 const setIpAllowlist: Command = {
   name: "api set-ip-allowlist",
   usage: "API_ID LIST [--url URL]",
-  summary: "Let only these addresses and networks (comma-separated) verify keys of an API; '' lifts the restriction.",
+  summary: "Allow only these addresses and networks (comma-separated) to verify keys of an API; '' removes the restriction.",
   run: (args, context) => {
     const { positionals, values } = readArguments(args, connectionOptions, "API_ID", "LIST");
     const [apiId = "", list = ""] = positionals;
@@ -50,7 +50,7 @@ const setIpAllowlist: Command = {
 const protect: Command = {
   name: "api protect",
   usage: "API_ID [--off] [--url URL]",
-  summary: "Guard an API against apis.deleteApi; --off lifts it.",
+  summary: "Protect an API against deletion; --off removes the protection.",
   run: (args, context) => {
     const { positionals, values } = readArguments(args, { ...connectionOptions, off: { type: "boolean" } }, "API_ID");
     const [apiId = ""] = positionals;

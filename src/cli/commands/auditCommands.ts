@@ -56,7 +56,7 @@ const readSince = (text: string | undefined): number => {
 const exportEvents: Command = {
   name: "audit export",
   usage: "[--since DATE] [--url URL]",
-  summary: "Print the events of the audit log, one JSON object per line; with --url as audit.getLogs has them.",
+  summary: "Print the events of the audit log, one JSON object per line; with --url, in the form of audit.getLogs.",
   run: async (args, context) => {
     const { values } = readArguments(args, { ...connectionOptions, since: { type: "string" } });
     const since = readSince(values.since);

@@ -77,7 +77,7 @@ const shown = (config: Config): string => {
 export const doctor: Command = {
   name: "doctor",
   usage: "",
-  summary: "Check configuration, store, analytics and certificate, and say what is there.",
+  summary: "Check the configuration, the store, analytics and the certificate, and report what was found.",
   run: async (args, context) => {
     readArguments(args, {});
     const config = readConfig(context.env);

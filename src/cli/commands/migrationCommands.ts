@@ -15,7 +15,7 @@ import { allRows } from "../remote/pages.ts";
 const create: Command = {
   name: "migration create",
   usage: `--algorithm ${algorithms.join("|")} [--name NAME] [--url URL]`,
-  summary: "Register an import of keys that another system issued; prints its id for keys.migrateKeys.",
+  summary: "Register a migration of keys from another system; prints its id for keys.migrateKeys.",
   run: async (args, context) => {
     const { values } = readArguments(args, { ...connectionOptions, algorithm: { type: "string" }, name: { type: "string" } });
     const algorithm = algorithms.find((each) => each === values.algorithm);
@@ -63,7 +63,7 @@ const printList = async (migrations: readonly Listed[], asJson: boolean | undefi
 const list: Command = {
   name: "migration list",
   usage: "[--json] [--url URL]",
-  summary: "Show the registered migrations.",
+  summary: "List the registered migrations.",
   run: async (args, context) => {
     const { values } = readArguments(args, { ...connectionOptions, json: { type: "boolean" } });
     const service = await namedService(values, context);
@@ -79,7 +79,7 @@ const list: Command = {
 const remove: Command = {
   name: "migration delete",
   usage: "ID [--url URL]",
-  summary: "Remove a migration: keys that still wait for their first use with it no longer verify.",
+  summary: "Remove a migration. Imported keys that have not been used yet and depend on it no longer verify.",
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, connectionOptions, "ID");
     const [id = ""] = positionals;

@@ -10,7 +10,7 @@ import { connectionOptions } from "../remote/connection.ts";
 const remove: Command = {
   name: "namespace delete",
   usage: "ID_OR_NAME [--url URL]",
-  summary: "Delete a rate limit namespace: its checks answer 410 from then on, and its name stays taken.",
+  summary: "Delete a rate limit namespace for good: checks in it are answered with 410, and its name cannot be used again.",
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, connectionOptions, "ID_OR_NAME");
     const [idOrName = ""] = positionals;

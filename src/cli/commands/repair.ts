@@ -7,7 +7,7 @@ import { readConfig } from "../readConfig.ts";
 export const repair: Command = {
   name: "repair",
   usage: "",
-  summary: "Make a damaged embedded store usable again; says what is lost, and keeps what it replaces. Stop the service first.",
+  summary: "Repair a damaged embedded store: reports what is lost and keeps the files it replaces. Stop the service first.",
   run: async (args, context) => {
     readArguments(args, {});
     const { mongodbUrl, dataDir } = readConfig(context.env);

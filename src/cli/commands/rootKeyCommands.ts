@@ -39,7 +39,7 @@ const checkPermissions = (permissions: readonly string[]): string[] => {
 const create: Command = {
   name: "root-key create",
   usage: "--name NAME [--permission PERMISSION …] [--expires TIME] [--url URL]",
-  summary: "Make a root key and print its secret, this once, as the last line. No --permission, beside the store: it may do everything.",
+  summary: "Create a root key and print its secret, once, as the last line. Without --permission (not with --url) it may do everything.",
   run: async (args, context) => {
     const { values } = readArguments(args, {
       ...connectionOptions,
@@ -125,7 +125,7 @@ const printList = async (keys: readonly Listed[], asJson: boolean | undefined, {
 const list: Command = {
   name: "root-key list",
   usage: "[--json] [--url URL]",
-  summary: "Show all root keys, of a service those that may be read; never their secrets.",
+  summary: "List root keys, with --url only those that you may read; never their secrets.",
   run: async (args, context) => {
     const { values } = readArguments(args, { ...connectionOptions, json: { type: "boolean" } });
     const service = await namedService(values, context);
@@ -192,7 +192,7 @@ const update: Command = {
   name: "root-key update",
   usage:
     "ID [--name NAME] [--permission PERMISSION … | --all-permissions] [--enable | --disable] [--expires TIME | --no-expiry] [--url URL]",
-  summary: "Change a root key; the permissions given are its complete new set. What is not named stays.",
+  summary: "Change a root key. The permissions given replace all of its permissions; everything else you leave out is kept.",
   run: async (args, context) => {
     const asked = readUpdate(args, context.clock.now());
     const { rootKeyId, update: changes } = asked;

@@ -46,7 +46,7 @@ const announce = async (
 export const serve: Command = {
   name: "serve",
   usage: "[--test-clock]",
-  summary: "Run the service. --test-clock adds testing.setTime, for test suites of its clients; never in production.",
+  summary: "Run the service. --test-clock adds testing.setTime, for the tests of your application; never in production.",
   run: async (args, context) => {
     const { values } = readArguments(args, { "test-clock": { type: "boolean" } });
     const config = readConfig(context.env);

@@ -29,7 +29,7 @@ const over =
 
 const refillWithoutBalance: CrossFinding = {
   at: ".remaining",
-  message: "credits.remaining is null (unlimited), so there is nothing that credits.refill could add to",
+  message: "credits.remaining is null (unlimited), so credits.refill has nothing to add to",
 };
 
 /** Empty names are not compared: each is refused already. */

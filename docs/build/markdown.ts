@@ -31,7 +31,7 @@ export const headingsOf = (page: string): Heading[] => {
 };
 
 /** Text as a cell of a table holds it. */
-export const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
 
 /** A table; columns are as wide as their text, since rows change one by one. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

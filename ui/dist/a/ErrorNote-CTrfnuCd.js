@@ -1,1 +1,0 @@
-import{t as e}from"./jsxRuntime-DV7tuEum.js";var t=({error:t,message:n=t.message,children:r})=>e(`div`,{class:`note error`,role:`alert`,children:[e(`p`,{children:[e(`strong`,{children:[t.title,`.`]}),` `,n]}),r,t.requestId!==``&&e(`p`,{class:`quiet`,children:[`Request `,e(`code`,{children:t.requestId})]})]});export{t};

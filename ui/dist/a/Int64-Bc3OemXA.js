@@ -1,0 +1,1 @@
+import{t as e}from"./jsxRuntime-C7x8T8f4.js";var t=({value:t})=>e(`span`,{class:`number`,children:t.toLocaleString(`en`)});export{t};

@@ -1,6 +1,7 @@
 import type { EncryptionKey } from "../domain/secrets/keyRing.ts";
 import { type AnalyticsConfig, analyticsVariables } from "./analyticsVariables.ts";
-import { type ConsoleConfig, consoleVariables, isLoopback } from "./consoleVariables.ts";
+import { type ConsoleConfig, consoleVariables, readConsole } from "./consoleVariables.ts";
+import { oidcVariables } from "./oidcVariables.ts";
 import {
   encryptionKeys,
   host,
@@ -186,6 +187,7 @@ const variables = {
   },
   ...analyticsVariables,
   ...consoleVariables,
+  ...oidcVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
 /** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
@@ -214,8 +216,11 @@ export const loadConfig = (
     if (given === undefined) return undefined;
     const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
     if ("value" in parsed) return parsed.value;
-    const secretive: readonly string[] = [variables.mongodbUrl.name, variables.encryptionKeys.name, variables.clickhouseUrl.name];
-    const mayHoldPassword = given.includes("@") || (secretive.includes(name) && given.trim() !== "");
+    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions } = variables;
+    const unshown: readonly string[] = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions].map(
+      ({ name }) => name,
+    );
+    const mayHoldPassword = given.includes("@") || (unshown.includes(name) && given.trim() !== "");
     const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
     problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
     return undefined;
@@ -255,13 +260,6 @@ export const loadConfig = (
     },
   };
   const serviceHost = readRequired(variables.host);
-  const consoleMode = readRequired(variables.console);
-  const console: ConsoleConfig = {
-    port: read(variables.consolePort),
-    publicUrl: read(variables.publicUrl),
-    idle: readRequired(variables.consoleIdleMinutes) * 60_000,
-    whole: readRequired(variables.consoleSessionHours) * 3_600_000,
-  };
   const config: Config = {
     host: serviceHost,
     port: readRequired(variables.port),
@@ -283,7 +281,7 @@ export const loadConfig = (
     reflection: readRequired(variables.reflection) === "on",
     auditRetentionDays: read(variables.auditRetentionDays),
     analytics: hasAnalytics ? analytics : undefined,
-    console: consoleMode === "on" || (consoleMode === "auto" && isLoopback(serviceHost)) ? console : undefined,
+    console: readConsole({ env, read, readRequired, problems }, serviceHost),
   };
   const ports = { PORT: config.port, ADMIN_PORT: config.adminPort, CONSOLE_PORT: config.console?.port };
   for (const [name, port] of Object.entries(ports)) {

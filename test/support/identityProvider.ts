@@ -1,3 +1,4 @@
+/// <reference path="./oidc-provider.d.ts" />
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";

@@ -67,7 +67,7 @@ export const oidcVariables: OidcVariables = {
     name: "OIDC_PERMISSIONS",
     byDefault: undefined,
     description:
-      'Who may do what, as JSON or the path of a file with it: `{"claim":"groups","permissions":{"platform":["*"],"support":["api.*.read_key"]}}`. Nobody else gets in.',
+      'Who may do what, as JSON or the path of a file with it: `{"claim":"groups","permissions":{"platform":["*"],"support":["api.*.read_key"]}}`; `"scopes":["groups"]` asks the provider for others than `profile` and `email`. Nobody else gets in.',
     parse: permissions,
   },
 };

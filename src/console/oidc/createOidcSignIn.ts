@@ -106,7 +106,11 @@ export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
     const acting = actingFor(holder, request);
     if (elevates === undefined) {
       try {
-        return (await sessions.open(holder, sessionId, acting)).token;
+        const { token, live } = await sessions.open(holder, sessionId, acting);
+        // Nobody would ever have its token.
+        if (request.signal.aborted) await sessions.end(live, acting);
+        request.signal.throwIfAborted();
+        return token;
       } catch (error) {
         if (error instanceof DuplicateKeyError) return undefined;
         throw error;

@@ -1,9 +1,18 @@
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { configVariables, loadConfig, withoutCredentials } from "../src/config/loadConfig.ts";
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
   const result = loadConfig(env);
   return "problems" in result ? result.problems : [];
+};
+
+/** All settings of signing in by OpenID Connect. */
+const oidc: Record<string, string> = {
+  OIDC_ISSUER: "https://accounts.example.com",
+  OIDC_CLIENT_ID: "latchkey",
+  OIDC_CLIENT_SECRET: "hunter2",
+  OIDC_PERMISSIONS: '{"claim":"groups","permissions":{"platform":["*"]}}',
 };
 
 const configOf = (env: Record<string, string>) => {
@@ -87,6 +96,7 @@ describe("a value that is set", () => {
       PUBLIC_URL: "https://Keys.example.com:443/",
       CONSOLE_IDLE_MINUTES: "5",
       CONSOLE_SESSION_HOURS: "1",
+      ...oidc,
     });
     expect(config).toEqual({
       host: "::",
@@ -115,7 +125,18 @@ describe("a value that is set", () => {
         retentionDays: 90,
         limits: { querySeconds: 20, rowsRead: 5, queriesPerHour: 6, secondsPerHour: 7 },
       },
-      console: { port: 3_001, publicUrl: "https://keys.example.com", idle: 300_000, whole: 3_600_000 },
+      console: {
+        port: 3_001,
+        publicUrl: "https://keys.example.com",
+        idle: 300_000,
+        whole: 3_600_000,
+        oidc: {
+          issuer: "https://accounts.example.com",
+          clientId: "latchkey",
+          clientSecret: expect.objectContaining({ reveal: expect.any(Function) }),
+          permissions: { claim: ["groups"], scopes: ["profile", "email"], permissions: new Map([["platform", ["*"]]]) },
+        },
+      },
     });
   });
 
@@ -188,6 +209,19 @@ describe("a malformed value is refused, never replaced by the default", () => {
     ["PUBLIC_URL", "ftp://keys.example.com"],
     ["CONSOLE_IDLE_MINUTES", "0"],
     ["CONSOLE_SESSION_HOURS", "1.5"],
+    ["OIDC_ISSUER", "http://accounts.example.com"],
+    ["OIDC_ISSUER", "accounts.example.com"],
+    ["OIDC_ISSUER", "https://user:secret@accounts.example.com"],
+    ["OIDC_ISSUER", "https://accounts.example.com/?tenant=1"],
+    ["OIDC_CLIENT_ID", ""],
+    ["OIDC_CLIENT_SECRET", " "],
+    ["OIDC_PERMISSIONS", "{"],
+    ["OIDC_PERMISSIONS", '{"claim":"groups"}'],
+    ["OIDC_PERMISSIONS", '{"claim":"groups","permissions":{}}'],
+    ["OIDC_PERMISSIONS", '{"claim":"groups","permissions":{"a":[]}}'],
+    ["OIDC_PERMISSIONS", '{"claim":"groups","permissions":{"a":["*"]},"else":1}'],
+    ["OIDC_PERMISSIONS", '{"claim":[],"permissions":{"a":["*"]}}'],
+    ["OIDC_PERMISSIONS", '{"claim":"groups","scopes":["a b"],"permissions":{"a":["*"]}}'],
     ["TRUSTED_PROXIES", "10.0.0.0/33"],
     ["TRUSTED_PROXIES", "2001:db8::/129"],
     ["TRUSTED_PROXIES", "10.0.0.0/8,"],
@@ -208,7 +242,7 @@ describe("a malformed value is refused, never replaced by the default", () => {
     ["CLICKHOUSE_URL", "http://clickhouse:8123/a/b"],
     ["CLICKHOUSE_URL", "http://clickhouse:8123/a-b"],
   ])("%s=%j", (name, value) => {
-    const problems = problemsOf({ [name]: value });
+    const problems = problemsOf({ ...(name.startsWith("OIDC") ? oidc : {}), [name]: value });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^${name}: `));
   });
@@ -217,6 +251,47 @@ describe("a malformed value is refused, never replaced by the default", () => {
 describe("problems across variables", () => {
   test.each([[{ TLS_CERT: "cert.pem" }], [{ TLS_KEY: "key.pem" }]])("TLS needs certificate and key: %j", (env) => {
     expect(problemsOf(env)).toEqual(["TLS_CERT and TLS_KEY: set both or neither"]);
+  });
+
+  test.each(["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "OIDC_PERMISSIONS"])(
+    "[console §2.8] OpenID Connect needs all of its settings: without %s",
+    (name) => {
+      const { [name]: _left, ...rest } = oidc;
+      const all = "OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_PERMISSIONS: set all of them or none";
+      expect(problemsOf(rest)).toEqual([`${all}, ${name} is missing`]);
+    },
+  );
+
+  test("[console §2.8] its secret is in a file or in the environment, and prints as ***", () => {
+    const { OIDC_CLIENT_SECRET: clientSecret, ...rest } = oidc;
+    expect(configOf({ ...rest, OIDC_CLIENT_SECRET_FILE: "/run/secrets/oidc" }).console?.oidc?.clientSecret).toEqual({
+      file: "/run/secrets/oidc",
+    });
+    expect(problemsOf({ ...oidc, OIDC_CLIENT_SECRET_FILE: "x" })).toEqual([
+      expect.stringMatching(/^OIDC_CLIENT_SECRET and OIDC_CLIENT_SECRET_FILE: /),
+    ]);
+    const config = configOf(oidc);
+    for (const text of [JSON.stringify(config), inspect(config, { depth: 9 })]) {
+      expect(text).toContain("***");
+      expect(text).not.toContain(clientSecret);
+    }
+  });
+
+  test("[console §2.8] what it maps to has to be a permission, by name", () => {
+    const mapping = { claim: "groups", permissions: { support: ["api.*.read_key", "api.*.fly"] } };
+    expect(problemsOf({ ...oidc, OIDC_PERMISSIONS: JSON.stringify(mapping) })).toEqual([
+      'OIDC_PERMISSIONS: its value is not a mapping of people to permissions: "permissions" gives "support" the unknown permission "api.*.fly"',
+    ]);
+    expect(configOf({ ...oidc, OIDC_PERMISSIONS: "/etc/latchkey/people.json" }).console?.oidc?.permissions).toEqual({
+      file: "/etc/latchkey/people.json",
+    });
+  });
+
+  test("[console §2.8] it needs a console, and an address to come back to", () => {
+    expect(problemsOf({ ...oidc, HOST: "0.0.0.0" })).toEqual([expect.stringMatching(/^OIDC_ISSUER: .* set CONSOLE=on$/)]);
+    expect(problemsOf({ ...oidc, HOST: "0.0.0.0", CONSOLE: "on" })).toEqual([expect.stringMatching(/^OIDC_ISSUER needs PUBLIC_URL/)]);
+    expect(problemsOf({ ...oidc, HOST: "0.0.0.0", CONSOLE: "on", PUBLIC_URL: "https://keys.example.com" })).toEqual([]);
+    expect(problemsOf(oidc)).toEqual([]);
   });
 
   test("the two ports differ", () => {

@@ -1,3 +1,4 @@
+import type { Caller } from "../domain/authorization.ts";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import type { AuditActor, AuditEvent, AuditResource } from "../storage/port/auditEvents.ts";
@@ -72,6 +73,13 @@ export const auditEvent = (
   ...(source.userAgent === undefined ? {} : { userAgent: source.userAgent }),
   resources,
   correlationId: source.correlationId,
+});
+
+/** Whoever calls, as the actor of what the call changes (protocol §11). */
+export const actorOf = ({ rootKeyId: id, name, isPerson }: Pick<Caller, "rootKeyId" | "name" | "isPerson">): AuditActor => ({
+  type: isPerson ? "person" : "rootkey",
+  id,
+  ...(name === undefined ? {} : { name }),
 });
 
 /** The command line and the service itself act as `system` (protocol §11). */

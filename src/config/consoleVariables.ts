@@ -1,3 +1,4 @@
+import { type OidcConfig, type Reading, readOidc } from "./oidcVariables.ts";
 import { integer, oneOf, type Variable, webOrigin } from "./parsers.ts";
 
 /** The web console (console §1, §2). */
@@ -10,6 +11,8 @@ export interface ConsoleConfig {
   readonly idle: number;
   /** and in any case after so long. */
   readonly whole: number;
+  /** Absent = people sign in with root keys only. */
+  readonly oidc: OidcConfig | undefined;
 }
 
 type WithDefault<T> = Variable<T> & { readonly byDefault: string };
@@ -60,4 +63,26 @@ export const consoleVariables: ConsoleVariables = {
 const loopback = /^(localhost|127\..*|::1|\[::1\])$/i;
 
 /** Whether only this machine reaches an address that a service listens on. */
-export const isLoopback = (host: string): boolean => loopback.test(host);
+const isLoopback = (host: string): boolean => loopback.test(host);
+
+/** Undefined where there is none. @param host that the service listens on. */
+export const readConsole = (
+  reading: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
+  host: string,
+): ConsoleConfig | undefined => {
+  const { env, read, readRequired, problems } = reading;
+  const mode = readRequired(consoleVariables.console);
+  const config: ConsoleConfig = {
+    port: read(consoleVariables.consolePort),
+    publicUrl: read(consoleVariables.publicUrl),
+    idle: readRequired(consoleVariables.consoleIdleMinutes) * 60_000,
+    whole: readRequired(consoleVariables.consoleSessionHours) * 3_600_000,
+    oidc: readOidc(reading),
+  };
+  const isOn = mode === "on" || (mode === "auto" && isLoopback(host));
+  if (config.oidc !== undefined && !isOn)
+    problems.set("OIDC console", "OIDC_ISSUER: people sign in to the console, which is off; set CONSOLE=on");
+  else if (config.oidc !== undefined && env.PUBLIC_URL === undefined && !isLoopback(host))
+    problems.set("OIDC redirect", "OIDC_ISSUER needs PUBLIC_URL, where the provider sends people back, unless HOST is a loopback address");
+  return isOn ? config : undefined;
+};

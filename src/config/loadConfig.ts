@@ -1,7 +1,8 @@
 import type { EncryptionKey } from "../domain/secrets/keyRing.ts";
 import { type AnalyticsConfig, analyticsVariables } from "./analyticsVariables.ts";
-import { type ConsoleConfig, consoleVariables, isLoopback } from "./consoleVariables.ts";
+import { type ConsoleConfig, consoleVariables, readConsole } from "./consoleVariables.ts";
 import { documentationVariables } from "./documentationVariables.ts";
+import { oidcVariables } from "./oidcVariables.ts";
 import { encryptionKeys, host, integer, mongodbUrl, networks, oneOf, type Parsed, staleness, text, type Variable } from "./parsers.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
@@ -17,6 +18,8 @@ export interface Config {
   readonly mongodbUrl: string | undefined;
   readonly tls: TlsFiles | undefined;
   readonly logLevel: LogLevel;
+  /** Origin that people use. Absent = the address that the service listens on. */
+  readonly publicUrl: string | undefined;
   /** Absolute http(s) URL without a trailing slash; `error.type` is this + `/errors/…` (protocol §5). Absent = `/docs` on the address that the service listens on. */
   readonly errorsBaseUrl: string | undefined;
   /** Whether the documentation is served. */
@@ -172,6 +175,7 @@ const variables = {
   },
   ...analyticsVariables,
   ...consoleVariables,
+  ...oidcVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
 /** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
@@ -200,8 +204,11 @@ export const loadConfig = (
     if (given === undefined) return undefined;
     const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
     if ("value" in parsed) return parsed.value;
-    const secretive: readonly string[] = [variables.mongodbUrl.name, variables.encryptionKeys.name, variables.clickhouseUrl.name];
-    const mayHoldPassword = given.includes("@") || (secretive.includes(name) && given.trim() !== "");
+    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions } = variables;
+    const unshown: readonly string[] = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions].map(
+      ({ name }) => name,
+    );
+    const mayHoldPassword = given.includes("@") || (unshown.includes(name) && given.trim() !== "");
     const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
     problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
     return undefined;
@@ -241,13 +248,7 @@ export const loadConfig = (
     },
   };
   const serviceHost = readRequired(variables.host);
-  const consoleMode = readRequired(variables.console);
-  const console: ConsoleConfig = {
-    port: read(variables.consolePort),
-    publicUrl: read(variables.publicUrl),
-    idle: readRequired(variables.consoleIdleMinutes) * 60_000,
-    whole: readRequired(variables.consoleSessionHours) * 3_600_000,
-  };
+  const publicUrl = read(variables.publicUrl);
   const config: Config = {
     host: serviceHost,
     port: readRequired(variables.port),
@@ -257,7 +258,8 @@ export const loadConfig = (
     mongodbUrl: read(variables.mongodbUrl),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     logLevel: readRequired(variables.logLevel),
-    errorsBaseUrl: read(variables.errorsBaseUrl) ?? (console.publicUrl && `${console.publicUrl}/docs`),
+    publicUrl,
+    errorsBaseUrl: read(variables.errorsBaseUrl) ?? (publicUrl && `${publicUrl}/docs`),
     docs: readRequired(variables.docs) === "on",
     maxBodyBytes: readRequired(variables.maxBodyBytes),
     cacheMegabytes: readRequired(variables.cacheMegabytes),
@@ -270,7 +272,7 @@ export const loadConfig = (
     reflection: readRequired(variables.reflection) === "on",
     auditRetentionDays: read(variables.auditRetentionDays),
     analytics: hasAnalytics ? analytics : undefined,
-    console: consoleMode === "on" || (consoleMode === "auto" && isLoopback(serviceHost)) ? console : undefined,
+    console: readConsole({ env, read, readRequired, problems }, serviceHost),
   };
   const ports = { PORT: config.port, ADMIN_PORT: config.adminPort, CONSOLE_PORT: config.console?.port };
   for (const [name, port] of Object.entries(ports)) {

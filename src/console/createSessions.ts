@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { type AuditSource, auditEvent, resource } from "../audit/auditEvent.ts";
-import { allows, type Caller } from "../domain/authorization.ts";
+import type { Caller } from "../domain/authorization.ts";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { needsElevation } from "../domain/console/elevation.ts";
@@ -9,11 +9,9 @@ import { ServiceError } from "../domain/errors.ts";
 import { hashKey } from "../domain/secrets/keySecret.ts";
 import type { Secret } from "../domain/secrets/secret.ts";
 import { createSessionToken, looksLikeSessionToken } from "../domain/secrets/sessionToken.ts";
-import { admitted } from "../rootKeys/authenticator.ts";
 import type { SessionDocument } from "../storage/port/consoleDocuments.ts";
-import type { RootKeyDocument } from "../storage/port/documents.ts";
 import type { SessionsRepository } from "../storage/repositories/console/sessionsRepository.ts";
-import type { RootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
+import type { FindHolder, Holder } from "./holders.ts";
 import type { LiveSession, Visit } from "./visit.ts";
 
 /** How long rows stay behind the end of their sessions, in ms, whatever became of them. */
@@ -37,137 +35,135 @@ export interface Sessions {
   /** The session of a token; undefined when there is none (any more). Reads the store, so it ends everywhere at once. */
   readonly find: (token: Secret | undefined, now: number, behalf: Behalf) => Promise<LiveSession | undefined>;
   /**
-   * Who calls by the session of this visit, judged anew by its root key, and counts the call as use of it. 401
+   * Who calls by the session of this visit, judged anew by whose it is, and counts the call as use of it. 401
    * `console_session_required` when there is none. What the caller is permitted may still need elevation: 403
    * `console_elevation_required`.
    */
   readonly callerOf: (visit: Visit, now: number, behalf: Behalf) => Promise<Caller>;
-  /** Whether a root key may sign in at `now`. */
-  readonly mayOpen: (rootKey: RootKeyDocument, now: number) => boolean;
-  readonly open: (rootKey: RootKeyDocument, sessionId: string, acting: Acting) => Promise<Opened>;
+  /** @param sessionId one that was used before fails with `DuplicateKeyError` */
+  readonly open: (holder: Holder, sessionId: string, acting: Acting) => Promise<Opened>;
   /** Another token for the session, which may do everything for 5 minutes. 401 when it has ended meanwhile. */
   readonly elevate: (live: LiveSession, acting: Acting) => Promise<Opened>;
-  /** Those of the root key that have not ended, of the latest 100; those that have are deleted. */
-  readonly listOf: (rootKey: RootKeyDocument, now: number, behalf: Behalf) => Promise<readonly SessionDocument[]>;
-  /** One of the root key by its id, if it has not ended. */
-  readonly findOf: (rootKey: RootKeyDocument, sessionId: string, now: number, behalf: Behalf) => Promise<SessionDocument | undefined>;
+  /** Those of the holder that have not ended, of the latest 100; those that have are deleted. */
+  readonly listOf: (holder: Holder, now: number, behalf: Behalf) => Promise<readonly SessionDocument[]>;
+  /** One of the holder by its id, if it has not ended. */
+  readonly findOf: (holder: Holder, sessionId: string, now: number, behalf: Behalf) => Promise<SessionDocument | undefined>;
   /** False when it had ended. */
-  readonly end: (session: SessionDocument, rootKey: RootKeyDocument, acting: Acting) => Promise<boolean>;
+  readonly end: (live: LiveSession, acting: Acting) => Promise<boolean>;
 }
 
 export interface SessionsOptions {
   readonly sessions: SessionsRepository;
-  readonly rootKeys: Pick<RootKeysRepository, "find">;
+  readonly findHolder: FindHolder;
   readonly bounds: SessionBounds;
   /** One that nobody turns: by it rows are kept. */
   readonly leaseClock: Clock;
-  /** Hears of every call that was let in. */
+  /** Hears of every call of a root key that was let in. */
   readonly onUse: (rootKeyId: string, now: number) => void;
 }
 
 const sessionRequired = (): ServiceError => new ServiceError("console_session_required", "There is no session, or it has ended: sign in.");
 
-const elevationRequired = (): ServiceError =>
-  new ServiceError("console_elevation_required", "This needs the session's root key entered again within the last 5 minutes.");
+const elevationRequired = ({ person }: Holder): ServiceError => {
+  const what = person === undefined ? "the session's root key entered again" : "you to have signed in again at your identity provider";
+  return new ServiceError("console_elevation_required", `This needs ${what} within the last 5 minutes.`);
+};
 
 const isSame = (a: string, b = ""): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
-/** Who may call with the root key, if it may sign in at `now`. */
-const signerOf = (rootKey: RootKeyDocument | null, now: number): Caller | undefined => {
-  const caller = rootKey === null ? undefined : admitted(rootKey, now);
-  return caller !== undefined && allows(caller, "console.sign_in", "*") ? caller : undefined;
-};
+/** Sessions of the console (console §2.1 to §2.4). Nothing is remembered of them: every call reads its own, and whose it is. */
+export const createSessions = ({ sessions, findHolder, bounds, leaseClock, onUse }: SessionsOptions): Sessions => {
+  const isLive = (session: SessionDocument, holder: Holder | undefined, now: number): holder is Holder =>
+    !hasEnded(session, bounds, now) && holder?.opening === session.opening && holder.callerAt(now) !== undefined;
 
-/** Sessions of the console (console §2.1 to §2.4). Nothing is remembered of them: every call reads its own, and its root key. */
-export const createSessions = ({ sessions, rootKeys, bounds, leaseClock, onUse }: SessionsOptions): Sessions => {
-  const isLive = (session: SessionDocument, rootKey: RootKeyDocument | null, now: number): rootKey is RootKeyDocument =>
-    !hasEnded(session, bounds, now) && (rootKey?.sessionsEnded ?? 0) === session.opening && signerOf(rootKey, now) !== undefined;
-
-  /** For good, also if the root key was read a while ago: its number only rises. */
-  const isOver = (session: SessionDocument, { sessionsEnded = 0 }: RootKeyDocument, now: number): boolean =>
-    hasEnded(session, bounds, now) || session.opening < sessionsEnded;
+  /** For good, also if the holder was read a while ago: its number only rises. */
+  const isOver = (session: SessionDocument, { opening }: Holder, now: number): boolean =>
+    hasEnded(session, bounds, now) || session.opening < opening;
 
   const find: Sessions["find"] = async (token, now, behalf) => {
     if (token === undefined || !looksLikeSessionToken(token.reveal())) return undefined;
     const hash = hashKey(token.reveal());
     const session = await sessions.findByHash(hash, behalf);
     if (session === null || !isSame(hash, session.hash)) return undefined;
-    const rootKey = await rootKeys.find(session.rootKeyId, behalf);
-    if (isLive(session, rootKey, now)) return { session, rootKey };
+    const holder = await findHolder(session, behalf);
+    if (isLive(session, holder, now)) return { session, holder };
     await sessions.end(session._id, now, [], behalf);
     return undefined;
   };
 
-  const of = (session: Pick<SessionDocument, "_id">, rootKey: RootKeyDocument) =>
-    [resource("session", session._id), resource("key", rootKey._id, rootKey.name)] as const;
+  const of = (session: Pick<SessionDocument, "_id">, { id, name, person }: Holder) =>
+    [resource("session", session._id), resource(person === undefined ? "key" : "person", id, name)] as const;
+
+  const noteUse = ({ id, person }: Holder, now: number): void => {
+    if (person === undefined) onUse(id, now);
+  };
 
   return {
     bounds,
     find,
     callerOf: async (visit, now, behalf) => {
       const live = visit.isPrivate ? await find(visit.token, now, behalf) : undefined;
-      const signer = live && signerOf(live.rootKey, now);
-      if (live === undefined || signer === undefined) throw sessionRequired();
-      const { session } = live;
+      const caller = live?.holder.callerAt(now);
+      if (live === undefined || caller === undefined) throw sessionRequired();
+      const { session, holder } = live;
       const isUse = !visit.isBackground && renews(session, now);
       if (isUse) await sessions.markUsed(session._id, now, behalf);
-      onUse(signer.rootKeyId, now);
+      noteUse(holder, now);
       visit.live = isUse ? { ...live, session: { ...session, lastUsedAt: now } } : live;
       return {
-        ...signer,
-        restsOn: ["console.sign_in"],
+        ...caller,
         onPermitted: (action) => {
-          if ((visit.isExport || needsElevation(action)) && !isElevated(session, now)) throw elevationRequired();
+          if ((visit.isExport || needsElevation(action)) && !isElevated(session, now)) throw elevationRequired(holder);
         },
       };
     },
-    mayOpen: (rootKey, now) => signerOf(rootKey, now) !== undefined,
-    open: async (rootKey, id, { visit, source, behalf }) => {
+    open: async (holder, id, { visit, source, behalf }) => {
       const { token, hash } = createSessionToken();
       const { now, userAgent } = source;
+      const { person } = holder;
       const fresh = {
         id,
         hash,
-        rootKeyId: rootKey._id,
-        opening: rootKey.sessionsEnded ?? 0,
+        rootKeyId: holder.id,
+        ...(person === undefined ? {} : { person }),
+        opening: holder.opening,
         ...(visit.address === undefined ? {} : { address: visit.address }),
         ...(userAgent === undefined ? {} : { userAgent: userAgent.slice(0, MOST_USER_AGENT).toWellFormed() }),
         lastUsedAt: now,
         expiresAt: now + bounds.whole,
         expireAt: new Date(leaseClock.now() + bounds.whole + KEPT_MS),
       };
-      const event = auditEvent(
-        source,
-        "console.sign_in",
-        `Signed in to the console with root key ${rootKey._id}`,
-        ...of({ _id: id }, rootKey),
-      );
+      const how = person === undefined ? `with root key ${holder.id}` : `as ${holder.id}`;
+      const event = auditEvent(source, "console.sign_in", `Signed in to the console ${how}`, ...of({ _id: id }, holder));
       await sessions.insert(fresh, now, [event], behalf);
-      onUse(rootKey._id, now);
+      noteUse(holder, now);
       const session = await sessions.findByHash(hash, behalf);
       if (session === null) throw sessionRequired();
-      return { token, live: { session, rootKey } };
+      return { token, live: { session, holder } };
     },
-    elevate: async ({ session, rootKey }, { source, behalf }) => {
+    elevate: async ({ session, holder }, { source, behalf }) => {
       const { token, hash } = createSessionToken();
       const { now } = source;
-      const event = auditEvent(source, "console.elevate", `Elevated session ${session._id} of the console`, ...of(session, rootKey));
+      const event = auditEvent(source, "console.elevate", `Elevated session ${session._id} of the console`, ...of(session, holder));
       const change = { hash, elevatedUntil: now + ELEVATION_MS, lastUsedAt: now };
       const elevated = await sessions.elevate(session, change, [event], behalf);
       if (elevated === null) throw sessionRequired();
-      return { token, live: { session: elevated, rootKey } };
+      return { token, live: { session: elevated, holder } };
     },
-    listOf: async (rootKey, now, behalf) => {
-      const all = await sessions.listOf(rootKey._id, behalf);
-      for (const session of all) if (isOver(session, rootKey, now)) await sessions.end(session._id, now, [], behalf);
-      return all.filter((session) => isLive(session, rootKey, now));
+    listOf: async (holder, now, behalf) => {
+      const all = await sessions.listOf(holder.id, behalf);
+      for (const session of all) if (isOver(session, holder, now)) await sessions.end(session._id, now, [], behalf);
+      // Each session of a person goes by the claims of its own sign-in.
+      const holders = await Promise.all(all.map((session) => (session.person === undefined ? holder : findHolder(session, behalf))));
+      return all.filter((session, i) => isLive(session, holders[i], now));
     },
-    findOf: async (rootKey, sessionId, now, behalf) => {
+    findOf: async (holder, sessionId, now, behalf) => {
       const session = await sessions.find(sessionId, behalf);
-      return session?.rootKeyId === rootKey._id && isLive(session, rootKey, now) ? session : undefined;
+      if (session?.rootKeyId !== holder.id) return undefined;
+      return isLive(session, session.person === undefined ? holder : await findHolder(session, behalf), now) ? session : undefined;
     },
-    end: async (session, rootKey, { source, behalf }) => {
-      const event = auditEvent(source, "console.sign_out", `Ended session ${session._id} of the console`, ...of(session, rootKey));
+    end: async ({ session, holder }, { source, behalf }) => {
+      const event = auditEvent(source, "console.sign_out", `Ended session ${session._id} of the console`, ...of(session, holder));
       return sessions.end(session._id, source.now, [event], behalf);
     },
   };

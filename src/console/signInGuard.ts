@@ -4,13 +4,14 @@ import type { Clock } from "../domain/clock.ts";
 import { isTold, retryAfter, withFailure } from "../domain/console/signInBound.ts";
 import { ServiceError } from "../domain/errors.ts";
 import { createKeyedMutex } from "../storage/keyedMutex.ts";
+import type { AuditResource } from "../storage/port/auditEvents.ts";
 import type { FailedSignInsRepository } from "../storage/repositories/console/failedSignInsRepository.ts";
 import type { Visit } from "./visit.ts";
 
 /** How long what an address failed at is kept, in ms: the log has been told by then. */
 const KEPT_MS = 86_400_000;
 
-/** Somebody presents a root key to the console. */
+/** Somebody presents a root key to the console, or comes back from the provider. */
 export interface Attempt {
   readonly visit: Visit;
   /** Unix ms. */
@@ -18,6 +19,7 @@ export interface Attempt {
   /** What the audit log is told if it fails. */
   readonly event: Extract<AuditEventName, "console.sign_in_failed" | "console.elevate_failed">;
   readonly display: string;
+  readonly resources?: readonly AuditResource[];
   readonly correlationId: string;
   readonly userAgent: string | undefined;
   readonly signal: AbortSignal;
@@ -29,6 +31,13 @@ export interface Attempt {
  * a minute, on whichever nodes; else what `judge` finds, and 401 `console_sign_in_failed` when that is nothing.
  */
 export type SignInGuard = <T>(attempt: Attempt, judge: () => Promise<T | undefined>) => Promise<T>;
+
+/** 403 unless the connection may carry a session (console §2.2). */
+export const requirePrivate = ({ isPrivate }: Visit): void => {
+  if (isPrivate) return;
+  const detail = "Signing in needs an encrypted connection: set TLS_CERT and TLS_KEY, or TRUSTED_PROXIES with X-Forwarded-Proto.";
+  throw new ServiceError("console_request_refused", detail);
+};
 
 const failed = (): ServiceError =>
   new ServiceError(
@@ -45,7 +54,7 @@ const limited = (visit: Visit, seconds: number): ServiceError => {
 export const createSignInGuard = (failedSignIns: FailedSignInsRepository, leaseClock: Clock): SignInGuard => {
   // Those of one address one after the other, or any number of guesses would be judged before the first is counted.
   const mutex = createKeyedMutex();
-  return ({ visit, now, event, display, signal, behalf, correlationId, userAgent }, judge) =>
+  return ({ visit, now, event, display, resources = [], signal, behalf, correlationId, userAgent }, judge) =>
     mutex.run(visit.network, async () => {
       signal.throwIfAborted();
       const known = await failedSignIns.find(visit.network, behalf);
@@ -69,7 +78,7 @@ export const createSignInGuard = (failedSignIns: FailedSignInsRepository, leaseC
             failures: withFailure(latest?.failures ?? [], now),
             toldAt: isTellable ? now : (latest?.toldAt ?? now),
             expireAt: new Date(leaseClock.now() + KEPT_MS),
-            events: isTellable ? [auditEvent(source, event, display)] : [],
+            events: isTellable ? [auditEvent(source, event, display, ...resources)] : [],
           };
         },
         counted,

@@ -1,11 +1,11 @@
 import type { Secret } from "../domain/secrets/secret.ts";
 import type { SessionDocument } from "../storage/port/consoleDocuments.ts";
-import type { RootKeyDocument } from "../storage/port/documents.ts";
+import type { Holder } from "./holders.ts";
 
-/** A session that has not ended, and the root key that it was opened with, both as they are stored. */
+/** A session that has not ended, as it is stored, and whose it is. */
 export interface LiveSession {
   readonly session: SessionDocument;
-  readonly rootKey: RootKeyDocument;
+  readonly holder: Holder;
 }
 
 /** With what a call of the console came, beside its message. */

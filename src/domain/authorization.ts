@@ -132,14 +132,17 @@ export const compileGrants = (permissions: readonly string[]): Grants => {
   return { unrestricted: false, scope: (action) => scopes.get(action) ?? nothing };
 };
 
-/** The root key that makes a call. */
+/** The root key or person that makes a call. */
 export interface Caller {
+  /** Of a person the `personId`. */
   readonly rootKeyId: string;
   readonly name: string | undefined;
   readonly expires: number | undefined;
   readonly grants: Grants;
   /** Nobody yet: it may do nothing, and is no caller of the workspace. */
   readonly isStranger?: true;
+  /** Signed in by OpenID Connect (console §2.8): there is no such root key. */
+  readonly isPerson?: true;
   /** Actions on which it rests that it may call at all: they count as asked for and held. */
   readonly restsOn?: readonly Action[];
   /** Hears of every permission that was asked for and is held; throws where holding it does not suffice. */
@@ -172,11 +175,13 @@ const alternatives = (action: Action, id: string): string => {
   return id === "*" ? wildcard : `${formatPermission({ action, id })} or ${wildcard}`;
 };
 
-/** A 403 that names what is missing: every alternative of every action in `missing`. */
-export const insufficientPermissions = (missing: readonly (readonly [Action, string])[]): ServiceError =>
+const lacks = ({ isPerson }: Pick<Caller, "isPerson">): string => `${isPerson ? "You lack" : "The root key lacks"} the permission`;
+
+/** A 403 that names what the caller lacks: every alternative of every action in `missing`. */
+export const insufficientPermissions = (caller: Pick<Caller, "isPerson">, missing: readonly (readonly [Action, string])[]): ServiceError =>
   new ServiceError(
     "insufficient_permissions",
-    `The root key lacks the permission ${missing.map(([action, id]) => alternatives(action, id)).join(", and ")}.`,
+    `${lacks(caller)} ${missing.map(([action, id]) => alternatives(action, id)).join(", and ")}.`,
   );
 
 /** Throws 403 `insufficient_permissions` unless the caller holds one of the actions, for whatever object. */
@@ -184,7 +189,7 @@ export const requireAnyOf = (caller: Caller, actions: readonly Action[]): void =
   const held = actions.find((action) => allowsAny(caller, action));
   if (held === undefined) {
     const missing = actions.map((action) => formatPermission({ action, id: "*" })).join(" or ");
-    throw new ServiceError("insufficient_permissions", `The root key lacks the permission ${missing}, for any object.`);
+    throw new ServiceError("insufficient_permissions", `${lacks(caller)} ${missing}, for any object.`);
   }
   const { all, ids } = caller.grants.scope(held);
   const [id] = all ? ["*"] : ids;
@@ -194,6 +199,6 @@ export const requireAnyOf = (caller: Caller, actions: readonly Action[]): void =
 /** Throws 403 `insufficient_permissions` unless the caller holds every action for the object named beside it. */
 export const requirePermissions = (caller: Caller, ...needed: readonly (readonly [Action, string])[]): void => {
   const missing = needed.filter(([action, id]) => !allows(caller, action, id));
-  if (missing.length > 0) throw insufficientPermissions(missing);
+  if (missing.length > 0) throw insufficientPermissions(caller, missing);
   for (const [action, id] of needed) caller.onPermitted?.(action, id);
 };

@@ -11,7 +11,7 @@ import type { HandOut } from "./handOut.ts";
 export const requireContained = (caller: Caller, permissions: readonly string[] | undefined): void => {
   if (permissions === undefined) {
     if (!caller.grants.unrestricted) {
-      throw new ServiceError("insufficient_permissions", "Only a root key that holds every permission can hand out every permission.");
+      throw new ServiceError("insufficient_permissions", "Only a caller that holds every permission can hand out every permission.");
     }
     caller.onHandedOut?.({ everything: true });
     return;
@@ -24,7 +24,10 @@ export const requireContained = (caller: Caller, permissions: readonly string[] 
     return !allows(caller, permission.action, permission.id);
   });
   if (missing.length > 0) {
-    throw new ServiceError("insufficient_permissions", `The root key cannot hand out what it does not hold: ${missing.join(", ")}.`);
+    throw new ServiceError(
+      "insufficient_permissions",
+      `${caller.isPerson ? "You cannot hand out what you do" : "The root key cannot hand out what it does"} not hold: ${missing.join(", ")}.`,
+    );
   }
   for (const { action, id } of held) caller.onPermitted?.(action, id);
 };

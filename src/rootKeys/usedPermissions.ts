@@ -73,6 +73,7 @@ export const createUsedPermissions = ({ write, onError, flushEvery = FLUSH_EVERY
     readonly name: string | undefined;
     readonly expires: number | undefined;
     readonly grants: Grants;
+    readonly isPerson?: true;
     readonly onHandedOut?: (handOut: HandOut) => void;
     readonly #now: number;
     /** Actions and ids of grants in turn; made when there is one that is not noted yet. */
@@ -81,11 +82,12 @@ export const createUsedPermissions = ({ write, onError, flushEvery = FLUSH_EVERY
     readonly #known: Caller;
 
     constructor(known: Caller, now: number) {
-      const { rootKeyId, name, expires, grants } = known;
+      const { rootKeyId, name, expires, grants, isPerson } = known;
       this.rootKeyId = rootKeyId;
       this.name = name;
       this.expires = expires;
       this.grants = grants;
+      if (isPerson) this.isPerson = true;
       this.#known = known;
       this.#now = now;
       if (known.restsOn) for (const action of known.restsOn) this.#use(action, "*");
@@ -97,6 +99,8 @@ export const createUsedPermissions = ({ write, onError, flushEvery = FLUSH_EVERY
     }
 
     #use(action: Action, id: string): void {
+      // No list of theirs could be shrunk: what people may do is in the settings.
+      if (this.isPerson) return;
       const grant = this.grants.scope(action).ids.has(id) ? id : "*";
       if (isNoted(this.rootKeyId, action, grant, this.#now)) return;
       this.#used ??= [];

@@ -5,7 +5,7 @@ import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
 import type { Config } from "../config/loadConfig.ts";
-import type { Sessions } from "../console/createSessions.ts";
+import type { OidcSettings } from "../console/oidc/oidcSettings.ts";
 import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts";
 import { createKeyRing } from "../domain/secrets/keyRing.ts";
 import { createReservations } from "../idempotency/reservations.ts";
@@ -53,7 +53,7 @@ import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
 import { version } from "../version.ts";
-import { assembleConsole } from "./assembleConsole.ts";
+import { assembleConsole, type ConsoleParts } from "./assembleConsole.ts";
 import type { BackgroundPart } from "./backgroundWork.ts";
 import { createUpkeep } from "./createUpkeep.ts";
 import { observeService } from "./observeService.ts";
@@ -73,14 +73,15 @@ export interface AssembleOptions {
   readonly slices: Slices;
   /** See `ServiceOverrides`. */
   readonly flushUsedPermissionsEvery: number | undefined;
+  readonly oidc: OidcSettings | undefined;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
 export interface Assembly {
   readonly pipeline: Pipeline;
   readonly authenticator: Authenticator<IncomingCall>;
-  /** Of the console, if there is one. */
-  readonly sessions: Sessions | undefined;
+  /** If there is a console. */
+  readonly console: ConsoleParts | undefined;
   /** In the order in which they start: each stops before what it still needs to finish. */
   readonly background: readonly BackgroundPart[];
   /** Answers the calls that only wait for events, which need not be waited for. */
@@ -222,7 +223,16 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
 
   const consoleParts =
     config.console &&
-    assembleConsole({ bounds: config.console, store, rootKeys, leaseClock: commonClock, capacity, onUse: rootKeysLastUsed.mark });
+    assembleConsole({
+      bounds: config.console,
+      oidc: options.oidc,
+      store,
+      rootKeys,
+      leaseClock: commonClock,
+      capacity,
+      onUse: rootKeysLastUsed.mark,
+      onProviderFailure: events.identityProviderFailed,
+    });
   const procedures = createProcedures({
     testClock,
     clock,
@@ -276,7 +286,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
   return {
     pipeline,
     authenticator,
-    sessions: consoleParts?.sessions,
+    console: consoleParts,
     background: [
       // Whatever is written until the end is announced, and leaves events to be moved.
       { name: "changes feed", ...feed },

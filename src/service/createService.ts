@@ -36,6 +36,7 @@ import { assemble } from "./assemble.ts";
 import { createBackgroundWork } from "./backgroundWork.ts";
 import { listenOn } from "./listenOn.ts";
 import { prepareStore } from "./prepareStore.ts";
+import { readOidcSettings } from "./readOidcSettings.ts";
 import { runAll } from "./runAll.ts";
 import { services, testableServices } from "./services.ts";
 
@@ -91,6 +92,7 @@ const docsDirectory = join(import.meta.dirname, "../../docs");
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
   const { testClock, log, linger = stopLinger } = overrides;
   const events = createEvents(log);
+  const oidc = config.console?.oidc && (await readOidcSettings(config.console.oidc));
   const engine =
     overrides.store ??
     (await openStore({
@@ -128,7 +130,13 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const { pipeline, authenticator, sessions, background, endTails } = await assemble({
+  const {
+    pipeline,
+    authenticator,
+    console: consoleParts,
+    background,
+    endTails,
+  } = await assemble({
     config,
     clock,
     testClock,
@@ -140,6 +148,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     clientAddress,
     slices,
     flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
+    oidc,
   });
   const work = createBackgroundWork(background, { onLate: events.backgroundTaskLate });
 
@@ -173,16 +182,18 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
   const isProxy = createIsProxy(config.trustedProxies);
   const consoleEdge =
-    sessions &&
+    consoleParts &&
     createConsoleEdge({
       ...rpc,
-      findCaller: sessionCaller(sessions),
+      findCaller: sessionCaller(consoleParts.sessions),
+      oidc: consoleParts.oidc,
+      capacity,
       clientAddress,
       isProxy,
       publicUrl: config.console?.publicUrl,
       files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
     });
-  const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.console?.publicUrl, isProxy });
+  const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.publicUrl, isProxy });
   const documentation = config.docs
     ? createDocumentationEdge({
         open: async () => {

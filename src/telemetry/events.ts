@@ -76,6 +76,8 @@ export interface Events {
     step: "started" | "going on" | "ended",
     progress: { readonly pass: number; readonly lookedAt: number; readonly filled: number },
   ) => void;
+  /** People cannot sign in by it, or one could not. Its message holds no secret. */
+  readonly identityProviderFailed: (failure: Error) => void;
   readonly tlsReloaded: () => void;
   /** The old certificate stays in use. */
   readonly tlsReloadFailed: (error: unknown) => void;
@@ -109,6 +111,12 @@ export const createEvents = (log: Log): Events => {
     first: ({ task, error }) => log.warn({ task, err: error }, "background task failed"),
     more: ({ task, error }, count) => log.warn({ task, count, cause: messageOf(error) }, "background task failed again"),
   });
+  const providerFailures = createRepeats<Error>({
+    interval: SUM_UP_EVERY,
+    kindOf: messageOf,
+    first: ({ message }) => log.warn({ problem: message }, "identity provider failed"),
+    more: ({ message }, count) => log.warn({ problem: message, count }, "identity provider failed again"),
+  });
   const refusals = createRepeats<string>({
     interval: SUM_UP_EVERY,
     kindOf: (resource) => resource,
@@ -123,7 +131,7 @@ export const createEvents = (log: Log): Events => {
     serviceStopping: (reason) => log.info({ reason }, "service stopping"),
     serviceStopped: () => log.info("service stopped"),
     sumUp: () => {
-      for (const { flush } of [failedCalls, failedTasks, refusals]) flush();
+      for (const { flush } of [failedCalls, failedTasks, providerFailures, refusals]) flush();
     },
     firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
     storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
@@ -141,6 +149,7 @@ export const createEvents = (log: Log): Events => {
     sweepStarted: (due) => log.info({ due }, "sweep started"),
     sweepEnded: (facts) => log.info(facts, "sweep ended"),
     backfill: (step, progress) => log.info(progress, `backfill of searched names ${step}`),
+    identityProviderFailed: providerFailures.happened,
     tlsReloaded: () => log.info("TLS certificate reloaded"),
     tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
     callFailed: failedCalls.happened,

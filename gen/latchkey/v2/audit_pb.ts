@@ -252,7 +252,8 @@ export const AuditLogSchema: GenMessage<AuditLog> = /*@__PURE__*/
  */
 export type AuditLogActor = Message<"latchkey.v2.AuditLogActor"> & {
   /**
-   * `rootkey`, `system`, or `anonymous` with an address as its id: a failed sign-in to the console.
+   * `rootkey`, `system`, `person` with issuer and subject as its id (`https://accounts.example.com#248289`): somebody who signed in to
+   * the console by OpenID Connect, or `anonymous` with an address as its id: a failed sign-in to the console.
    *
    * @generated from field: string type = 1;
    */

@@ -53,7 +53,7 @@ export const comments: Readonly<Record<string, string>> = {
   "latchkey.v2.AuditLog.version": "Of this shape: `v1`.",
   "latchkey.v2.AuditLogActor.id": "Id of the root key, `system`, or an address.",
   "latchkey.v2.AuditLogActor.name": "Absent when there is none.",
-  "latchkey.v2.AuditLogActor.type": "`rootkey`, `system`, or `anonymous` with an address as its id: a failed sign-in to the console.",
+  "latchkey.v2.AuditLogActor.type": "`rootkey`, `system`, `person` with issuer and subject as its id (`https://accounts.example.com#248289`): somebody who signed in to the console by OpenID Connect, or `anonymous` with an address as its id: a failed sign-in to the console.",
   "latchkey.v2.AuditLogChangeList": "Objects `{field, before?, after?}`: `field` as the procedures name it (`credits.remaining`), absent = was not there. Instead of the values `by` for what was added, `redacted: true` for a secret. `truncated: true`: of a value whose JSON is longer than 1 KiB there is the beginning of that, as text.",
   "latchkey.v2.AuditLogContext": "Where the call came from.",
   "latchkey.v2.AuditLogContext.ip_address": "Absent when it was no call.",

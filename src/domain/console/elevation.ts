@@ -11,3 +11,13 @@ const elevatedActions: ReadonlySet<Action> = new Set<Action>([
 ]);
 
 export const needsElevation = (action: Action): boolean => elevatedActions.has(action);
+
+/** How far the clock of an identity provider may be behind, in ms. */
+const SKEW_MS = 10_000;
+
+/**
+ * Whether a person proved who they are after `since` (Unix ms), which elevates their session. @param authTime what the provider says, in
+ * Unix seconds; a provider that does not say has not asked.
+ */
+export const isAuthenticatedSince = (authTime: number | undefined, since: number): boolean =>
+  authTime !== undefined && authTime * 1_000 > since - SKEW_MS;

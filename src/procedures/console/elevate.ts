@@ -10,7 +10,7 @@ export const elevate =
     const visit = visitOf(call);
     const live = liveOf(call);
     const { receivedAt: now, correlationId, userAgent, signal } = call;
-    const rootKey = await deps.guard(
+    const holder = await deps.guard(
       {
         visit,
         now,
@@ -23,10 +23,10 @@ export const elevate =
       },
       async () => {
         const found = await findSigner(deps, secret, call);
-        return found?._id === live.rootKey._id ? found : undefined;
+        return found?.id === live.holder.id ? found : undefined;
       },
     );
-    const elevated = await deps.sessions.elevate({ ...live, rootKey }, actingFor(rootKey, call));
+    const elevated = await deps.sessions.elevate({ ...live, holder }, actingFor(holder, call));
     visit.giveCookie(elevated.token);
     return { data: showSession(elevated.live, deps.sessions.bounds, now) };
   };

@@ -3,14 +3,14 @@ import { ServiceError } from "../../domain/errors.ts";
 import type { Procedure } from "../shared/call.ts";
 import { actingFor, type ConsoleDeps, liveOf, visitOf } from "../shared/console/consoleDeps.ts";
 
-/** Ends one of the sessions of the caller's root key. 404 `console_session_not_found` for every other (console §2.3). */
+/** Ends one of the sessions of the caller's root key or person. 404 `console_session_not_found` for every other (console §2.3). */
 export const endSession =
   ({ sessions }: ConsoleDeps): Procedure<typeof EndSessionRequestSchema, typeof EndSessionResponseSchema> =>
   async ({ sessionId }, call) => {
-    const { session: own, rootKey } = liveOf(call);
-    const found = await sessions.findOf(rootKey, sessionId, call.receivedAt, call);
-    if (found === undefined || !(await sessions.end(found, rootKey, actingFor(rootKey, call)))) {
-      throw new ServiceError("console_session_not_found", `There is no session ${sessionId} of this root key.`);
+    const { session: own, holder } = liveOf(call);
+    const found = await sessions.findOf(holder, sessionId, call.receivedAt, call);
+    if (found === undefined || !(await sessions.end({ session: found, holder }, actingFor(holder, call)))) {
+      throw new ServiceError("console_session_not_found", `There is no session ${sessionId} of yours.`);
     }
     if (sessionId === own._id) visitOf(call).takeCookie();
     return { data: {} };

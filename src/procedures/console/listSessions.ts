@@ -2,12 +2,12 @@ import type { ListSessionsRequestSchema, ListSessionsResponseSchema } from "../.
 import type { Procedure } from "../shared/call.ts";
 import { type ConsoleDeps, liveOf } from "../shared/console/consoleDeps.ts";
 
-/** The sessions of the caller's root key, the latest 100, latest first (console §2.1). */
+/** The sessions of the caller's root key or person, the latest 100, latest first (console §2.1). */
 export const listSessions =
   ({ sessions }: ConsoleDeps): Procedure<typeof ListSessionsRequestSchema, typeof ListSessionsResponseSchema> =>
   async (_request, call) => {
     const own = liveOf(call);
-    const all = await sessions.listOf(own.rootKey, call.receivedAt, call);
+    const all = await sessions.listOf(own.holder, call.receivedAt, call);
     return {
       data: all.map(({ _id, address, userAgent, createdAt, lastUsedAt }) => ({
         sessionId: _id,

@@ -1,5 +1,5 @@
 import type { SignInRequestSchema, SignInResponseSchema } from "../../../gen/latchkey/console/v1/console_pb.ts";
-import { ServiceError } from "../../domain/errors.ts";
+import { requirePrivate } from "../../console/signInGuard.ts";
 import type { Procedure } from "../shared/call.ts";
 import { actingFor, type ConsoleDeps, findSigner, visitOf } from "../shared/console/consoleDeps.ts";
 import { showSession } from "../shared/console/showSession.ts";
@@ -9,12 +9,9 @@ export const signIn =
   (deps: ConsoleDeps): Procedure<typeof SignInRequestSchema, typeof SignInResponseSchema> =>
   async ({ rootKey: secret }, call) => {
     const visit = visitOf(call);
-    if (!visit.isPrivate) {
-      const detail = "Signing in needs an encrypted connection: set TLS_CERT and TLS_KEY, or TRUSTED_PROXIES with X-Forwarded-Proto.";
-      throw new ServiceError("console_request_refused", detail);
-    }
+    requirePrivate(visit);
     const { receivedAt: now, correlationId, userAgent, signal } = call;
-    const rootKey = await deps.guard(
+    const holder = await deps.guard(
       {
         visit,
         now,
@@ -27,11 +24,11 @@ export const signIn =
       },
       () => findSigner(deps, secret, call),
     );
-    const acting = actingFor(rootKey, call);
-    const { token, live } = await deps.sessions.open(rootKey, call.newId("ses"), acting);
+    const acting = actingFor(holder, call);
+    const { token, live } = await deps.sessions.open(holder, call.newId("ses"), acting);
     if (signal.aborted) {
       // Nobody would ever have its token.
-      await deps.sessions.end(live.session, rootKey, acting);
+      await deps.sessions.end(live, acting);
       signal.throwIfAborted();
     }
     visit.giveCookie(token);

@@ -8,7 +8,7 @@ export const signOut =
   async (_request, call) => {
     const visit = visitOf(call);
     const live = visit.isPrivate ? await sessions.find(visit.token, call.receivedAt, call) : undefined;
-    if (live !== undefined) await sessions.end(live.session, live.rootKey, actingFor(live.rootKey, call));
+    if (live !== undefined) await sessions.end(live, actingFor(live.holder, call));
     visit.takeCookie();
     return { data: {} };
   };

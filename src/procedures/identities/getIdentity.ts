@@ -13,7 +13,7 @@ export const getIdentity =
   async ({ identity }, call) => {
     const found = await lookUpIdentity(identities, identity, call);
     if (!permits(call.caller, "identity.read_identity", found?._id ?? identity)) {
-      throw insufficientPermissions([["identity.read_identity", "*"]]);
+      throw insufficientPermissions(call.caller, [["identity.read_identity", "*"]]);
     }
     if (found === null) throw identityNotFound(identity);
     call.showRevision(found);

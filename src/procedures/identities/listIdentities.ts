@@ -13,7 +13,7 @@ export const listIdentities =
     readonly identities: Pick<IdentitiesRepository, "list">;
   }): Procedure<typeof ListIdentitiesRequestSchema, typeof ListIdentitiesResponseSchema> =>
   async (request, call) => {
-    const forbidden = () => insufficientPermissions([["identity.read_identity", "*"]]);
+    const forbidden = () => insufficientPermissions(call.caller, [["identity.read_identity", "*"]]);
     if (!allowsAny(call.caller, "identity.read_identity")) throw forbidden();
     const page = await identities.list(readPageRequest(request), call);
     if (!page.items.every(({ _id }) => permits(call.caller, "identity.read_identity", _id))) throw forbidden();

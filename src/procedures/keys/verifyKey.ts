@@ -13,7 +13,7 @@ export const verifyKey = (deps: VerifyDeps): Procedure<typeof VerifyKeyRequestSc
   const verify = createVerify(deps, showVerification);
   return (request, call) => {
     const asked = readVerification(request);
-    if (!allowsAny(call.caller, "api.verify_key")) throw insufficientPermissions([["api.verify_key", "*"]]);
+    if (!allowsAny(call.caller, "api.verify_key")) throw insufficientPermissions(call.caller, [["api.verify_key", "*"]]);
     return verify(asked, call);
   };
 };

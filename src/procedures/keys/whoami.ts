@@ -20,7 +20,7 @@ export interface WhoamiDeps extends KeyObjectDeps {
 export const whoami =
   (deps: WhoamiDeps): Procedure<typeof WhoamiRequestSchema, typeof WhoamiResponseSchema> =>
   async (request, call) => {
-    if (!allowsAny(call.caller, "api.read_key")) throw insufficientPermissions([["api.read_key", "*"]]);
+    if (!allowsAny(call.caller, "api.read_key")) throw insufficientPermissions(call.caller, [["api.read_key", "*"]]);
     const key = await deps.keys.findByHash(hashKey(request.key), call);
     const visible =
       key !== null &&

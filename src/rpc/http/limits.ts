@@ -104,6 +104,8 @@ export const unreadTimeout = 10_000;
 
 /** Reads of the store for root keys that are not known here: less than half of a MongoDB driver's 100 connections. */
 export const rootKeyReads = 32;
+/** People for whom the identity provider is asked at the same time. */
+export const identityChecks = 32;
 /** How long the read for a root key that does not exist keeps its place: 128 a second, and up to twice as many from several addresses, where others are free at once. */
 export const unknownRootKeyRest = 250;
 /** How long a look-up that finds no such place waits for its refusal, and up to twice as long: who waits for each answer before asking again gets no more than four in a second. */

@@ -11,6 +11,7 @@ export type Resource =
   | "streams"
   | "public_streams"
   | "root_key_reads"
+  | "identity_checks"
   | "headers"
   | "resets"
   | "swallowed"
@@ -32,6 +33,8 @@ export interface Capacity {
   readonly publicStreams: FairShares;
   /** Reads of the store for root keys that are not known. */
   readonly rootKeyReads: FairShares;
+  /** People on their way to the identity provider or back, for whom it is asked. */
+  readonly identityChecks: FairShares;
   /** Bytes of headers beyond what is ordinary. */
   readonly headers: FairRate;
   /** Streams that clients took back before they were answered, or that were refused them, beyond those that were answered. */
@@ -80,6 +83,7 @@ export const createCapacity = (options: CapacityOptions): Capacity => {
     streams: shares("streams", maxInFlight),
     publicStreams: shares("public_streams", limits.openStreamUnits, [limits.addressStreamUnits, limits.connectionStreamUnits]),
     rootKeyReads: shares("root_key_reads", limits.rootKeyReads),
+    identityChecks: shares("identity_checks", limits.identityChecks),
     headers: rate("headers", limits.excessHeaderBytes),
     resets: rate("resets", limits.streamResets),
     swallowed: rate("swallowed", limits.swallowedBytes),

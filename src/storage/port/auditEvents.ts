@@ -5,8 +5,8 @@ export interface AuditResource {
 }
 
 export interface AuditActor {
-  /** `anonymous`: whoever failed to sign in to the console, by the address. */
-  readonly type: "rootkey" | "system" | "anonymous";
+  /** `anonymous`: whoever failed to sign in to the console, by the address; `person`: by the `personId`. */
+  readonly type: "rootkey" | "system" | "anonymous" | "person";
   readonly id: string;
   readonly name?: string;
 }

@@ -1,13 +1,17 @@
 /** What is stored of the console: its sessions, and who failed to open one. */
 
+import type { Person } from "../../domain/console/person.ts";
 import type { AuditedDocument } from "./baseDocument.ts";
 
 /** A session of the console (console §2). Its token is in the cookie of the browser, and nowhere else. */
 export interface SessionDocument extends AuditedDocument {
   /** Base64 SHA-256 of its token; absent once it has ended. Elevating replaces it. */
   readonly hash?: string;
+  /** What it was opened with; of a person's the `personId`. */
   readonly rootKeyId: string;
-  /** `sessionsEnded` of the root key when it was opened: another number there means that it has ended. */
+  /** Whose it is, if it was opened by OpenID Connect. */
+  readonly person?: Person;
+  /** `sessionsEnded` of the root key when it was opened: another number there means that it has ended. 0 of a person's. */
   readonly opening: number;
   /** Where it was opened from; absent where a proxy did not say. */
   readonly address?: string;

@@ -1,12 +1,39 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import { confirmRootKey } from "../data/access/session.ts";
-import { elevationRequest } from "../data/access/sessionState.ts";
+import { useEffect, useState } from "preact/hooks";
+import { elevationAddress, identityProvider } from "../data/access/identityProvider.ts";
+import { confirmRootKey, lookForElevation } from "../data/access/session.ts";
+import { elevationRequest, person } from "../data/access/sessionState.ts";
 import { type CallError, readCallError } from "../data/calls/callError.ts";
 import { Button } from "../design/actions/Button.tsx";
 import { Dialog } from "../design/dialogs/Dialog.tsx";
 import { Form } from "../design/forms/Form.tsx";
 import { TextField } from "../design/forms/TextField.tsx";
+
+/** Milliseconds between looks whether the other window is done. */
+const lookEvery = 1_000;
+
+/** Of a person's session: the provider asks them in a window of its own, so that nothing that was typed here is lost. */
+const OtherWindow = (): JSX.Element => {
+  useEffect(() => {
+    const looks = setInterval(() => {
+      // Nobody is done there while they look at it, and the session's cookie changes meanwhile.
+      if (document.hidden) return;
+      // A service that is away says nothing yet.
+      lookForElevation().catch(() => undefined);
+    }, lookEvery);
+    return () => clearInterval(looks);
+  }, []);
+  return (
+    <Dialog title="Confirm that it is you" onClose={() => elevationRequest.value?.refused()}>
+      <p>This needs you to sign in again, in another window. It is good for five minutes, and this page goes on by itself.</p>
+      <div class="actions">
+        <a class="button primary" href={elevationAddress} target="_blank" rel="noopener" data-autofocus="">
+          Confirm with {identityProvider.value ?? "your identity provider"}
+        </a>
+      </div>
+    </Dialog>
+  );
+};
 
 const Entry = (): JSX.Element => {
   const [rootKey, setRootKey] = useState("");
@@ -42,5 +69,8 @@ const Entry = (): JSX.Element => {
   );
 };
 
-/** Shows while a call waits for the root key to be entered again (console §2.4). */
-export const ElevationDialog = (): JSX.Element | null => (elevationRequest.value === undefined ? null : <Entry />);
+/** Shows while a call waits for the root key to be entered again, or for a person to sign in again (console §2.4). */
+export const ElevationDialog = (): JSX.Element | null => {
+  if (elevationRequest.value === undefined) return null;
+  return person.value === undefined ? <Entry /> : <OtherWindow />;
+};

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/console/v1/console.proto.
  */
 export const file_latchkey_console_v1_console: GenFile = /*@__PURE__*/
-  fileDesc("CiFsYXRjaGtleS9jb25zb2xlL3YxL2NvbnNvbGUucHJvdG8SE2xhdGNoa2V5LmNvbnNvbGUudjEiNAoNU2lnbkluUmVxdWVzdBIjCghyb290X2tleRgBIAEoCUIRukgKyAEBcgUQARiABKC1GAEiaQoOU2lnbkluUmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESMAoEZGF0YRgCIAEoCzIcLmxhdGNoa2V5LmNvbnNvbGUudjEuU2Vzc2lvbkIEiLUYASKBAQoHU2Vzc2lvbhIXCg9pZGxlX2V4cGlyZXNfYXQYASABKAMSEgoKZXhwaXJlc19hdBgCIAEoAxIbCg5lbGV2YXRlZF91bnRpbBgDIAEoA0gAiAEBEhkKC3Blcm1pc3Npb25zGAQgAygJQgSItRgBQhEKD19lbGV2YXRlZF91bnRpbCIQCg5TaWduT3V0UmVxdWVzdCJuCg9TaWduT3V0UmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESNAoEZGF0YRgCIAEoCzIgLmxhdGNoa2V5LmNvbnNvbGUudjEuU2lnbk91dERhdGFCBIi1GAEiDQoLU2lnbk91dERhdGEiNQoORWxldmF0ZVJlcXVlc3QSIwoIcm9vdF9rZXkYASABKAlCEbpICsgBAXIFEAEYgASgtRgBImoKD0VsZXZhdGVSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIwCgRkYXRhGAIgASgLMhwubGF0Y2hrZXkuY29uc29sZS52MS5TZXNzaW9uQgSItRgBIhMKEUdldFNlc3Npb25SZXF1ZXN0Im0KEkdldFNlc3Npb25SZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIwCgRkYXRhGAIgASgLMhwubGF0Y2hrZXkuY29uc29sZS52MS5TZXNzaW9uQgSItRgBIhUKE0xpc3RTZXNzaW9uc1JlcXVlc3QidQoUTGlzdFNlc3Npb25zUmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESNgoEZGF0YRgCIAMoCzIiLmxhdGNoa2V5LmNvbnNvbGUudjEuTGlzdGVkU2Vzc2lvbkIEiLUYASKoAQoNTGlzdGVkU2Vzc2lvbhISCgpzZXNzaW9uX2lkGAEgASgJEg8KB2N1cnJlbnQYAiABKAgSFAoHYWRkcmVzcxgDIAEoCUgAiAEBEhcKCnVzZXJfYWdlbnQYBCABKAlIAYgBARISCgpjcmVhdGVkX2F0GAUgASgDEhQKDGxhc3RfdXNlZF9hdBgGIAEoA0IKCghfYWRkcmVzc0INCgtfdXNlcl9hZ2VudCJHChFFbmRTZXNzaW9uUmVxdWVzdBIyCgpzZXNzaW9uX2lkGAEgASgJQh66SBvIAQFyFhADGP8BMg9eW2EtekEtWjAtOV9dKyQidAoSRW5kU2Vzc2lvblJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjcKBGRhdGEYAiABKAsyIy5sYXRjaGtleS5jb25zb2xlLnYxLkVuZFNlc3Npb25EYXRhQgSItRgBIhAKDkVuZFNlc3Npb25EYXRhMtoGCg5Db25zb2xlU2VydmljZRJsCgZTaWduSW4SIi5sYXRjaGtleS5jb25zb2xlLnYxLlNpZ25JblJlcXVlc3QaIy5sYXRjaGtleS5jb25zb2xlLnYxLlNpZ25JblJlc3BvbnNlIhmKtRgRY29uc29sZS4qLnNpZ25faW6wtRgBEocBCgdTaWduT3V0EiMubGF0Y2hrZXkuY29uc29sZS52MS5TaWduT3V0UmVxdWVzdBokLmxhdGNoa2V5LmNvbnNvbGUudjEuU2lnbk91dFJlc3BvbnNlIjGKtRgpbm9uZTogZXZlcnlib2R5IG1heSBlbmQgdGhlaXIgb3duIHNlc3Npb26wtRgBEpUBCgdFbGV2YXRlEiMubGF0Y2hrZXkuY29uc29sZS52MS5FbGV2YXRlUmVxdWVzdBokLmxhdGNoa2V5LmNvbnNvbGUudjEuRWxldmF0ZVJlc3BvbnNlIj+KtRg3bm9uZTogZXZlcnkgc2Vzc2lvbiBtYXkgYmUgZWxldmF0ZWQgYnkgaXRzIG93biByb290IGtlebC1GAESiQEKCkdldFNlc3Npb24SJi5sYXRjaGtleS5jb25zb2xlLnYxLkdldFNlc3Npb25SZXF1ZXN0GicubGF0Y2hrZXkuY29uc29sZS52MS5HZXRTZXNzaW9uUmVzcG9uc2UiKoq1GCJub25lOiBldmVyeSBzZXNzaW9uIG1heSBzZWUgaXRzZWxmsLUYARKXAQoMTGlzdFNlc3Npb25zEigubGF0Y2hrZXkuY29uc29sZS52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GikubGF0Y2hrZXkuY29uc29sZS52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZSIyirUYKm5vbmU6IGV2ZXJ5Ym9keSBtYXkgc2VlIHRoZWlyIG93biBzZXNzaW9uc7C1GAESkQEKCkVuZFNlc3Npb24SJi5sYXRjaGtleS5jb25zb2xlLnYxLkVuZFNlc3Npb25SZXF1ZXN0GicubGF0Y2hrZXkuY29uc29sZS52MS5FbmRTZXNzaW9uUmVzcG9uc2UiMoq1GCpub25lOiBldmVyeWJvZHkgbWF5IGVuZCB0aGVpciBvd24gc2Vzc2lvbnOwtRgBQh9aHWxhdGNoa2V5L2NvbnNvbGUvdjE7Y29uc29sZXYxYgZwcm90bzM", [file_buf_validate_validate, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("CiFsYXRjaGtleS9jb25zb2xlL3YxL2NvbnNvbGUucHJvdG8SE2xhdGNoa2V5LmNvbnNvbGUudjEiNAoNU2lnbkluUmVxdWVzdBIjCghyb290X2tleRgBIAEoCUIRukgKyAEBcgUQARiABKC1GAEiaQoOU2lnbkluUmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESMAoEZGF0YRgCIAEoCzIcLmxhdGNoa2V5LmNvbnNvbGUudjEuU2Vzc2lvbkIEiLUYASLFAQoHU2Vzc2lvbhIXCg9pZGxlX2V4cGlyZXNfYXQYASABKAMSEgoKZXhwaXJlc19hdBgCIAEoAxIbCg5lbGV2YXRlZF91bnRpbBgDIAEoA0gAiAEBEhkKC3Blcm1pc3Npb25zGAQgAygJQgSItRgBEjcKBnBlcnNvbhgFIAEoCzIiLmxhdGNoa2V5LmNvbnNvbGUudjEuU2Vzc2lvblBlcnNvbkgBiAEBQhEKD19lbGV2YXRlZF91bnRpbEIJCgdfcGVyc29uIkwKDVNlc3Npb25QZXJzb24SDgoGaXNzdWVyGAEgASgJEg8KB3N1YmplY3QYAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBQgcKBV9uYW1lIhAKDlNpZ25PdXRSZXF1ZXN0Im4KD1NpZ25PdXRSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI0CgRkYXRhGAIgASgLMiAubGF0Y2hrZXkuY29uc29sZS52MS5TaWduT3V0RGF0YUIEiLUYASINCgtTaWduT3V0RGF0YSI1Cg5FbGV2YXRlUmVxdWVzdBIjCghyb290X2tleRgBIAEoCUIRukgKyAEBcgUQARiABKC1GAEiagoPRWxldmF0ZVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjAKBGRhdGEYAiABKAsyHC5sYXRjaGtleS5jb25zb2xlLnYxLlNlc3Npb25CBIi1GAEiEwoRR2V0U2Vzc2lvblJlcXVlc3QibQoSR2V0U2Vzc2lvblJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjAKBGRhdGEYAiABKAsyHC5sYXRjaGtleS5jb25zb2xlLnYxLlNlc3Npb25CBIi1GAEiFQoTTGlzdFNlc3Npb25zUmVxdWVzdCJ1ChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARI2CgRkYXRhGAIgAygLMiIubGF0Y2hrZXkuY29uc29sZS52MS5MaXN0ZWRTZXNzaW9uQgSItRgBIqgBCg1MaXN0ZWRTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSDwoHY3VycmVudBgCIAEoCBIUCgdhZGRyZXNzGAMgASgJSACIAQESFwoKdXNlcl9hZ2VudBgEIAEoCUgBiAEBEhIKCmNyZWF0ZWRfYXQYBSABKAMSFAoMbGFzdF91c2VkX2F0GAYgASgDQgoKCF9hZGRyZXNzQg0KC191c2VyX2FnZW50IkcKEUVuZFNlc3Npb25SZXF1ZXN0EjIKCnNlc3Npb25faWQYASABKAlCHrpIG8gBAXIWEAMY/wEyD15bYS16QS1aMC05X10rJCJ0ChJFbmRTZXNzaW9uUmVzcG9uc2USJQoEbWV0YRgBIAEoCzIRLmxhdGNoa2V5LnYyLk1ldGFCBIi1GAESNwoEZGF0YRgCIAEoCzIjLmxhdGNoa2V5LmNvbnNvbGUudjEuRW5kU2Vzc2lvbkRhdGFCBIi1GAEiEAoORW5kU2Vzc2lvbkRhdGEy2gYKDkNvbnNvbGVTZXJ2aWNlEmwKBlNpZ25JbhIiLmxhdGNoa2V5LmNvbnNvbGUudjEuU2lnbkluUmVxdWVzdBojLmxhdGNoa2V5LmNvbnNvbGUudjEuU2lnbkluUmVzcG9uc2UiGYq1GBFjb25zb2xlLiouc2lnbl9pbrC1GAEShwEKB1NpZ25PdXQSIy5sYXRjaGtleS5jb25zb2xlLnYxLlNpZ25PdXRSZXF1ZXN0GiQubGF0Y2hrZXkuY29uc29sZS52MS5TaWduT3V0UmVzcG9uc2UiMYq1GClub25lOiBldmVyeWJvZHkgbWF5IGVuZCB0aGVpciBvd24gc2Vzc2lvbrC1GAESlQEKB0VsZXZhdGUSIy5sYXRjaGtleS5jb25zb2xlLnYxLkVsZXZhdGVSZXF1ZXN0GiQubGF0Y2hrZXkuY29uc29sZS52MS5FbGV2YXRlUmVzcG9uc2UiP4q1GDdub25lOiBldmVyeSBzZXNzaW9uIG1heSBiZSBlbGV2YXRlZCBieSBpdHMgb3duIHJvb3Qga2V5sLUYARKJAQoKR2V0U2Vzc2lvbhImLmxhdGNoa2V5LmNvbnNvbGUudjEuR2V0U2Vzc2lvblJlcXVlc3QaJy5sYXRjaGtleS5jb25zb2xlLnYxLkdldFNlc3Npb25SZXNwb25zZSIqirUYIm5vbmU6IGV2ZXJ5IHNlc3Npb24gbWF5IHNlZSBpdHNlbGawtRgBEpcBCgxMaXN0U2Vzc2lvbnMSKC5sYXRjaGtleS5jb25zb2xlLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaKS5sYXRjaGtleS5jb25zb2xlLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIjKKtRgqbm9uZTogZXZlcnlib2R5IG1heSBzZWUgdGhlaXIgb3duIHNlc3Npb25zsLUYARKRAQoKRW5kU2Vzc2lvbhImLmxhdGNoa2V5LmNvbnNvbGUudjEuRW5kU2Vzc2lvblJlcXVlc3QaJy5sYXRjaGtleS5jb25zb2xlLnYxLkVuZFNlc3Npb25SZXNwb25zZSIyirUYKm5vbmU6IGV2ZXJ5Ym9keSBtYXkgZW5kIHRoZWlyIG93biBzZXNzaW9uc7C1GAFCH1odbGF0Y2hrZXkvY29uc29sZS92MTtjb25zb2xldjFiBnByb3RvMw", [file_buf_validate_validate, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * @generated from message latchkey.console.v1.SignInRequest
@@ -81,7 +81,7 @@ export type Session = Message<"latchkey.console.v1.Session"> & {
   expiresAt: bigint;
 
   /**
-   * Unix ms: until then the session may do what needs the root key entered again. Unset: it may not.
+   * Unix ms: until then the session may do what needs the root key entered again, or a person to sign in again. Unset: it may not.
    *
    * @generated from field: optional int64 elevated_until = 3;
    */
@@ -93,6 +93,13 @@ export type Session = Message<"latchkey.console.v1.Session"> & {
    * @generated from field: repeated string permissions = 4;
    */
   permissions: string[];
+
+  /**
+   * Who signed in by OpenID Connect (console §2.8). Unset: the session is a root key's.
+   *
+   * @generated from field: optional latchkey.console.v1.SessionPerson person = 5;
+   */
+  person?: SessionPerson | undefined;
 };
 
 /**
@@ -101,6 +108,39 @@ export type Session = Message<"latchkey.console.v1.Session"> & {
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
   messageDesc(file_latchkey_console_v1_console, 2);
+
+/**
+ * A person, as the identity provider told of them when they signed in.
+ *
+ * @generated from message latchkey.console.v1.SessionPerson
+ */
+export type SessionPerson = Message<"latchkey.console.v1.SessionPerson"> & {
+  /**
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * What the issuer knows them by.
+   *
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+
+  /**
+   * Unset: it did not say.
+   *
+   * @generated from field: optional string name = 3;
+   */
+  name?: string | undefined;
+};
+
+/**
+ * Describes the message latchkey.console.v1.SessionPerson.
+ * Use `create(SessionPersonSchema)` to create a new message.
+ */
+export const SessionPersonSchema: GenMessage<SessionPerson> = /*@__PURE__*/
+  messageDesc(file_latchkey_console_v1_console, 3);
 
 /**
  * @generated from message latchkey.console.v1.SignOutRequest
@@ -113,7 +153,7 @@ export type SignOutRequest = Message<"latchkey.console.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 3);
+  messageDesc(file_latchkey_console_v1_console, 4);
 
 /**
  * @generated from message latchkey.console.v1.SignOutResponse
@@ -135,7 +175,7 @@ export type SignOutResponse = Message<"latchkey.console.v1.SignOutResponse"> & {
  * Use `create(SignOutResponseSchema)` to create a new message.
  */
 export const SignOutResponseSchema: GenMessage<SignOutResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 4);
+  messageDesc(file_latchkey_console_v1_console, 5);
 
 /**
  * @generated from message latchkey.console.v1.SignOutData
@@ -148,7 +188,7 @@ export type SignOutData = Message<"latchkey.console.v1.SignOutData"> & {
  * Use `create(SignOutDataSchema)` to create a new message.
  */
 export const SignOutDataSchema: GenMessage<SignOutData> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 5);
+  messageDesc(file_latchkey_console_v1_console, 6);
 
 /**
  * @generated from message latchkey.console.v1.ElevateRequest
@@ -167,7 +207,7 @@ export type ElevateRequest = Message<"latchkey.console.v1.ElevateRequest"> & {
  * Use `create(ElevateRequestSchema)` to create a new message.
  */
 export const ElevateRequestSchema: GenMessage<ElevateRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 6);
+  messageDesc(file_latchkey_console_v1_console, 7);
 
 /**
  * @generated from message latchkey.console.v1.ElevateResponse
@@ -189,7 +229,7 @@ export type ElevateResponse = Message<"latchkey.console.v1.ElevateResponse"> & {
  * Use `create(ElevateResponseSchema)` to create a new message.
  */
 export const ElevateResponseSchema: GenMessage<ElevateResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 7);
+  messageDesc(file_latchkey_console_v1_console, 8);
 
 /**
  * @generated from message latchkey.console.v1.GetSessionRequest
@@ -202,7 +242,7 @@ export type GetSessionRequest = Message<"latchkey.console.v1.GetSessionRequest">
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 8);
+  messageDesc(file_latchkey_console_v1_console, 9);
 
 /**
  * @generated from message latchkey.console.v1.GetSessionResponse
@@ -224,7 +264,7 @@ export type GetSessionResponse = Message<"latchkey.console.v1.GetSessionResponse
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 9);
+  messageDesc(file_latchkey_console_v1_console, 10);
 
 /**
  * @generated from message latchkey.console.v1.ListSessionsRequest
@@ -237,7 +277,7 @@ export type ListSessionsRequest = Message<"latchkey.console.v1.ListSessionsReque
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 10);
+  messageDesc(file_latchkey_console_v1_console, 11);
 
 /**
  * @generated from message latchkey.console.v1.ListSessionsResponse
@@ -259,10 +299,10 @@ export type ListSessionsResponse = Message<"latchkey.console.v1.ListSessionsResp
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 11);
+  messageDesc(file_latchkey_console_v1_console, 12);
 
 /**
- * One of several sessions of the same root key.
+ * One of several sessions of the same root key or person.
  *
  * @generated from message latchkey.console.v1.ListedSession
  */
@@ -315,7 +355,7 @@ export type ListedSession = Message<"latchkey.console.v1.ListedSession"> & {
  * Use `create(ListedSessionSchema)` to create a new message.
  */
 export const ListedSessionSchema: GenMessage<ListedSession> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 12);
+  messageDesc(file_latchkey_console_v1_console, 13);
 
 /**
  * @generated from message latchkey.console.v1.EndSessionRequest
@@ -334,7 +374,7 @@ export type EndSessionRequest = Message<"latchkey.console.v1.EndSessionRequest">
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 13);
+  messageDesc(file_latchkey_console_v1_console, 14);
 
 /**
  * @generated from message latchkey.console.v1.EndSessionResponse
@@ -356,7 +396,7 @@ export type EndSessionResponse = Message<"latchkey.console.v1.EndSessionResponse
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 14);
+  messageDesc(file_latchkey_console_v1_console, 15);
 
 /**
  * @generated from message latchkey.console.v1.EndSessionData
@@ -369,7 +409,7 @@ export type EndSessionData = Message<"latchkey.console.v1.EndSessionData"> & {
  * Use `create(EndSessionDataSchema)` to create a new message.
  */
 export const EndSessionDataSchema: GenMessage<EndSessionData> = /*@__PURE__*/
-  messageDesc(file_latchkey_console_v1_console, 15);
+  messageDesc(file_latchkey_console_v1_console, 16);
 
 /**
  * Signing in to the console, and the sessions that this opens (console §2). The session's token travels in a cookie,
@@ -400,7 +440,7 @@ export const ConsoleService: GenService<{
   },
   /**
    * Takes the session's own root key again and lets the session do for 5 minutes what needs that (console §2.4). The session
-   * gets a new token: a new cookie comes with the answer, the old one is void.
+   * gets a new token: a new cookie comes with the answer, the old one is void. A person's session is elevated at /ui/oidc/start.
    *
    * @generated from rpc latchkey.console.v1.ConsoleService.Elevate
    */
@@ -420,7 +460,7 @@ export const ConsoleService: GenService<{
     output: typeof GetSessionResponseSchema;
   },
   /**
-   * The sessions of the caller's root key that have not ended, latest first.
+   * The sessions of the caller's root key or person that have not ended, latest first.
    *
    * @generated from rpc latchkey.console.v1.ConsoleService.ListSessions
    */

@@ -26,7 +26,7 @@ export const requireAnalytics = ({ analytics }: AnalyticsDeps): Analytics => {
  * filter and no error. 403 without any, then 412 without a store.
  */
 export const readScope = (deps: AnalyticsDeps, action: Action, call: Call): Readable => {
-  if (!allowsAny(call.caller, action)) throw insufficientPermissions([[action, "*"]]);
+  if (!allowsAny(call.caller, action)) throw insufficientPermissions(call.caller, [[action, "*"]]);
   const { all, ids } = call.caller.grants.scope(action);
   requirePermissions(call.caller, ...(all ? ["*"] : ids).values().map((id) => [action, id] as const));
   return { analytics: requireAnalytics(deps), scope: all ? undefined : [...ids] };

@@ -1,4 +1,6 @@
+import { actorOf } from "../../../audit/auditEvent.ts";
 import type { Acting, Sessions } from "../../../console/createSessions.ts";
+import { type Holder, holderOfRootKey } from "../../../console/holders.ts";
 import type { SignInGuard } from "../../../console/signInGuard.ts";
 import type { LiveSession, Visit } from "../../../console/visit.ts";
 import { ServiceError } from "../../../domain/errors.ts";
@@ -28,20 +30,17 @@ export const liveOf = (call: Call): LiveSession => {
   return live;
 };
 
-/** For what is done to a session of `rootKey`, whoever the call took its caller for: to its end, also when the call was given up. */
-export const actingFor = ({ _id, name }: RootKeyDocument, call: Call): Acting => {
+/** For what is done to a session of `holder`, whoever the call took its caller for: to its end, also when the call was given up. */
+export const actingFor = ({ id, name, person }: Holder, call: Call): Acting => {
   const visit = visitOf(call);
   const { correlationId, receivedAt: now, userAgent } = call;
-  const actor = { type: "rootkey", id: _id, ...(name === undefined ? {} : { name }) } as const;
+  const actor = actorOf({ rootKeyId: id, name, ...(person === undefined ? {} : { isPerson: true }) });
   return { visit, source: { actor, correlationId, now, remoteIp: visit.address, userAgent }, behalf: { caller: call.caller } };
 };
 
 /** The root key with this secret, if it may sign in; undefined for every reason why not. */
-export const findSigner = async (
-  { sessions, findRootKey }: ConsoleDeps,
-  secret: string,
-  call: Call,
-): Promise<RootKeyDocument | undefined> => {
+export const findSigner = async ({ findRootKey }: ConsoleDeps, secret: string, call: Call): Promise<Holder | undefined> => {
   const rootKey = looksLikeRootKey(secret) ? await findRootKey(hashKey(secret), call) : null;
-  return rootKey !== null && sessions.mayOpen(rootKey, call.receivedAt) ? rootKey : undefined;
+  const holder = rootKey === null ? undefined : holderOfRootKey(rootKey);
+  return holder?.callerAt(call.receivedAt) === undefined ? undefined : holder;
 };

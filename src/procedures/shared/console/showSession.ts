@@ -1,17 +1,24 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { SessionSchema } from "../../../../gen/latchkey/console/v1/console_pb.ts";
+import type { SessionPersonSchema, SessionSchema } from "../../../../gen/latchkey/console/v1/console_pb.ts";
 import type { LiveSession } from "../../../console/visit.ts";
-import { allPermissions } from "../../../domain/authorization.ts";
+import type { Person } from "../../../domain/console/person.ts";
 import { idleExpiry, isElevated, type SessionBounds } from "../../../domain/console/sessionTimes.ts";
+
+const showPerson = ({ issuer, subject, name }: Person): MessageInitShape<typeof SessionPersonSchema> => ({
+  issuer,
+  subject,
+  ...(name === undefined ? {} : { name }),
+});
 
 /** A session as its page has to know it (console §2.1). */
 export const showSession = (
-  { session, rootKey }: LiveSession,
+  { session, holder }: LiveSession,
   bounds: SessionBounds,
   now: number,
 ): MessageInitShape<typeof SessionSchema> => ({
   idleExpiresAt: BigInt(idleExpiry(session, bounds)),
   expiresAt: BigInt(session.expiresAt),
   ...(session.elevatedUntil !== undefined && isElevated(session, now) ? { elevatedUntil: BigInt(session.elevatedUntil) } : {}),
-  permissions: [...(rootKey.permissions ?? allPermissions)],
+  permissions: [...holder.permissions],
+  ...(session.person === undefined ? {} : { person: showPerson(session.person) }),
 });

@@ -39,7 +39,11 @@ const secretNotFound = (): ServiceError => new ServiceError("key_not_found", "No
 /** By its secret: a key of an API that the caller may not see is answered just like an unknown one (management §8). */
 const findBySecret = async ({ keys, apis }: ExplainedKeyDeps, secret: string, call: Call): Promise<readonly [KeyDocument, ApiDocument]> => {
   const lacking = NEEDED.filter((action) => !allowsAny(call.caller, action));
-  if (lacking.length > 0) throw insufficientPermissions(lacking.map((action) => [action, "*"]));
+  if (lacking.length > 0)
+    throw insufficientPermissions(
+      call.caller,
+      lacking.map((action) => [action, "*"]),
+    );
   const key = await keys.findByHash(hashKey(secret), call);
   if (key === null || key.pendingMigrationId !== undefined) throw secretNotFound();
   if (!NEEDED.every((action) => allows(call.caller, action, key.apiId))) throw secretNotFound();

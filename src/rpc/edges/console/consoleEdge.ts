@@ -16,6 +16,7 @@ import { serveWire } from "../connect/serveWire.ts";
 import type { RpcEdgeOptions } from "../edgeOptions.ts";
 import type { ServeUnary } from "../serveUnary.ts";
 import { ConsoleCall } from "./consoleCall.ts";
+import { createOidcAnswers, type OidcAnswersOptions } from "./oidcAnswers.ts";
 import { pageAnswer } from "./pageAnswer.ts";
 import { foreignSign } from "./requestChecks.ts";
 import { securityHeaders } from "./securityHeaders.ts";
@@ -33,9 +34,15 @@ export interface ConsoleEdgeOptions extends Omit<RpcEdgeOptions, "findCaller" | 
   readonly publicUrl: string | undefined;
   /** Undefined where the page was not built. */
   readonly files: StaticFiles | undefined;
+  readonly capacity: OidcAnswersOptions["capacity"];
+  /** Undefined where people sign in with root keys only. */
+  readonly oidc: OidcAnswersOptions["signIn"] | undefined;
 }
 
 const rpcPrefix = "/ui/rpc/";
+const oidcPrefix = "/ui/oidc/";
+/** By which provider people can sign in, as its page has to know before anybody has. */
+const providerHeader = "x-latchkey-oidc";
 const noStore = { "cache-control": "no-store" } as const;
 
 const connectWires = allWires.filter(({ protocol }) => protocol.name === "connect");
@@ -80,6 +87,10 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
     answerError(res, jsonWire, describeError(error, requestId, false), false, { headers }, httpStatus);
   };
 
+  const { oidc } = options;
+  const answerOidc = oidc && createOidcAnswers({ ...options, signIn: oidc, refuse });
+  const ownHeaders = oidc === undefined ? {} : { [providerHeader]: oidc.providerName };
+
   const answerRpc = (
     req: IncomingMessage,
     res: ServerResponse,
@@ -109,7 +120,8 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
     if (foreign !== undefined) return void refuse(res, new ServiceError("console_request_refused", foreign), headers);
     const { route } = found;
     const parts = ["console", route.method, req, res, clock, timeoutOf(wire, req.headers)] as const;
-    serve(new ConsoleCall(parts, transport, { ...headers, ...noStore }, clientAddress), route);
+    const more = found.serveBy === own.serveBy ? ownHeaders : {};
+    serve(new ConsoleCall(parts, transport, { ...headers, ...noStore, ...more }, clientAddress), route);
   };
 
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
@@ -121,6 +133,7 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
       return void refuse(res, new ServiceError("console_request_refused", detail), headers);
     }
     if (path.startsWith(rpcPrefix)) return void answerRpc(req, res, path, transport, headers);
+    if (answerOidc && path.startsWith(oidcPrefix)) return void answerOidc(req, res, transport, headers);
     const page = pageAnswer(files, req, path);
     const body = req.method === "HEAD" ? Buffer.alloc(0) : page.body;
     send(res, { status: page.status, headers: { ...headers, ...page.headers }, body }, false);

@@ -1,19 +1,23 @@
 import { type Secret, secret } from "../../../domain/secrets/secret.ts";
 import type { Transport } from "./transport.ts";
 
-/** The session cookie of one kind of connection (console §2.2); none over plain HTTP from elsewhere. */
-export interface SessionCookie {
+/** A cookie of the console, as one kind of connection has it. */
+export interface ConsoleCookie {
   readonly name: string;
   readonly attributes: string;
 }
 
-const attributes = "HttpOnly; SameSite=Strict; Path=/";
-
-export const sessionCookieOf = ({ by, port }: Transport): SessionCookie | undefined => {
-  if (by === "tls") return { name: "__Host-latchkey", attributes: `Secure; ${attributes}` };
+const cookieOf = ({ by, port }: Transport, name: string, sameSite: "Strict" | "Lax"): ConsoleCookie | undefined => {
+  const attributes = `HttpOnly; SameSite=${sameSite}; Path=/`;
+  if (by === "tls") return { name: `__Host-${name}`, attributes: `Secure; ${attributes}` };
   // Cookies ignore ports: two services of one machine would take each other's.
-  return by === "loopback" ? { name: `latchkey-${port}`, attributes } : undefined;
+  return by === "loopback" ? { name: `${name}-${port}`, attributes } : undefined;
 };
+
+/** That of a session (console §2.2); none over plain HTTP from elsewhere. */
+export const sessionCookieOf = (transport: Transport): ConsoleCookie | undefined => cookieOf(transport, "latchkey", "Strict");
+/** That of who is on the way to the identity provider and back (console §2.5): the provider sends the browser, so it is not strict. */
+export const roundCookieOf = (transport: Transport): ConsoleCookie | undefined => cookieOf(transport, "latchkey-oidc", "Lax");
 
 /**
  * The value that a header `Cookie` has under a name. Undefined also where there are several: whoever may set cookies for a
@@ -29,5 +33,5 @@ export const readCookie = (header: string | undefined, name: string): Secret | u
 };
 
 /** For the header `Set-Cookie`. */
-export const giveCookie = ({ name, attributes }: SessionCookie, token: Secret): string => `${name}=${token.reveal()}; ${attributes}`;
-export const takeCookie = ({ name, attributes }: SessionCookie): string => `${name}=; Max-Age=0; ${attributes}`;
+export const giveCookie = ({ name, attributes }: ConsoleCookie, token: Secret): string => `${name}=${token.reveal()}; ${attributes}`;
+export const takeCookie = ({ name, attributes }: ConsoleCookie): string => `${name}=; Max-Age=0; ${attributes}`;

@@ -10,7 +10,7 @@ const { signIn, signOut } = ConsoleService.method;
 const nothing = compileGrants([]);
 
 /** Somebody without a session; each address has its own share of everything. */
-const strangerFrom = ({ network }: Visit): Caller => ({
+export const strangerFrom = ({ network }: Visit): Caller => ({
   rootKeyId: `address ${network}`,
   name: undefined,
   expires: undefined,

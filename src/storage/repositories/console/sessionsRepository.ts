@@ -5,19 +5,19 @@ import type { SessionDocument } from "../../port/consoleDocuments.ts";
 import type { Store } from "../../port/store.ts";
 import { newDocument, notDeleted, withEvents } from "../shared/audited.ts";
 
-/** The most sessions of one root key that are looked at together: the latest. */
+/** The most sessions of one root key or person that are looked at together: the latest. */
 const MOST_LISTED = 100;
 
 /** What is known of a session when it is opened. */
 export type NewSession = Pick<
   SessionDocument,
-  "hash" | "rootKeyId" | "opening" | "address" | "userAgent" | "lastUsedAt" | "expiresAt" | "expireAt"
+  "hash" | "rootKeyId" | "person" | "opening" | "address" | "userAgent" | "lastUsedAt" | "expiresAt" | "expireAt"
 > & { readonly id: string };
 
 export interface SessionsRepository {
   readonly find: (sessionId: string, options?: OperationOptions) => Promise<SessionDocument | null>;
   readonly findByHash: (hash: string, options?: OperationOptions) => Promise<SessionDocument | null>;
-  /** Those of a root key that were not ended, the latest 100, latest first; also those whose time is over. */
+  /** Those of a root key, or of a person by their `personId`, that were not ended, the latest 100, latest first; also those whose time is over. */
   readonly listOf: (rootKeyId: string, options?: OperationOptions) => Promise<readonly SessionDocument[]>;
   /** How many have a row at `now`, Unix ms, and were not ended, of `limit` rows at most. */
   readonly countKept: (now: number, limit: number) => Promise<number>;

@@ -145,6 +145,7 @@ export const toldFields: { readonly [C in AuditedCollection]: TellingOf<Document
   sessions: {
     hash: undefined,
     rootKeyId: undefined,
+    person: undefined,
     opening: undefined,
     address: undefined,
     userAgent: undefined,

@@ -45,6 +45,12 @@ export const confirmRootKey = async (rootKey: string): Promise<void> => {
   elevationRequest.value?.done();
 };
 
+/** Looks whether the session was elevated in another window, and then lets go on what waited for it. */
+export const lookForElevation = async (): Promise<void> => {
+  await refreshSession();
+  if (typeof session.value !== "string" && session.value.elevatedUntil !== undefined) elevationRequest.value?.done();
+};
+
 /** Keeps the session alive: any call that a person makes does (console §2.3), and this one everybody may make. */
 export const renewSession = async (): Promise<void> => {
   await call(listSessions, {});

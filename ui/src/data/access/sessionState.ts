@@ -1,5 +1,5 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { Session } from "../../../../gen/latchkey/console/v1/console_pb.ts";
+import type { Session, SessionPerson } from "../../../../gen/latchkey/console/v1/console_pb.ts";
 
 /** `unknown` until the service was asked; `signedOut` has no session (any more). */
 export type SessionState = Session | "unknown" | "signedOut";
@@ -10,6 +10,11 @@ export const session: Signal<SessionState> = signal<SessionState>("unknown");
 /** Root-key permissions that the session holds; empty without a session. */
 export const heldPermissions: ReadonlySignal<readonly string[]> = computed(() =>
   typeof session.value === "string" ? [] : session.value.permissions,
+);
+
+/** Who signed in by OpenID Connect; undefined without a session, and in one of a root key. */
+export const person: ReadonlySignal<SessionPerson | undefined> = computed(() =>
+  typeof session.value === "string" ? undefined : session.value.person,
 );
 
 /**
@@ -27,7 +32,7 @@ export const forgetAfterSession = (forget: () => void): void => {
   });
 };
 
-/** A call that waits for the root key to be entered again. */
+/** A call that waits for the root key to be entered again, or for a person to sign in again. */
 export interface ElevationRequest {
   readonly done: () => void;
   readonly refused: () => void;

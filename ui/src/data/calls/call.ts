@@ -1,7 +1,9 @@
 import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { type Signal, signal } from "@preact/signals";
 import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.ts";
+import { noteIdentityProvider } from "../access/identityProvider.ts";
 import { elevate, session } from "../access/sessionState.ts";
 import { CallError, readCallError } from "./callError.ts";
 import { logCall } from "./callLog.ts";
@@ -49,8 +51,8 @@ const headersOf = (options: CallOptions): Headers => {
 };
 
 /**
- * Calls a procedure of any service with the session's cookie (console §1). A call that needs the root key again asks for it and is
- * then repeated, with the same Idempotency-Key.
+ * Calls a procedure of any service with the session's cookie (console §1). A call that needs the root key again, or a person to sign in
+ * again, asks for that and is then repeated, with the same Idempotency-Key.
  * @throws {CallError} for every failure
  */
 export const call = async <Input extends DescMessage, Output extends DescMessage>(
@@ -66,16 +68,18 @@ export const call = async <Input extends DescMessage, Output extends DescMessage
   for (;;) {
     try {
       const answer = await transport.unary(method, options.signal, undefined, headersOf(options), message);
+      noteIdentityProvider(answer.header);
       log(true);
       if (changing && options.quiet !== true) changesMade.value += 1;
       return { message: answer.message, etag: answer.header.get("etag") ?? undefined };
     } catch (thrown) {
       options.signal?.throwIfAborted();
+      if (thrown instanceof ConnectError) noteIdentityProvider(thrown.metadata);
       const error = readCallError(thrown);
       if (error.kind === "signedOut" && !checksRootKey.has(method)) session.value = "signedOut";
       if (error.kind === "elevation" && options.background !== true) {
         if (await elevate()) continue;
-        throw new CallError("elevation", "Nothing was done: the root key was not entered again.", error);
+        throw new CallError("elevation", "Nothing was done: it was not confirmed that it is you.", error);
       }
       log(false);
       throw error;

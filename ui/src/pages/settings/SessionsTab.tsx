@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ConsoleService, type ListedSession } from "../../../../gen/latchkey/console/v1/console_pb.ts";
 import { signOut } from "../../data/access/session.ts";
-import { session } from "../../data/access/sessionState.ts";
+import { person, session } from "../../data/access/sessionState.ts";
 import { call } from "../../data/calls/call.ts";
 import { type CallError, readCallError } from "../../data/calls/callError.ts";
 import { useQuery } from "../../data/hooks/useQuery.ts";
@@ -53,7 +53,7 @@ const columns = (ending: string | undefined, end: (shown: ListedSession) => void
   },
 ];
 
-/** The sessions of one's root key, any of which can be ended; its own one, too (console §2.3). */
+/** The sessions of one's root key, or of oneself as a person, any of which can be ended; its own one, too (console §2.3). */
 export const SessionsTab = (): JSX.Element => {
   const sessions = useQuery(listSessions, {}, { pollEvery });
   const [ending, setEnding] = useState<string>();
@@ -83,7 +83,13 @@ export const SessionsTab = (): JSX.Element => {
   return (
     <>
       <p class="quiet">
-        The sessions that were opened with the same root key as yours. Revoking that key ends all of them.
+        {person.value === undefined ? (
+          "The sessions that were opened with the same root key as yours. Revoking that key ends all of them."
+        ) : (
+          <>
+            Your sessions as {person.value.name ?? person.value.subject} of <code>{person.value.issuer}</code>.
+          </>
+        )}
         {typeof session.value !== "string" && (
           <>
             {" "}

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { identityProvider, providerAddress } from "../../data/access/identityProvider.ts";
 import { signIn } from "../../data/access/session.ts";
 import { type CallError, readCallError } from "../../data/calls/callError.ts";
 import { useSecondsLeft } from "../../data/hooks/useSecondsLeft.ts";
@@ -7,8 +8,14 @@ import { Button } from "../../design/actions/Button.tsx";
 import { Form } from "../../design/forms/Form.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
+import { ProviderFailure } from "../../design/states/ProviderFailure.tsx";
+import { queryParams } from "../../router/address.ts";
+import { afterSignIn } from "../../router/afterSignIn.ts";
 
-/** `/ui/sign-in`: exchanges a root key for a session (console §2.1). The key leaves the page's memory at once. */
+/**
+ * `/ui/sign-in`: exchanges a root key for a session (console §2.1), or leads to the identity provider where there is one (§2.8). The key
+ * leaves the page's memory at once.
+ */
 export const Page = (): JSX.Element => {
   const [rootKey, setRootKey] = useState("");
   const [error, setError] = useState<CallError>();
@@ -31,6 +38,7 @@ export const Page = (): JSX.Element => {
     <main class="sign-in">
       <div class="card">
         <PageFrame title="Sign in to Latchkey">
+          <ProviderFailure />
           <Form
             onSubmit={() => void submit()}
             error={error}
@@ -67,6 +75,13 @@ export const Page = (): JSX.Element => {
               }
             />
           </Form>
+          {identityProvider.value !== undefined && (
+            <div class="actions">
+              <a class="button" href={providerAddress(afterSignIn(queryParams.value.get("next")))}>
+                Sign in with {identityProvider.value}
+              </a>
+            </div>
+          )}
         </PageFrame>
       </div>
     </main>

@@ -1,0 +1,81 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startProvider, type TestProvider } from "../support/identityProvider.ts";
+import { accessibilityFaults, openPage, overflow, startBrowser, startConsole, tabTo } from "./console.ts";
+
+let provider: TestProvider;
+let service: Awaited<ReturnType<typeof startConsole>>;
+let browser: Browser;
+
+beforeAll(async () => {
+  provider = await startProvider({ platform: ["*"] });
+  provider.accounts.set("alice", { name: "Alice", groups: ["platform"] });
+  provider.accounts.set("carol", { name: "Carol", groups: ["staff"] });
+  service = await startConsole({ ANALYTICS: "off", ...provider.env });
+  provider.serve(service.url);
+  browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+  await provider?.[Symbol.asyncDispose]();
+});
+
+test("[console §2.8] a person signs in, makes a root key after signing in again, and signs out, by keyboard alone", async () => {
+  await using window = await openPage(browser);
+  const { page, context, faults } = window;
+  const host = new URL(provider.issuer).host;
+  await page.goto(`${service.url}/ui/root-keys/new`);
+
+  // Whoever has no mapping is told so, and stays outside.
+  provider.account = "carol";
+  await tabTo(page, "link", `Sign in with ${host}`);
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("nothing here is permitted to you").waitFor();
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await context.clearCookies();
+
+  provider.account = "alice";
+  await tabTo(page, "link", `Sign in with ${host}`);
+  await page.keyboard.press("Enter");
+  // The page that was wanted, and nothing of the way there in its address.
+  await page.getByRole("heading", { name: "New root key" }).waitFor();
+  expect(page.url()).toBe(`${service.url}/ui/root-keys/new`);
+
+  await tabTo(page, "textbox", "Name");
+  await page.keyboard.type("by a person");
+  await page.getByRole("checkbox", { name: "api.*.read_api", exact: true }).press("Space");
+  await page.getByRole("button", { name: "Create root key" }).press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const confirm = dialog.getByRole("link", { name: `Confirm with ${host}` });
+  await confirm.waitFor();
+  expect(await confirm.evaluate((link) => link.matches(":focus"))).toBe(true);
+  expect(await accessibilityFaults(page)).toEqual([]);
+  const opened = context.waitForEvent("page");
+  await page.keyboard.press("Enter");
+  const other = await opened;
+  await other.getByText("It is confirmed that it is you").waitFor();
+  expect(await accessibilityFaults(other)).toEqual([]);
+  await other.close();
+
+  // What waited goes on by itself.
+  const secret = page.getByRole("dialog", { name: "The new root key" });
+  page.on("dialog", (question) => void question.accept());
+  await secret.getByRole("button", { name: "Close" }).press("Enter");
+  await page.getByRole("table").getByText("by a person").first().waitFor();
+
+  await page.goto(`${service.url}/ui/settings`);
+  await page.getByText("Your sessions as Alice of").waitFor();
+  await page.goto(`${service.url}/ui/audit`);
+  await page.getByRole("table").getByText("Alice").first().waitFor();
+
+  await tabTo(page, "button", "Sign out");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: `Sign in with ${host}` }).waitFor();
+  expect((await context.cookies(service.url)).filter(({ name }) => name.startsWith("latchkey"))).toEqual([]);
+  await page.setViewportSize({ width: 320, height: 800 });
+  expect(await overflow(page)).toBe(0);
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,23 @@
+import type { JSX } from "preact";
+import { queryParams } from "../../router/address.ts";
+
+/** Why somebody came back who is not signed in, by the word in the address. */
+const failures: Readonly<Record<string, string>> = {
+  away: "The identity provider does not answer. Try again in a moment.",
+  denied: "The identity provider did not sign you in.",
+  expired: "That took too long, or was begun in another window. Sign in again.",
+  refused: "What the identity provider answered could not be confirmed. Sign in again; if that does not help, the service's log says why.",
+  stale: "The identity provider did not ask you to sign in again, so this session is not trusted with more than before.",
+  unmapped:
+    "You are signed in at the identity provider, but nothing here is permitted to you. Whoever runs this service can map your account to permissions.",
+};
+
+/** Why the identity provider sent somebody back for nothing, where the address says so. */
+export const ProviderFailure = (): JSX.Element | null => {
+  const word = queryParams.value.get("oidc");
+  return word === null ? null : (
+    <div class="note error" role="alert">
+      <p>{failures[word] ?? failures.refused}</p>
+    </div>
+  );
+};

@@ -6,7 +6,6 @@ import {
   always_present,
   array_body,
   changes,
-  error,
   etag,
   if_match,
   ignore_unknown,
@@ -16,12 +15,13 @@ import {
   no_store,
   permission,
 } from "../../gen/latchkey/v2/options_pb.ts";
-import { type Reason, reasons } from "../../src/domain/errors.ts";
+import type { Reason } from "../../src/domain/errors.ts";
 import { integerRules, listRules, rulesOfField, textRules } from "../../src/rpc/codec/rules/annotations.ts";
 import { type DescribedField, describeField, unwrapField } from "../../src/rpc/description/describeField.ts";
 import { unaryMethods } from "../../src/rpc/edges/unaryMethods.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
 import { testableServices } from "../../src/service/services.ts";
+import { procedureErrors } from "./procedureErrors.ts";
 
 /** Bounds as the rules of the interface give them; absent where there is none. */
 export interface Bounds {
@@ -158,13 +158,8 @@ const describe = (field: DescField): FieldDoc => {
   };
 };
 
-const isReason = (text: string): text is Reason => Object.hasOwn(reasons, text);
-
-const errorsOf = (method: DescMethodUnary): Reason[] => {
-  const named = getOption(method, error).map((text) => {
-    if (!isReason(text)) throw new Error(`${String(method)}: there is no reason ${text}`);
-    return text;
-  });
+const errorsOf = (method: DescMethodUnary): readonly Reason[] => {
+  const named = procedureErrors[procedureName(method)] ?? [];
   return getOption(method, if_match) === "" ? named : [...named, "revision_differs"];
 };
 

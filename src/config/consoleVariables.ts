@@ -5,8 +5,6 @@ import { integer, oneOf, type Variable, webOrigin } from "./parsers.ts";
 export interface ConsoleConfig {
   /** A port of its own, 0 = a free one; absent = that of the service. */
   readonly port: number | undefined;
-  /** Origin that people open it at; absent = the names of the machine itself. */
-  readonly publicUrl: string | undefined;
   /** A session ends when it was not used for so long, in milliseconds, */
   readonly idle: number;
   /** and in any case after so long. */
@@ -74,7 +72,6 @@ export const readConsole = (
   const mode = readRequired(consoleVariables.console);
   const config: ConsoleConfig = {
     port: read(consoleVariables.consolePort),
-    publicUrl: read(consoleVariables.publicUrl),
     idle: readRequired(consoleVariables.consoleIdleMinutes) * 60_000,
     whole: readRequired(consoleVariables.consoleSessionHours) * 3_600_000,
     oidc: readOidc(reading),

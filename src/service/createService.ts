@@ -190,7 +190,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       capacity,
       clientAddress,
       isProxy,
-      publicUrl: config.console?.publicUrl,
+      publicUrl: config.publicUrl,
       files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
     });
   const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.publicUrl, isProxy });
@@ -245,7 +245,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ready = true;
     health.setState("serving");
     const url = urlOf(listener);
-    const consoleUrl = consoleEdge && `${config.console?.publicUrl ?? urlOf(consoleListener ?? listener)}/ui`;
+    const consoleUrl = consoleEdge && `${config.publicUrl ?? urlOf(consoleListener ?? listener)}/ui`;
     return { url, adminUrl, consoleUrl, errorsBaseUrl: errorsBaseUrl() };
   };
 

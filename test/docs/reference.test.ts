@@ -6,6 +6,7 @@ import { auditEventTexts } from "../../docs/build/auditEventTexts.ts";
 import { chapterText } from "../../docs/build/citations.ts";
 import { procedures } from "../../docs/build/descriptors.ts";
 import { examples, shown } from "../../docs/build/examples.ts";
+import { procedureErrors } from "../../docs/build/procedureErrors.ts";
 import { VerificationCodeSchema } from "../../gen/latchkey/v2/keys_pb.ts";
 import { configVariables } from "../../src/config/loadConfig.ts";
 import { allPermissions } from "../../src/domain/authorization.ts";
@@ -31,6 +32,11 @@ test("every procedure has its page, and the index links it", () => {
     expect(page(`reference/${name}.md`)).toContain(`\n\`POST /v2/${name}\``);
     expect(index).toContain(`[${name}](${name}.md)`);
   }
+});
+
+test("errors are listed of procedures that there are", () => {
+  const names = procedures.map(({ name }) => name);
+  expect(Object.keys(procedureErrors).filter((name) => !names.includes(name))).toEqual([]);
 });
 
 test("every error type has its page, its row, and its place in the contract's catalogue", () => {

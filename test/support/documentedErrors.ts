@@ -21,5 +21,5 @@ export const expectDocumented = (procedure: string, { body: { error } }: Answer)
     ["method_not_allowed", "procedure_not_found", "not_implemented"].some((name) => type.endsWith(name))
   )
     return;
-  expect.unreachable(`${procedure} answered ${type}, which its option \`error\` in proto/ does not name: ${error.detail}`);
+  expect.unreachable(`${procedure} answered ${type}, which docs/build/procedureErrors.ts does not name: ${error.detail}`);
 };

@@ -15,7 +15,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/options.proto.
  */
 export const file_latchkey_v2_options: GenFile = /*@__PURE__*/
-  fileDesc("ChlsYXRjaGtleS92Mi9vcHRpb25zLnByb3RvEgtsYXRjaGtleS52MipKCgdXcmFwcGVyEhcKE1dSQVBQRVJfVU5TUEVDSUZJRUQQABIUChBXUkFQUEVSX05VTExBQkxFEAESEAoMV1JBUFBFUl9MSVNUEAI6QAoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyADKAlSCnBlcm1pc3Npb246WAoXcGVybWlzc2lvbl9mcm9tX3JlcXVlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjShgMgASgIUhVwZXJtaXNzaW9uRnJvbVJlcXVlc3Q6PwoKYXJyYXlfYm9keRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKAlSCWFycmF5Qm9keTpDCgxwcm9ibGVtX2pzb24SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjUhgMgASgIUgtwcm9ibGVtSnNvbjpMChFyYXRlX2xpbWl0ZWRfanNvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNWGAyABKAhSD3JhdGVMaW1pdGVkSnNvbjo7Cghub19zdG9yZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSB25vU3RvcmU6OgoHY2hhbmdlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNeGAyABKAhSB2NoYW5nZXM6NAoEZXRhZxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNiGAyABKAlSBGV0YWc6OwoIaWZfbWF0Y2gSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjZhgMgASgJUgdpZk1hdGNoOjYKBWVycm9yEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY2oYDIAMoCVIFZXJyb3I6UQoHd3JhcHBlchIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjRhgMgASgOMhQubGF0Y2hrZXkudjIuV3JhcHBlclIHd3JhcHBlcjpICg5pZ25vcmVfdW5rbm93bhIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjShgMgASgIUg1pZ25vcmVVbmtub3duOkYKDmFsd2F5c19wcmVzZW50Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjRhgMgASgIUg1hbHdheXNQcmVzZW50OkUKDm1heF9qc29uX2J5dGVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgNUgxtYXhKc29uQnl0ZXM6RgoObWF4X3Byb3BlcnRpZXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNOGAyABKA1SDW1heFByb3BlcnRpZXM6NwoGc2VjcmV0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjUhgMgASgIUgZzZWNyZXQ6QgoKanNvbl9uYW1lcxIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGNGGAyADKAlSCWpzb25OYW1lc0IYWhZsYXRjaGtleS92MjtsYXRjaGtleXYyYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChlsYXRjaGtleS92Mi9vcHRpb25zLnByb3RvEgtsYXRjaGtleS52MipKCgdXcmFwcGVyEhcKE1dSQVBQRVJfVU5TUEVDSUZJRUQQABIUChBXUkFQUEVSX05VTExBQkxFEAESEAoMV1JBUFBFUl9MSVNUEAI6QAoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyADKAlSCnBlcm1pc3Npb246WAoXcGVybWlzc2lvbl9mcm9tX3JlcXVlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjShgMgASgIUhVwZXJtaXNzaW9uRnJvbVJlcXVlc3Q6PwoKYXJyYXlfYm9keRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNOGAyABKAlSCWFycmF5Qm9keTpDCgxwcm9ibGVtX2pzb24SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjUhgMgASgIUgtwcm9ibGVtSnNvbjpMChFyYXRlX2xpbWl0ZWRfanNvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNWGAyABKAhSD3JhdGVMaW1pdGVkSnNvbjo7Cghub19zdG9yZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSB25vU3RvcmU6OgoHY2hhbmdlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNeGAyABKAhSB2NoYW5nZXM6NAoEZXRhZxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNiGAyABKAlSBGV0YWc6OwoIaWZfbWF0Y2gSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjZhgMgASgJUgdpZk1hdGNoOlEKB3dyYXBwZXISHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY0YYDIAEoDjIULmxhdGNoa2V5LnYyLldyYXBwZXJSB3dyYXBwZXI6SAoOaWdub3JlX3Vua25vd24SHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY0oYDIAEoCFINaWdub3JlVW5rbm93bjpGCg5hbHdheXNfcHJlc2VudBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0YYDIAEoCFINYWx3YXlzUHJlc2VudDpFCg5tYXhfanNvbl9ieXRlcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0oYDIAEoDVIMbWF4SnNvbkJ5dGVzOkYKDm1heF9wcm9wZXJ0aWVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjThgMgASgNUg1tYXhQcm9wZXJ0aWVzOjcKBnNlY3JldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoCFIGc2VjcmV0OkIKCmpzb25fbmFtZXMSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjRhgMgAygJUglqc29uTmFtZXNCGFoWbGF0Y2hrZXkvdjI7bGF0Y2hrZXl2MmIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * How a wrapper message looks in /v2 JSON.
@@ -136,21 +136,12 @@ export const if_match: GenExtension<MethodOptions, string> = /*@__PURE__*/
   extDesc(file_latchkey_v2_options, 8);
 
 /**
- * Reasons (`src/domain/errors.ts`) for which this procedure may fail beside those of every call and those that other
- * options imply: what it looks up, what is in its way. The reference and its tests read them.
- *
- * @generated from extension: repeated string error = 50010;
- */
-export const error: GenExtension<MethodOptions, string[]> = /*@__PURE__*/
-  extDesc(file_latchkey_v2_options, 9);
-
-/**
  * The message is not an object in /v2 JSON but what it wraps.
  *
  * @generated from extension: latchkey.v2.Wrapper wrapper = 50001;
  */
 export const wrapper: GenExtension<MessageOptions, Wrapper> = /*@__PURE__*/
-  extDesc(file_latchkey_v2_options, 10);
+  extDesc(file_latchkey_v2_options, 9);
 
 /**
  * Unknown fields of the JSON object are ignored instead of refused (protocol §3).
@@ -158,7 +149,7 @@ export const wrapper: GenExtension<MessageOptions, Wrapper> = /*@__PURE__*/
  * @generated from extension: bool ignore_unknown = 50002;
  */
 export const ignore_unknown: GenExtension<MessageOptions, boolean> = /*@__PURE__*/
-  extDesc(file_latchkey_v2_options, 11);
+  extDesc(file_latchkey_v2_options, 10);
 
 /**
  * Responses: the field is written even when it has no value: a list as [], a message as {}, a nullable as null.
@@ -166,7 +157,7 @@ export const ignore_unknown: GenExtension<MessageOptions, boolean> = /*@__PURE__
  * @generated from extension: bool always_present = 50001;
  */
 export const always_present: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_latchkey_v2_options, 12);
+  extDesc(file_latchkey_v2_options, 11);
 
 /**
  * Struct fields: largest size of the value as compact JSON in UTF-8, in bytes.
@@ -174,7 +165,7 @@ export const always_present: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: uint32 max_json_bytes = 50002;
  */
 export const max_json_bytes: GenExtension<FieldOptions, number> = /*@__PURE__*/
-  extDesc(file_latchkey_v2_options, 13);
+  extDesc(file_latchkey_v2_options, 12);
 
 /**
  * Struct fields: largest number of top-level properties.
@@ -182,7 +173,7 @@ export const max_json_bytes: GenExtension<FieldOptions, number> = /*@__PURE__*/
  * @generated from extension: uint32 max_properties = 50003;
  */
 export const max_properties: GenExtension<FieldOptions, number> = /*@__PURE__*/
-  extDesc(file_latchkey_v2_options, 14);
+  extDesc(file_latchkey_v2_options, 13);
 
 /**
  * A secret. Responses: what is kept of an answer for Idempotency-Key does not hold it (protocol §2). Requests: the
@@ -191,7 +182,7 @@ export const max_properties: GenExtension<FieldOptions, number> = /*@__PURE__*/
  * @generated from extension: bool secret = 50004;
  */
 export const secret: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_latchkey_v2_options, 15);
+  extDesc(file_latchkey_v2_options, 14);
 
 /**
  * Spellings accepted in /v2 JSON; the first one is what responses use. A value without any cannot appear.
@@ -199,5 +190,5 @@ export const secret: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: repeated string json_names = 50001;
  */
 export const json_names: GenExtension<EnumValueOptions, string[]> = /*@__PURE__*/
-  extDesc(file_latchkey_v2_options, 16);
+  extDesc(file_latchkey_v2_options, 15);
 

@@ -138,7 +138,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     refused: (edge, method, reason) => metrics.refused(edge, method && countedProcedure(method), reason),
     fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
   };
-  const { errorsBaseUrl, host, port, tls } = config;
+  const { errorsBaseUrl, host, port, tls, maxConnectionAge: maxAge } = config;
   const served = testClock ? testableServices : services;
   const health = createHealthService(served);
   const edge = {
@@ -188,12 +188,12 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
     listener = await listenOn("HOST, PORT", host, port, () =>
-      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
+      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, maxAge, clock, onFault }),
     );
     if (consoleEdge && consolePort !== undefined) {
       const alone = createOnlyConsole(createV2Edge({ ...edge, services: [] }), consoleEdge);
       consoleListener = await listenOn("HOST, CONSOLE_PORT", host, consolePort, () =>
-        createListener({ host, port: consolePort, certificate, handler: alone, guards, errorsBaseUrl, linger, clock, onFault }),
+        createListener({ host, port: consolePort, certificate, handler: alone, guards, errorsBaseUrl, linger, maxAge, clock, onFault }),
       );
     }
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.

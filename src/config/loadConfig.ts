@@ -2,8 +2,10 @@ import type { EncryptionKey } from "../domain/secrets/keyRing.ts";
 import { type AnalyticsConfig, analyticsVariables } from "./analyticsVariables.ts";
 import { type ConsoleConfig, consoleVariables, readConsole } from "./consoleVariables.ts";
 import { documentationVariables } from "./documentationVariables.ts";
+import { listenVariables } from "./listenVariables.ts";
 import { oidcVariables } from "./oidcVariables.ts";
-import { encryptionKeys, host, integer, mongodbUrl, networks, oneOf, type Parsed, staleness, text, type Variable } from "./parsers.ts";
+import { encryptionKeys, integer, mongodbUrl, networks, oneOf, type Parsed, staleness, text, type Variable } from "./parsers.ts";
+import { secretFileVariables } from "./secretFiles.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
@@ -44,6 +46,8 @@ export interface Config {
   readonly auditRetentionDays: number | undefined;
   /** Where events are kept and queried; absent = there is no analytics store. */
   readonly analytics: AnalyticsConfig | undefined;
+  /** Milliseconds, before the jitter; absent = connections may stay for ever. */
+  readonly maxConnectionAge: number | undefined;
   /** Absent = there is none. */
   readonly console: ConsoleConfig | undefined;
 }
@@ -59,30 +63,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** The one table of variables: what `docs/configuration.md` lists, `latchkey help` shows and `loadConfig` reads. */
 const variables = {
-  host: {
-    name: "HOST",
-    byDefault: "127.0.0.1",
-    description: "Address that the service listens on; `0.0.0.0` or `::` for all.",
-    parse: host,
-  },
-  port: {
-    name: "PORT",
-    byDefault: "3000",
-    description: "Port of `/v2`, gRPC, gRPC-Web and Connect; `0` picks a free one.",
-    parse: integer(0, 65_535),
-  },
-  adminHost: {
-    name: "ADMIN_HOST",
-    byDefault: undefined,
-    description: "Address of the admin port; the value of `HOST` when unset.",
-    parse: host,
-  },
-  adminPort: {
-    name: "ADMIN_PORT",
-    byDefault: "9090",
-    description: "Port of `/metrics`, `/livez` and `/readyz`, without authentication; `0` picks a free one.",
-    parse: integer(0, 65_535),
-  },
+  ...listenVariables,
   dataDir: {
     name: "DATA_DIR",
     byDefault: "./data",
@@ -173,6 +154,14 @@ const variables = {
     description: "Days for which audit log entries are kept; forever when unset. The chain still verifies after older ones are dropped.",
     parse: integer(1, 36_500),
   },
+  maxConnectionAge: {
+    name: "MAX_CONNECTION_AGE",
+    byDefault: undefined,
+    description:
+      "Seconds after which a connection is asked to make room for a new one, give or take a tenth: by GOAWAY on HTTP/2, by `Connection: close` with the next answer on HTTP/1.1. No call is lost. For ever when unset.",
+    parse: integer(1, 86_400),
+  },
+  ...secretFileVariables,
   ...analyticsVariables,
   ...consoleVariables,
   ...oidcVariables,
@@ -221,6 +210,8 @@ export const loadConfig = (
     throw new Error(`the default of ${variable.name} is not ${fallback.expected}`);
   };
 
+  for (const variable of Object.values(secretFileVariables)) read(variable);
+  const maxConnectionAge = read(variables.maxConnectionAge);
   const certFile = read(variables.certFile);
   const keyFile = read(variables.keyFile);
   if ((env.TLS_CERT === undefined) !== (env.TLS_KEY === undefined)) {
@@ -272,6 +263,7 @@ export const loadConfig = (
     reflection: readRequired(variables.reflection) === "on",
     auditRetentionDays: read(variables.auditRetentionDays),
     analytics: hasAnalytics ? analytics : undefined,
+    maxConnectionAge: maxConnectionAge === undefined ? undefined : maxConnectionAge * 1_000,
     console: readConsole({ env, read, readRequired, problems }, serviceHost),
   };
   const ports = { PORT: config.port, ADMIN_PORT: config.adminPort, CONSOLE_PORT: config.console?.port };

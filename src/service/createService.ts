@@ -156,7 +156,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     refused: (edge, method, reason) => metrics.refused(edge, method && countedProcedure(method), reason),
     fault: (requestId, error) => events.callFailed({ requestId, procedure: "edge", reason: "unexpected_error", error }),
   };
-  const { host, port, tls } = config;
+  const { host, port, tls, maxConnectionAge: maxAge } = config;
   let listener: Listener | undefined;
   const urlOf = ({ address }: Pick<Listener, "address">): string =>
     `${tls ? "https" : "http"}://${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
@@ -231,12 +231,12 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
     listener = await listenOn("HOST, PORT", host, port, () =>
-      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, clock, onFault }),
+      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, maxAge, clock, onFault }),
     );
     if (consoleEdge && consolePort !== undefined) {
       const alone = createOnlyPages(createV2Edge({ ...edge, services: [] }), { console: consoleEdge, documentation });
       consoleListener = await listenOn("HOST, CONSOLE_PORT", host, consolePort, () =>
-        createListener({ host, port: consolePort, certificate, handler: alone, guards, errorsBaseUrl, linger, clock, onFault }),
+        createListener({ host, port: consolePort, certificate, handler: alone, guards, errorsBaseUrl, linger, maxAge, clock, onFault }),
       );
     }
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.

@@ -11,7 +11,7 @@ import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
-import { closeSession, destroySession } from "./endSession.ts";
+import { closeSession, destroySession, retireSession } from "./endSession.ts";
 import type { RequestHandler, StreamHandler } from "./handlers.ts";
 import { headerText } from "./headerFields.ts";
 import { isGone } from "./http2Stream.ts";
@@ -97,16 +97,20 @@ const unlessGone =
     if (!isGone(res)) handler(req, res);
   };
 
-/**
- * @param pace how many streams begin in one turn.
- * @param streams sees every stream first, and may take it instead of `handler`.
- * @param guards makes what bounds each connection; left out, only node's own bounds hold.
- */
+export interface Http2SideOptions {
+  /** Sees every stream first, and may take it instead of the handler. */
+  readonly streams?: StreamHandler | undefined;
+  /** Makes what bounds each connection; left out, only node's own bounds hold. */
+  readonly guards?: ConnectionGuards | undefined;
+  /** How long a connection lasts, in milliseconds; undefined = for ever. */
+  readonly lifetime?: () => number | undefined;
+}
+
+/** @param pace how many streams begin in one turn. */
 export const createHttp2Side = (
   handler: RequestHandler,
   pace: Pace,
-  streams: StreamHandler = () => false,
-  guards?: ConnectionGuards,
+  { streams = () => false, guards, lifetime }: Http2SideOptions,
 ): Http2Side => {
   const sessions = new Map<ServerHttp2Session, () => void>();
   const checking = setInterval(() => {
@@ -158,7 +162,10 @@ export const createHttp2Side = (
         stranger.leave();
       };
     }
+    const lasts = lifetime?.();
+    const retiring = lasts === undefined ? undefined : setTimeout(() => retireSession(session), lasts).unref();
     session.once("close", () => {
+      clearTimeout(retiring);
       stranger?.leave();
       sessions.delete(session);
       session.guard?.close();

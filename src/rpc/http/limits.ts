@@ -15,6 +15,10 @@ export const requestTimeout = 60_000;
 export const callTimeout = 60_000;
 /** How long an idle HTTP/1.1 connection is kept: longer than the 60 s after which common load balancers drop theirs. */
 export const keepAliveTimeout = 75_000;
+/** Of the most that a connection may last: as many leave earlier as later, so that not all of them come back at once. */
+export const ageJitter = 0.1;
+/** After the first GOAWAY of a connection that has lasted long enough: what its client began before it heard of it is still served. */
+export const retiringTime = 1_000;
 /** Silence on an HTTP/1.1 connection while a call runs or its answer is sent; above `callTimeout` on purpose. */
 export const inactivityTimeout = 120_000;
 /** How often HTTP/2 connections are looked at, and after how many looks without movement one is asked to go: 5 minutes. */

@@ -13,7 +13,7 @@ import type { RequestHandler, StreamHandler } from "./handlers.ts";
 import { headerText } from "./headerFields.ts";
 import { createHttp1Side } from "./http1Side.ts";
 import { createHttp2Side } from "./http2Side.ts";
-import { barDelay, begunInATurn, handshakeTimeout, stopGrace } from "./limits.ts";
+import { ageJitter, barDelay, begunInATurn, handshakeTimeout, stopGrace } from "./limits.ts";
 import { type Connection, createMalformedListener } from "./malformedListener.ts";
 import { createPace } from "./pace.ts";
 import { type Certificate, secureContextOptions } from "./tls.ts";
@@ -33,6 +33,8 @@ export interface ListenerOptions {
   readonly errorsBaseUrl: ErrorsBaseUrl;
   /** How long connections without a call are kept when it stops, in milliseconds; none unless told. */
   readonly linger?: number;
+  /** How long connections may last, in milliseconds, give or take a tenth; for ever when left out. */
+  readonly maxAge?: number | undefined;
   readonly clock: Clock;
   /** Told of what must not happen: a handler that throws, a connection that cannot be accepted. */
   readonly onFault: (error: unknown) => void;
@@ -60,7 +62,7 @@ const idleCheckInterval = 100;
  * TLS its ALPN. Resolves once the port is bound; rejects when it cannot be had.
  */
 export const createListener = async (options: ListenerOptions): Promise<Listener> => {
-  const { host, port, certificate, handler, clock, onFault, linger = 0 } = options;
+  const { host, port, certificate, handler, clock, onFault, linger = 0, maxAge } = options;
   const connections = new Set<Connection>();
   let stopping: Promise<void> | undefined;
 
@@ -82,7 +84,9 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     res.end(req.method === "HEAD" ? undefined : body);
   };
   const pace = createPace(begunInATurn);
-  const http2 = createHttp2Side(serveSafely, pace, options.streams, options.guards);
+  /** Of one connection; undefined = for ever. */
+  const lifetime = (): number | undefined => maxAge && maxAge * (1 + ageJitter * (2 * Math.random() - 1));
+  const http2 = createHttp2Side(serveSafely, pace, { ...options, lifetime });
 
   const track = (socket: Socket): void => {
     connections.add(socket);
@@ -95,6 +99,8 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     if (options.guards?.isBarred(socket.remoteAddress, isHttp2 ? "http2" : "http1")) setTimeout(() => socket.destroy(), barDelay).unref();
     else if (isHttp2) http2.serve(socket);
     else {
+      const lasts = lifetime();
+      socket.leavesAt = lasts === undefined ? undefined : clock.monotonic() + lasts;
       if (options.guards) socket.guard = options.guards.guard(socket.remoteAddress);
       http1.serve(socket);
       // Not before the parser has taken the handle: what was read while looking at the protocol comes first.
@@ -104,8 +110,10 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const http1 = createHttp1Side(
     certificate,
     (req, res) => {
-      if (stopping) res.shouldKeepAlive = false;
-      const { guard } = req.socket as Connection;
+      const { guard, leavesAt, pipelined = 0 } = req.socket as Connection;
+      // Not while others wait behind it, which would get no answer.
+      const isOld = leavesAt !== undefined && pipelined === 0 && clock.monotonic() >= leavesAt;
+      if (stopping || isOld) res.shouldKeepAlive = false;
       const arrival = guard?.arrive(req.rawHeaders, headerText(req.headers["x-forwarded-for"])) ?? "yes";
       if (arrival === "yes") serveSafely(req, res);
       else refuseHeaders(req, res);

@@ -14,6 +14,8 @@ export interface Connection extends Socket, Guarded {
   /** Set once the connection was handed to a protocol; before, nothing may be written in the name of one. */
   established?: boolean;
   broken?: boolean;
+  /** Monotonic ms from which on the next answer is its last. */
+  leavesAt?: number | undefined;
 }
 
 const unreadableRequest = (code: string | undefined): ServiceError => {

@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { text, type Variable } from "./parsers.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const fileOf = (name: string): Variable<string> => ({
+  name: `${name}_FILE`,
+  byDefault: undefined,
+  description: `File that holds \`${name}\`, such as a mounted secret, in its place; a line end at its end does not count.`,
+  parse: text,
+});
+
+/** Variables that name a file with the secret of another one, a part of the one table. */
+export const secretFileVariables: Readonly<Record<"mongodbUrlFile" | "encryptionKeysFile" | "clickhouseUrlFile", Variable<string>>> = {
+  mongodbUrlFile: fileOf("MONGODB_URL"),
+  encryptionKeysFile: fileOf("ENCRYPTION_KEYS"),
+  clickhouseUrlFile: fileOf("CLICKHOUSE_URL"),
+};
+
+/** An environment with what the files hold, and what is wrong with them, one sentence each. */
+export interface ReadSecrets {
+  readonly env: Environment;
+  readonly problems: readonly string[];
+}
+
+/** Reads the files that are named; nothing of what they hold is in a problem. Those that are named emptily are left to `loadConfig`. */
+export const readSecretFiles = (env: Environment): ReadSecrets => {
+  const found: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const { name: variable } of Object.values(secretFileVariables)) {
+    const path = env[variable];
+    const name = variable.replace(/_FILE$/, "");
+    if (path === undefined || path.trim() === "") continue;
+    if (env[name] !== undefined) {
+      problems.push(`${name} and ${variable}: set one of them`);
+      continue;
+    }
+    try {
+      const held = readFileSync(path, "utf8").replace(/\r?\n$/, "");
+      if (held.trim() === "") problems.push(`${variable}: ${JSON.stringify(path)} is empty`);
+      else found[name] = held;
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+      problems.push(`${variable}: ${JSON.stringify(path)} cannot be read${code}`);
+    }
+  }
+  return { env: { ...env, ...found }, problems };
+};

@@ -33,7 +33,7 @@ export interface StoreObserver {
   readonly start: () => void;
   /** Looks once, now. Rejects with what the store fails with; what was seen before stays. */
   readonly look: () => Promise<void>;
-  /** Waits for a look under way. */
+  /** Waits for the read under way; a look ends with it. */
   readonly stop: () => Promise<void>;
 }
 
@@ -82,6 +82,7 @@ export const createStoreObserver = (options: StoreObserverOptions): StoreObserve
     let documents = 0;
     let oldest: number | undefined;
     for (const collection of auditedCollections) {
+      if (stopped) return;
       const marks = await auditLog.listPendingMarks(collection, MOST_COUNTED);
       documents += marks.length;
       const first = marks[0] === undefined ? undefined : timeOfId(marks[0]);
@@ -100,8 +101,11 @@ export const createStoreObserver = (options: StoreObserverOptions): StoreObserve
   const look = async (): Promise<void> => {
     used = await usage();
     await lookAtOutbox();
+    // A stop waits for one read at most.
+    if (stopped) return;
     const last = await auditLog.head();
     head = last === null ? undefined : { sequence: last.sequence, insertedAt: last.insertedAt };
+    if (stopped) return;
     liveSessions = await sessions?.countKept(clock.now(), MOST_COUNTED);
     await lookAtRootKeys();
     lookedAt = clock.now();

@@ -118,3 +118,23 @@ test("a lease is held from when it is taken until its time is over, it is given 
   await leases.acquire("audit", "node_1", 0, 1_000);
   expect(held()).toEqual([[["audit"], 0]]);
 });
+
+test("a stop waits for the read under way, and begins no other", async () => {
+  const first = Promise.withResolvers<readonly string[]>();
+  const asked: string[] = [];
+  const { observer } = create({
+    auditLog: {
+      head: async () => expect.unreachable("nobody reads the head any more"),
+      listPendingMarks: (collection) => {
+        asked.push(collection);
+        return first.promise;
+      },
+    },
+  });
+  observer.start();
+  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(1);
+  const stopped = observer.stop();
+  first.resolve([]);
+  await stopped;
+  expect(asked).toHaveLength(1);
+});

@@ -16,6 +16,7 @@ import { ThreeState } from "../../design/forms/ThreeState.tsx";
 import { announce } from "../../design/states/announcements.ts";
 import { navigate } from "../../router/address.ts";
 import { changesOf, draftOf, metaText, problemIn, requestOf, sharedLimits } from "./identityDraft.ts";
+import { SharedLimits } from "./SharedLimits.tsx";
 
 const { updateIdentity, deleteIdentity } = IdentitiesService.method;
 
@@ -64,6 +65,7 @@ const DeleteIdentity = ({ identity, etag }: Omit<SettingsTabProps, "reload">): J
 /** Shared limits and meta of an identity, and its end. */
 export const SettingsTab = ({ identity, etag, reload }: SettingsTabProps): JSX.Element => (
   <>
+    {identity.ratelimits.length > 0 && <SharedLimits identity={identity} />}
     <ReviewedForm
       method={updateIdentity}
       stored={identity}

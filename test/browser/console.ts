@@ -3,6 +3,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { expect } from "vitest";
 import { startService } from "../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { createRootKeyOn } from "../../bench/harness/placed.ts";
 
 /** The real service with its console, and what a test asks of it. */
 interface ConsoleService extends AsyncDisposable {
@@ -26,26 +27,33 @@ export interface PageOptions {
   readonly width?: number;
 }
 
+interface Database {
+  readonly url: string;
+  /** Made beforehand, as the command line does: nobody writes one to a file there. */
+  readonly rootKey: string;
+}
+
 /** A new database on the server of `MONGODB_URL`, where `LATCHKEY_TEST_ENGINE=mongo` asks for that engine. */
-const newDatabase = (): string | undefined => {
+const newDatabase = async (): Promise<Database | undefined> => {
   const { MONGODB_URL: server, LATCHKEY_TEST_ENGINE: engine } = process.env;
   if (engine !== "mongo") return undefined;
   if (!server) throw new Error("LATCHKEY_TEST_ENGINE=mongo needs the URL of a server in MONGODB_URL.");
-  return freshMongoUrl(server);
+  const url = freshMongoUrl(server);
+  return { url, rootKey: await createRootKeyOn({ MONGODB_URL: url }) };
 };
 
 /**
- * Starts the service with the console on, on the embedded store or as `newDatabase` says. `LATCHKEY_CONSOLE_URL` with `ROOT_KEY` names one that runs already, such as the
- * development server.
+ * Starts the service with the console on: on the embedded store, or on `newDatabase`. `LATCHKEY_CONSOLE_URL` with `ROOT_KEY` names one that
+ * runs already, such as the development server.
  * @param env settings beside those
  */
 export const startConsole = async (env: Readonly<Record<string, string>> = {}): Promise<ConsoleService> => {
   const { LATCHKEY_CONSOLE_URL: given, ROOT_KEY: givenKey = "" } = process.env;
-  const database = given === undefined ? newDatabase() : undefined;
-  const settings = { CONSOLE: "on", ANALYTICS: "embedded", MONGODB_URL: database, ...env };
+  const database = given === undefined ? await newDatabase() : undefined;
+  const settings = { CONSOLE: "on", ANALYTICS: "embedded", MONGODB_URL: database?.url, ...env };
   const service = given === undefined ? await startService({ env: settings }) : undefined;
   const url = service?.url ?? given ?? "";
-  const rootKey = (await service?.rootKey()) ?? givenKey;
+  const rootKey = database?.rootKey ?? (await service?.rootKey()) ?? givenKey;
   return {
     url,
     rootKey,
@@ -60,7 +68,7 @@ export const startConsole = async (env: Readonly<Record<string, string>> = {}): 
     },
     [Symbol.asyncDispose]: async () => {
       await service?.[Symbol.asyncDispose]();
-      if (database !== undefined) await dropMongoDatabase(database);
+      if (database !== undefined) await dropMongoDatabase(database.url);
     },
   };
 };

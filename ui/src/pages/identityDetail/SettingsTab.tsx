@@ -65,7 +65,6 @@ const DeleteIdentity = ({ identity, etag }: Omit<SettingsTabProps, "reload">): J
 /** Shared limits and meta of an identity, and its end. */
 export const SettingsTab = ({ identity, etag, reload }: SettingsTabProps): JSX.Element => (
   <>
-    {identity.ratelimits.length > 0 && <SharedLimits identity={identity} />}
     <ReviewedForm
       method={updateIdentity}
       stored={identity}
@@ -114,6 +113,7 @@ export const SettingsTab = ({ identity, etag, reload }: SettingsTabProps): JSX.E
         </>
       )}
     </ReviewedForm>
+    {identity.ratelimits.length > 0 && <SharedLimits identity={identity} />}
     <DeleteIdentity identity={identity} etag={etag} />
   </>
 );

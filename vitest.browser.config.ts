@@ -4,7 +4,14 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 const { LATCHKEY_TEST_REPORT: outputFile } = process.env;
 const json: [string, { outputFile: string }][] = outputFile === undefined ? [] : [["json", { outputFile }]];
 
-/** The console in a real browser, against the real service: `npm run test:browser`. */
+/** What people come for, on the other engine: the pages ask the same procedures, which the suite runs on both. */
+const stories =
+  /from the first start to the first verified key|in all three states of every nullable field|created with scoped permissions, used, shrunk|an entry is found by its filters|signing out ends the session/;
+
+/**
+ * The console in a real browser, against the real service: `npm run test:browser`. `LATCHKEY_TEST_ENGINE=mongo` with `MONGODB_URL` runs the
+ * stories on MongoDB.
+ */
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/browser/**/*.test.ts"],
@@ -18,6 +25,7 @@ const config: ViteUserConfig = defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
     retry: 0,
+    ...(process.env.LATCHKEY_TEST_ENGINE === "mongo" ? { testNamePattern: stories } : {}),
   },
 });
 

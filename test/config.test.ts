@@ -107,6 +107,7 @@ describe("a value that is set", () => {
       mongodbUrl: "mongodb://a:27017,b:27017/db?replicaSet=rs0",
       tls: { certFile: "cert.pem", keyFile: "key.pem" },
       logLevel: "debug",
+      publicUrl: "https://keys.example.com",
       errorsBaseUrl: "https://docs.example.com/latchkey",
       docs: false,
       maxBodyBytes: 2048,
@@ -127,7 +128,6 @@ describe("a value that is set", () => {
       },
       console: {
         port: 3_001,
-        publicUrl: "https://keys.example.com",
         idle: 300_000,
         whole: 3_600_000,
         oidc: {

@@ -5,7 +5,7 @@ import { type Heading, headingsOf } from "./markdown.ts";
 /** The chapters of the contract by the name under which they are cited. */
 export const chapters: readonly string[] = [
   ...["protocol", "apis", "keys", "verify", "identities", "permissions", "ratelimit", "analytics", "rootkeys"],
-  ...["management", "grpc", "console", "design", "style"],
+  ...["management", "grpc", "console", "data", "design", "style"],
 ];
 
 /** A section of a chapter as it is cited: `keys §1.6`. */

@@ -1,5 +1,3 @@
-import { hostname } from "node:os";
-import { AUDIT_FORMAT } from "../audit/chainHash.ts";
 import { createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
@@ -44,7 +42,6 @@ import { createRolesRepository } from "../storage/repositories/rolesRepository.t
 import { createRootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
 import type { BackgroundTask, Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { createNodeReporter } from "../telemetry/nodeReporter.ts";
 import { watchLeases } from "../telemetry/watchLeases.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
 import { createFailureBudget } from "../verification/failureBudget.ts";
@@ -52,12 +49,12 @@ import { createLastUsed } from "../verification/lastUsed.ts";
 import { createMigrateOnUse } from "../verification/migrateOnUse.ts";
 import { createObjectCaches } from "../verification/objectCaches.ts";
 import { createVerificationCache } from "../verification/verificationCache.ts";
-import { version } from "../version.ts";
 import { assembleConsole, type ConsoleParts } from "./assembleConsole.ts";
 import type { BackgroundPart } from "./backgroundWork.ts";
 import { createUpkeep } from "./createUpkeep.ts";
 import { observeService } from "./observeService.ts";
 import { openAnalytics } from "./openAnalytics.ts";
+import { reportNode } from "./reportNode.ts";
 
 export interface AssembleOptions {
   readonly config: Config;
@@ -200,24 +197,9 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
   const cached = sizeOfAll(Object.values(caches));
   const sources = { store: plainStore, usage, auditLog, rootKeys, caches, feed, held };
   const storeObserver = observeService({ config, clock: commonClock, metrics, events, ...sources });
-  const analyticsKind = analytics === undefined ? "none" : config.analytics?.clickhouseUrl === undefined ? "embedded" : "clickhouse";
-  const nodeReporter = createNodeReporter({
-    clock: commonClock,
-    nodes,
-    node: { _id: feed.node, version, host: hostname(), auditFormat: AUDIT_FORMAT, storeKind: plainStore.engine },
-    figures: () => {
-      const { verifications: verified, limits, eventsDropped, storeUp, analyticsUp } = metrics.totals();
-      return {
-        changesLagMs: Math.round(feed.lag()),
-        cacheEntries: cached.size(),
-        cacheBytes: Math.round(cached.bytes()),
-        inFlight: capacity.calls.taken(),
-        analytics: { kind: analyticsKind, up: analytics !== undefined && analyticsUp, dropped: eventsDropped },
-        storeUp,
-        totals: { verifications: verified, limits },
-      };
-    },
-    ping: plainStore.ping,
+  const nodeReporter = reportNode({
+    ...{ clock: commonClock, store: plainStore, nodes, feed, cached, capacity, metrics },
+    analytics: analytics && config.analytics,
     onError: failed("nodes"),
   });
 

@@ -4,6 +4,7 @@ import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from ".
 import { bearerCaller } from "../rpc/edges/bearerCaller.ts";
 import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
 import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
+import { unreadRequestHeaders } from "../rpc/edges/console/securityHeaders.ts";
 import { sessionCaller } from "../rpc/edges/console/sessionCaller.ts";
 import { readStaticFiles } from "../rpc/edges/console/staticFiles.ts";
 import { createDispatcher, createOnlyPages } from "../rpc/edges/dispatcher.ts";
@@ -230,13 +231,15 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     metrics.storeState(true);
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
+    const bounded = { host, certificate, guards, errorsBaseUrl, linger, maxAge, clock, onFault };
+    const console = { ...bounded, unreadRequestHeaders };
     listener = await listenOn("HOST, PORT", host, port, () =>
-      createListener({ host, port, certificate, handler, streams, guards, errorsBaseUrl, linger, maxAge, clock, onFault }),
+      createListener({ ...(consoleEdge && consolePort === undefined ? console : bounded), port, handler, streams }),
     );
     if (consoleEdge && consolePort !== undefined) {
       const alone = createOnlyPages(createV2Edge({ ...edge, services: [] }), { console: consoleEdge, documentation });
       consoleListener = await listenOn("HOST, CONSOLE_PORT", host, consolePort, () =>
-        createListener({ host, port: consolePort, certificate, handler: alone, guards, errorsBaseUrl, linger, maxAge, clock, onFault }),
+        createListener({ ...console, port: consolePort, handler: alone }),
       );
     }
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.

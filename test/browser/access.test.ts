@@ -26,7 +26,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser?.close();
   await service?.[Symbol.asyncDispose]();
 });
 
@@ -85,6 +84,46 @@ test("[console §3] a role is created, edited in all three states, given permiss
   await remove.getByRole("button", { name: "Delete" }).click();
   await expect.poll(() => page.getByRole("link", { name: "auditor" }).count()).toBe(0);
   await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+});
+
+test("[console §3] a key is made a member of a role, and taken out of it", async () => {
+  const { data } = await service.call("apis.createApi", { name: "members" });
+  const { data: made } = await service.call("keys.createKey", { apiId: data.apiId, name: "joins" });
+  await service.call("permissions.createRole", { name: "joined" });
+  await using window = await openPage(browser);
+  const { page } = window;
+  await page.goto(`${service.url}/ui/access`);
+  await signIn(page, service.rootKey);
+  await page.getByRole("link", { name: "joined" }).click();
+  const dialog = page.getByRole("dialog", { name: "joined" });
+  await dialog.getByRole("button", { name: "Add member" }).click();
+  const add = page.getByRole("dialog", { name: "Add member" });
+  await add.getByLabel("Key ID").fill("key_unknown");
+  await add.getByRole("button", { name: "Add member" }).click();
+  await add.getByRole("alert").waitFor();
+  await add.getByLabel("Key ID").fill(String(made.keyId));
+  await add.getByRole("button", { name: "Add member" }).click();
+  const members = dialog.getByRole("table", { name: "Members" });
+  await members.getByRole("link", { name: "joins" }).waitFor();
+  expect((await service.call("keys.getKey", { keyId: made.keyId })).data.roles).toEqual(["joined"]);
+  await members.getByRole("button", { name: "Remove joins" }).click();
+  await dialog.getByText("No key that you may read has this role.").waitFor();
+  expect((await service.call("keys.getKey", { keyId: made.keyId })).data.roles).toBeUndefined();
+});
+
+test("[console §3] an identity shows the windows of its shared limits as they are", async () => {
+  const ratelimits = [{ name: "shared", limit: 10, duration: 600_000, autoApply: true }];
+  await service.call("identities.createIdentity", { externalId: "windows", ratelimits });
+  await using window = await openPage(browser);
+  const { page } = window;
+  await page.goto(`${service.url}/ui/identities/windows?tab=settings`);
+  await signIn(page, service.rootKey);
+  await page.getByText("No key that you may read belongs to this identity").waitFor();
+  const { data } = await service.call("apis.createApi", { name: "windows" });
+  const { data: made } = await service.call("keys.createKey", { apiId: data.apiId, externalId: "windows" });
+  for (let i = 0; i < 3; i += 1) await service.call("keys.verifyKey", { key: made.key });
+  const table = page.getByRole("table", { name: "Windows of shared limits" });
+  await table.getByRole("row", { name: "shared 3 of 10" }).waitFor();
 });
 
 test("[console §3] a permission is created, renamed and deleted by its slug", async () => {

@@ -11,7 +11,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser?.close();
   await service?.[Symbol.asyncDispose]();
 });
 

@@ -22,7 +22,7 @@ const start = async (maxAge: number | undefined): Promise<string> => {
       req.resume();
       res.end("answer");
     },
-    errorsBaseUrl: "https://docs.example",
+    errorsBaseUrl: () => "https://docs.example",
     maxAge,
     clock: systemClock,
     onFault: (error) => expect.unreachable(String(error)),

@@ -31,6 +31,8 @@ export interface ListenerOptions {
   readonly guards?: ConnectionGuards;
   /** For the envelopes that answer what never became a request. */
   readonly errorsBaseUrl: ErrorsBaseUrl;
+  /** Headers of those envelopes; none unless told. */
+  readonly unreadRequestHeaders?: Readonly<Record<string, string>> | undefined;
   /** How long connections without a call are kept when it stops, in milliseconds; none unless told. */
   readonly linger?: number;
   /** How long connections may last, in milliseconds, give or take a tenth; for ever when left out. */
@@ -62,7 +64,7 @@ const idleCheckInterval = 100;
  * TLS its ALPN. Resolves once the port is bound; rejects when it cannot be had.
  */
 export const createListener = async (options: ListenerOptions): Promise<Listener> => {
-  const { host, port, certificate, handler, clock, onFault, linger = 0, maxAge } = options;
+  const { host, port, certificate, handler, clock, onFault, linger = 0, maxAge, unreadRequestHeaders } = options;
   const connections = new Set<Connection>();
   let stopping: Promise<void> | undefined;
 
@@ -80,7 +82,8 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const refuseHeaders = (req: IncomingMessage, res: ServerResponse): void => {
     const error = new ServiceError("service_unavailable", "Too many large headers. Send smaller ones, or try again shortly.");
     const body = errorBody(error, createId("req", clock.now()));
-    res.writeHead(503, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body), Connection: "close" });
+    const form = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body), Connection: "close" };
+    res.writeHead(503, { ...unreadRequestHeaders, ...form });
     res.end(req.method === "HEAD" ? undefined : body);
   };
   const pace = createPace(begunInATurn);
@@ -131,7 +134,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   if (options.guards) boundConnections(server, options.guards.accept);
   server.on(
     "clientError",
-    createMalformedListener(errorBody, () => createId("req", clock.now())),
+    createMalformedListener(errorBody, () => createId("req", clock.now()), unreadRequestHeaders),
   );
 
   await new Promise<void>((resolve, reject) => {

@@ -45,15 +45,20 @@ const endWith = (socket: Connection, text: string): void => {
  * connection only. The answer is an envelope (400 `invalid_input`, 400 `request_body_unreadable`, 408
  * `request_timeout`) unless an answer was already on its way; a call that runs on a connection with garbage behind it
  * may finish first.
+ * @param headers of these answers, beside those of every envelope.
  */
 export const createMalformedListener = (
   errorBody: ErrorBody,
   createRequestId: () => string,
+  headers: Readonly<Record<string, string>> = {},
 ): ((error: NodeJS.ErrnoException, socket: Connection) => void) => {
+  const more = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
   const answer = (error: ServiceError): string => {
     const body = errorBody(error, createRequestId());
     const { http, title } = errorStatus(error.reason);
-    return `HTTP/1.1 ${http} ${title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+    return `HTTP/1.1 ${http} ${title}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${more}Connection: close\r\n\r\n${body}`;
   };
   return (error, socket) => {
     // The parser reports every further chunk of what it could not read.

@@ -25,12 +25,17 @@ const swept = sweptCollections.map((collection) => index({ collection, name: "sw
 /** Keys, overrides and sessions are listed by what they belong to; failed sign-ins are not listed. */
 const listedOtherwise: ReadonlySet<AuditedCollection> = new Set<AuditedCollection>(["keys", "overrides", "sessions", "failedSignIns"]);
 
+/** A search for a part of a text looks at everything that lives: with the text in the index, it opens only what it finds. */
+const searched = ["identities", "permissions", "roles"] as const;
+const isSearched: ReadonlySet<AuditedCollection> = new Set<AuditedCollection>(searched);
+const liveTexts = searched.map((collection) => index({ collection, name: "liveTexts", fields: ["deletedAt", "_id", "search"] }));
+
 /**
  * What lives of a collection, in the order of the ids. An index that does not know which objects are deleted makes a list walk over
  * all of them, and there may be any number: deleted keys and namespaces stay, the others wait for their events and their sweep.
  */
 const live = auditedCollections
-  .filter((collection) => !listedOtherwise.has(collection))
+  .filter((collection) => !listedOtherwise.has(collection) && !isSearched.has(collection))
   .map((collection) => index({ collection, name: "live", fields: ["deletedAt", "_id"] }));
 
 /** Declared once for both engines. Whoever changes one gives it another name, and puts the old one among `retired`. */
@@ -80,6 +85,7 @@ export const indexes: readonly IndexDeclaration[] = [
   ...pending,
   ...swept,
   ...live,
+  ...liveTexts,
 ];
 
 /** Names of indexes that earlier versions made. They go once those that took their place are there. */
@@ -87,4 +93,5 @@ export const retired: readonly Pick<IndexDeclaration, "collection" | "name">[] =
   { collection: "keys", name: "api" },
   { collection: "keys", name: "identity" },
   { collection: "overrides", name: "namespace" },
+  ...searched.map((collection) => ({ collection, name: "live" }) as const),
 ];

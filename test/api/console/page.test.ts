@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { exchange, parseResponse } from "../../rpc/support/rawConnection.ts";
 import { type Api, startApi } from "../../support/api.ts";
 import { openBrowser, send } from "../../support/browser.ts";
 import { engines } from "../../support/stores.ts";
@@ -155,6 +156,20 @@ describe("the page of the console", () => {
     for (const { status, headers } of answers) expect({ status, ...headers }).toMatchObject({ ...security, "cache-control": "no-store" });
     // No other origin reads anything of it.
     for (const { headers } of answers) expect(Object.keys(headers).filter((name) => name.startsWith("access-control-"))).toEqual([]);
+  });
+
+  test.each([
+    ["a header that is none", "POST /ui/rpc/x HTTP/1.1\r\nhost: localhost\r\nno header\r\n\r\n"],
+    ["headers that are too large", `GET /ui HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(20_000)}\r\n\r\n`],
+    [
+      "a body that is not framed as its headers say",
+      "POST /ui/rpc/x HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nz\r\n",
+    ],
+  ])("[console §2.6] %s is answered with these headers, too", async (_, text) => {
+    const { port } = new URL(api.url);
+    const { status, headers } = parseResponse((await exchange(Number(port), text)).text);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(Object.fromEntries(headers)).toMatchObject({ ...security, "cache-control": "no-store" });
   });
 
   test("[console §1] without built files a sentence says so, and the procedures are served", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { createId } from "../../../src/domain/ids.ts";
 import { collectionNames } from "../../../src/storage/embedded/sqlite/schema.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { startApi } from "../../support/api.ts";
@@ -117,6 +118,24 @@ describe.each(engines)("sessions of the console on $name", (engine) => {
     expect(expectDone(await first.call("ListSessions"))).toHaveLength(1);
     const again = await first.call("EndSession", { sessionId: data[0].sessionId });
     expect([again.status, failureOf(again).type]).toEqual([404, "unkey/console/session_not_found"]);
+  });
+
+  test("[console §2.1] a root key has a hundred sessions at most: one more ends the oldest", async () => {
+    const { keyId, key } = await suite.newRootKey();
+    const oldest = await suite.signedIn(key);
+    suite.clock.advance(1);
+    const [session] = await suite.sessionsInStore(keyId);
+    const { _id, hash, outbox, pendingMark, ...fields } = session ?? expect.unreachable("a session was opened");
+    const others = Array.from({ length: 98 }, () => ({ ...fields, _id: createId("ses", suite.clock.now()) }));
+    await suite.api.store.collection("sessions").insertMany(others);
+    suite.clock.advance(1);
+    const second = await suite.signedIn(key);
+    expectDone(await use(oldest));
+    suite.clock.advance(1);
+    const latest = await suite.signedIn(key);
+    expectEnded(await use(oldest));
+    for (const browser of [second, latest]) expectDone(await use(browser));
+    expect((await suite.sessionsInStore(keyId)).filter(({ deletedAt }) => deletedAt === undefined)).toHaveLength(100);
   });
 
   test("[console §2.1] EndSession ends no session of another root key, and says the same as of one that never was", async () => {

@@ -169,6 +169,24 @@ describe("fields", () => {
     expect(problems(CreateApiRequestSchema, `{"name":"abc","${name}":{}}`)).toEqual([`body.${name}: additional property '${name}'`]);
   });
 
+  test.each([
+    ["a root key", "lkr_0VkX9aQmZ3tLw7RyBn5cJd2Hf8GsPeUi4oTA1b", "lkr_0VkX…"],
+    ["a key with a prefix", "prod_eu_4kQz8WvXc2NmLpRt7YbHd3", "prod_eu_4kQz…"],
+    ["a key without digits", "kQzWvXcNmLpRtYbHdJfGsAeUiOkQzWvXcNmL", "kQzW…"],
+    ["a key behind a long text", `${"a.".repeat(45)}4kQz8WvXc2NmLpRt7YbHd3`, `${"a.".repeat(45)}4kQz…`],
+  ])("[protocol §5] %s in the place of a name is not repeated", (_, name, shown) => {
+    expect(problems(CreateApiRequestSchema, JSON.stringify({ name: "abc", [name]: 1 }))).toEqual([
+      `body.${shown}: additional property '${shown}'`,
+    ]);
+  });
+
+  test("[protocol §6] long names of fields are repeated whole", () => {
+    const name = "requiredPermissionsOfTheCaller_2";
+    expect(problems(CreateApiRequestSchema, JSON.stringify({ name: "abc", [name]: 1 }))).toEqual([
+      `body.${name}: additional property '${name}'`,
+    ]);
+  });
+
   test("[protocol §3] a required field is not satisfied by inheritance", () => {
     expect(problems(CreateApiRequestSchema, '{"__proto__":{"name":"inherited"}}')).toEqual([
       "body.__proto__: additional property '__proto__'",

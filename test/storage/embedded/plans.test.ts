@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { filterToSql, type Sort } from "../../../src/storage/embedded/sqlite/filterToSql.ts";
 import { collectionNames, createMissing } from "../../../src/storage/embedded/sqlite/schema.ts";
 import { WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
-import type { Filter, FindOptions } from "../../../src/storage/port/collection.ts";
+import { containsText, type Filter, type FindOptions } from "../../../src/storage/port/collection.ts";
 import type { CollectionName, Documents } from "../../../src/storage/port/documents.ts";
 import { indexes } from "../../../src/storage/port/indexes.ts";
 
@@ -44,8 +44,8 @@ test("a page of a list is read in the order of an index, without sorting", () =>
     [`${ofApi} AND id>?)`, plan("keys", { workspaceId, apiId: "a", ...live, ...after }, page.sort, page.limit)],
     [`${ofIdentity} AND id>?)`, plan("keys", { workspaceId, apiId: "a", identityId: "i", ...live, ...after }, page.sort, page.limit)],
     ["INDEX sqlite_autoindex_keys_1 (id>?)", plan("keys", { workspaceId, ...after }, page.sort, page.limit)],
-    ["identities.live (deletedAt=? AND id>?)", plan("identities", { workspaceId, ...live, ...after }, page.sort, page.limit)],
-    ["roles.live (deletedAt=? AND id=?)", plan("roles", { _id: { $in: ["a", "b"] }, ...live }, page.sort, page.limit)],
+    ["identities.liveTexts (deletedAt=? AND id>?)", plan("identities", { workspaceId, ...live, ...after }, page.sort, page.limit)],
+    ["roles.liveTexts (deletedAt=? AND id=?)", plan("roles", { _id: { $in: ["a", "b"] }, ...live }, page.sort, page.limit)],
     [
       "overrides.liveOfNamespace (workspaceId=? AND namespaceId=? AND deletedAt=? AND id>?)",
       plan("overrides", { workspaceId, namespaceId: "n", ...live, ...after }, page.sort, page.limit),
@@ -59,6 +59,15 @@ test("a page of a list is read in the order of an index, without sorting", () =>
   for (const [expected, chosen] of pages) {
     expect(chosen).toContain(expected);
     expect(chosen).not.toMatch(/TEMP B-TREE|SCAN (?!json_each)/);
+  }
+});
+
+test("a search for a part of a text finds it in an index that has the text", () => {
+  const live = { deletedAt: { $exists: false } } as const;
+  for (const collection of ["identities", "permissions", "roles"] as const) {
+    const found = plan(collection, { search: containsText("a"), _id: { $gt: "x" }, ...live }, { _id: 1 }, 101);
+    expect(found).toContain(`${collection}.liveTexts (deletedAt=? AND id>?)`);
+    expect(found).not.toMatch(/TEMP B-TREE|SCAN/);
   }
 });
 

@@ -50,9 +50,20 @@ export const reportMissing = (findings: Finding[], name: string): void =>
   report(findings, `missing property '${name}'`, undefined, `.${name}`);
 
 const longestName = 100;
+/** Letters and digits as in keys and other secrets: no name of a field has so many in a row, digits among them. */
+const secretPart = /(?=[A-Za-z]*\d)[A-Za-z\d]{16,}|[A-Za-z]{32,}/g;
+/** Of such a part, as much as is shown of a key. */
+const shownOfSecret = 4;
+
+/** A name as it may be repeated: never a secret that was sent in its place (protocol §5), and not much longer than names are. */
+const shownName = (name: string): string => {
+  // A secret that begins in what is shown is found whole.
+  const masked = name.slice(0, 2 * longestName).replace(secretPart, (part) => `${part.slice(0, shownOfSecret)}…`);
+  return masked.length > longestName ? `${masked.slice(0, longestName)}…` : masked;
+};
 
 /** A field that the message does not have. */
 export const reportUnknown = (findings: Finding[], name: string): void => {
-  const shown = name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+  const shown = shownName(name);
   report(findings, `additional property '${shown}'`, "remove it", `.${shown}`);
 };

@@ -7,14 +7,17 @@ const policy = [
   ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
 ].join("; ");
 
-const always = {
+const always: Readonly<Record<string, string>> = {
   "content-security-policy": policy,
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "x-frame-options": "DENY",
-} as const;
+};
+
+/** What a request is answered with that could not be read: it may have been one for `/ui`. */
+export const unreadRequestHeaders: Readonly<Record<string, string>> = { ...always, "cache-control": "no-store" };
 
 /** What every answer below `/ui` has (console §2.6). */
 export const securityHeaders = ({ by, isLocalName }: Transport): Readonly<Record<string, string>> =>

@@ -5,8 +5,10 @@ import type { SessionDocument } from "../../port/consoleDocuments.ts";
 import type { Store } from "../../port/store.ts";
 import { newDocument, notDeleted, withEvents } from "../shared/audited.ts";
 
-/** The most sessions of one root key or person that are looked at together: the latest. */
-const MOST_LISTED = 100;
+/** The most sessions that one root key or person has: the latest. */
+const MOST_OF_ONE = 100;
+/** So many older ones end with a new one: more than begin at the same time. */
+const MOST_ENDED = 50;
 
 /** What is known of a session when it is opened. */
 export type NewSession = Pick<
@@ -21,6 +23,7 @@ export interface SessionsRepository {
   readonly listOf: (rootKeyId: string, options?: OperationOptions) => Promise<readonly SessionDocument[]>;
   /** How many have a row at `now`, Unix ms, and were not ended, of `limit` rows at most. */
   readonly countKept: (now: number, limit: number) => Promise<number>;
+  /** Also ends the oldest sessions of its root key or person beyond the latest 100. */
   readonly insert: (session: NewSession, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<void>;
   /** Notes a use at `now`, Unix ms; never goes back. */
   readonly markUsed: (sessionId: string, now: number, options?: OperationOptions) => Promise<void>;
@@ -38,13 +41,22 @@ export interface SessionsRepository {
 /** Sessions of the console (console §2). */
 export const createSessionsRepository = (store: Store): SessionsRepository => {
   const sessions = store.collection("sessions");
+
+  const latestOf = (rootKeyId: string, limit: number, { signal, caller }: OperationOptions = {}): Promise<SessionDocument[]> =>
+    sessions.find({ workspaceId: WORKSPACE_ID, rootKeyId, ...notDeleted }, { signal, caller, sort: { _id: -1 }, limit }).toArray();
+
+  const end: SessionsRepository["end"] = async (sessionId, now, events, options) => {
+    const update = withEvents<SessionDocument>({ $set: { deletedAt: now, erased: true }, $unset: { hash: "" } }, events);
+    const ended = (await sessions.updateOne({ _id: sessionId, ...notDeleted }, update, options)).matchedCount === 1;
+    // Whoever moves its events removes the row; where there are none nobody comes by.
+    if (ended && events.length === 0) await sessions.deleteOne({ _id: sessionId, erased: true, pendingMark: { $exists: false } }, options);
+    return ended;
+  };
+
   return {
     find: (sessionId, options) => sessions.findOne({ _id: sessionId, ...notDeleted }, options),
     findByHash: (hash, options) => sessions.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
-    listOf: (rootKeyId, { signal, caller } = {}) =>
-      sessions
-        .find({ workspaceId: WORKSPACE_ID, rootKeyId, ...notDeleted }, { signal, caller, sort: { _id: -1 }, limit: MOST_LISTED })
-        .toArray(),
+    listOf: (rootKeyId, options) => latestOf(rootKeyId, MOST_OF_ONE, options),
     countKept: async (now, limit) => {
       // No condition on what is deleted: the store would look at any number of those.
       const kept = await sessions.findFields(["deletedAt"], { expireAt: { $gt: new Date(now) } }, { limit });
@@ -52,6 +64,8 @@ export const createSessionsRepository = (store: Store): SessionsRepository => {
     },
     insert: async ({ id, ...fields }, now, events, options) => {
       await sessions.insertOne({ ...newDocument(id, now, events), ...fields }, options);
+      const latest = await latestOf(fields.rootKeyId, MOST_OF_ONE + MOST_ENDED, options);
+      for (const { _id } of latest.slice(MOST_OF_ONE)) await end(_id, now, [], options);
     },
     markUsed: async (sessionId, now, options) => {
       await sessions.updateOne({ _id: sessionId, ...notDeleted }, { $max: { lastUsedAt: now } }, options);
@@ -60,13 +74,6 @@ export const createSessionsRepository = (store: Store): SessionsRepository => {
       const update = withEvents<SessionDocument>({ $set: fields, $max: { lastUsedAt } }, events);
       return sessions.findOneAndUpdate({ _id, hash, ...notDeleted }, update, { signal, caller, returnDocument: "after" });
     },
-    end: async (sessionId, now, events, options) => {
-      const update = withEvents<SessionDocument>({ $set: { deletedAt: now, erased: true }, $unset: { hash: "" } }, events);
-      const ended = (await sessions.updateOne({ _id: sessionId, ...notDeleted }, update, options)).matchedCount === 1;
-      // Whoever moves its events removes the row; where there are none nobody comes by.
-      if (ended && events.length === 0)
-        await sessions.deleteOne({ _id: sessionId, erased: true, pendingMark: { $exists: false } }, options);
-      return ended;
-    },
+    end,
   };
 };

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { utcTime, zoneTime } from "../values/formatTime.ts";
 import { lineStyle } from "./lineStyle.ts";
@@ -72,6 +72,7 @@ const draw = (element: HTMLElement, { times, series, unit, onZoom }: ChartProps)
 export const Chart = (props: ChartProps): JSX.Element => {
   const { title, times, series, unit } = props;
   const place = useRef<HTMLDivElement>(null);
+  const [tabled, setTabled] = useState(false);
   // The figures are what it is drawn from.
   useEffect(() => {
     const element = place.current;
@@ -108,37 +109,40 @@ export const Chart = (props: ChartProps): JSX.Element => {
         ))}
       </ul>
       <div ref={place} class="chart-place" aria-hidden="true" />
-      <details>
+      <details onToggle={(event) => setTabled(event.currentTarget.open)}>
         <summary>Table</summary>
-        <div class="scrolls" tabIndex={0} role="region" aria-label={`${title}, as a table`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                {series.map(({ name }) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                    {unit === undefined ? "" : ` (${unit})`}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {times.map((time, index) => (
-                <tr key={time}>
-                  <th scope="row" title={utcTime(time)}>
-                    {zoneTime(time)}
-                  </th>
-                  {series.map(({ name, values }) => (
-                    <td key={name} class="number">
-                      {values[index]?.toLocaleString("en") ?? "–"}
-                    </td>
+        {/* Hundreds of formatted times and numbers, for whoever opens it. */}
+        {tabled && (
+          <div class="scrolls" tabIndex={0} role="region" aria-label={`${title}, as a table`}>
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Time</th>
+                  {series.map(({ name }) => (
+                    <th key={name} scope="col" class="number">
+                      {name}
+                      {unit === undefined ? "" : ` (${unit})`}
+                    </th>
                   ))}
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+              </thead>
+              <tbody>
+                {times.map((time, index) => (
+                  <tr key={time}>
+                    <th scope="row" title={utcTime(time)}>
+                      {zoneTime(time)}
+                    </th>
+                    {series.map(({ name, values }) => (
+                      <td key={name} class="number">
+                        {values[index]?.toLocaleString("en") ?? "–"}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
       </details>
     </figure>
   );

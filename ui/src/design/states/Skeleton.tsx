@@ -4,7 +4,10 @@ import { useEffect, useState } from "preact/hooks";
 /** Milliseconds without a sign of waiting (console §3): most answers are there before. */
 const patience = 150;
 
-/** Grey lines in the place of what is being read. */
+/** Height of a line and the room behind it, px, as `states.css` has them. */
+const lineHeight = 24;
+
+/** Grey lines in the place of what is being read, whose room they keep from the beginning: what is below does not jump. */
 export const Skeleton = ({ lines = 4 }: { readonly lines?: number }): JSX.Element => {
   const [shown, setShown] = useState(false);
   useEffect(() => {
@@ -12,7 +15,7 @@ export const Skeleton = ({ lines = 4 }: { readonly lines?: number }): JSX.Elemen
     return () => clearTimeout(timer);
   }, []);
   return (
-    <div class="skeleton" role="status" aria-busy="true">
+    <div class="skeleton" role="status" aria-busy="true" style={{ minHeight: `${lines * lineHeight}px` }}>
       <span class="visually-hidden">Loading</span>
       {shown && Array.from({ length: lines }, (_, line) => <span key={line} class="skeleton-line" />)}
     </div>

@@ -138,7 +138,7 @@ export const DataTable = <Row,>({
             </tr>
           </thead>
           <tbody>
-            {above > 0 && <tr class="room" aria-hidden="true" style={{ height: above }} />}
+            {above > 0 && <tr class="room" aria-hidden="true" style={{ height: `${above}px` }} />}
             {rows.slice(from, to).map((row, index) => (
               <tr key={rowKey(row)} aria-rowindex={from + index + 2}>
                 {choosing !== undefined && (
@@ -166,7 +166,7 @@ export const DataTable = <Row,>({
                 })}
               </tr>
             ))}
-            {below > 0 && <tr class="room" aria-hidden="true" style={{ height: below }} />}
+            {below > 0 && <tr class="room" aria-hidden="true" style={{ height: `${below}px` }} />}
           </tbody>
         </table>
       </div>

@@ -1,11 +1,9 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Role } from "../../../../gen/latchkey/v2/common_pb.ts";
-import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { PermissionsService } from "../../../../gen/latchkey/v2/permissions_pb.ts";
 import { missingReason } from "../../data/access/missingReason.ts";
 import { useMutation } from "../../data/hooks/useMutation.ts";
-import { usePages } from "../../data/hooks/usePages.ts";
 import { useQuery } from "../../data/hooks/useQuery.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
@@ -13,26 +11,11 @@ import { ConfirmName } from "../../design/dialogs/ConfirmName.tsx";
 import { Dialog } from "../../design/dialogs/Dialog.tsx";
 import { announce } from "../../design/states/announcements.ts";
 import { QueryView } from "../../design/states/QueryView.tsx";
-import { KeyTable } from "../../design/tables/KeyTable.tsx";
 import { EditRole, EditRolePermissions } from "./EditRole.tsx";
+import { RoleMembers } from "./RoleMembers.tsx";
 import { Slugs } from "./Slugs.tsx";
 
 const { getRole, updateRole, setRolePermissions, deleteRole } = PermissionsService.method;
-
-const Members = ({ role }: { readonly role: string }): JSX.Element => {
-  const keys = usePages(KeysService.method.searchKeys, { role, limit: 100n }, (answer) => answer);
-  return (
-    <QueryView query={keys}>
-      {(rows) =>
-        rows.length > 0 || keys.hasMore ? (
-          <KeyTable label="Members" keys={rows} pages={keys} />
-        ) : (
-          <p class="quiet">No key that you may read has this role.</p>
-        )
-      }
-    </QueryView>
-  );
-};
 
 interface DeleteRoleProps {
   readonly role: Role;
@@ -94,8 +77,7 @@ export const RoleDialog = ({ id, onClose }: { readonly id: string; readonly onCl
               ) : (
                 <Slugs label="Permissions" slugs={role.permissions.map(({ slug }) => slug)} />
               )}
-              <h3>Members</h3>
-              <Members role={role.name} />
+              <RoleMembers role={role.name} />
               {doing === "edit" && <EditRole role={role} etag={query.etag} reload={query.reload} onClose={done} />}
               {doing === "permissions" && <EditRolePermissions role={role} etag={query.etag} reload={query.reload} onClose={done} />}
               {doing === "delete" && <DeleteRole role={role} etag={query.etag} onDeleted={onClose} onClose={done} />}

@@ -5,6 +5,7 @@ import { ApisService } from "../../../../gen/latchkey/v2/apis_pb.ts";
 import type { Key } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { missingReason } from "../../data/access/missingReason.ts";
+import { call } from "../../data/calls/call.ts";
 import { snippet } from "../../data/code/snippets.ts";
 import { usePages } from "../../data/hooks/usePages.ts";
 import { keyState } from "../../data/keyState.ts";
@@ -16,6 +17,7 @@ import { EmptyState } from "../../design/states/EmptyState.tsx";
 import { lazyPart } from "../../design/states/lazyPart.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { type Column, DataTable } from "../../design/tables/DataTable.tsx";
+import { ExportKeys } from "../../design/tables/ExportKeys.tsx";
 import { Int64 } from "../../design/values/Int64.tsx";
 import { OutcomeBadge } from "../../design/values/OutcomeBadge.tsx";
 import { Time } from "../../design/values/Time.tsx";
@@ -76,6 +78,12 @@ export const KeysTab = ({ apiId }: { readonly apiId: string }): JSX.Element => {
         <SearchField label="External ID" name="externalId" placeholder="Exactly as it is" />
         <div class="actions">
           <CodeDrawer method={listKeys} request={request} />
+          <ExportKeys
+            fileName={`keys-${apiId}`}
+            readPage={async (cursor, options) => (await call(listKeys, { ...request, cursor }, options)).message}
+          >
+            {externalId === "" ? "All keys of this API, without their secrets." : "The keys that the filter shows, without their secrets."}
+          </ExportKeys>
           {button}
         </div>
       </div>
@@ -109,9 +117,9 @@ export const KeysTab = ({ apiId }: { readonly apiId: string }): JSX.Element => {
             );
           }
           if (externalId !== "") return <EmptyState>No key of this API belongs to “{externalId}”.</EmptyState>;
-          const call = { method: createKey, request: create(createKey.input, { apiId, name: "first key" }) };
+          const first = { method: createKey, request: create(createKey.input, { apiId, name: "first key" }) };
           return (
-            <EmptyState code={snippet("curl", call, location.origin)} action={button}>
+            <EmptyState code={snippet("curl", first, location.origin)} action={button}>
               This API has no keys yet.
             </EmptyState>
           );

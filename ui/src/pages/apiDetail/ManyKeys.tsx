@@ -48,9 +48,9 @@ export const ManyKeys = ({ act, keys: given, onClose }: ManyKeysProps): JSX.Elem
   const start = async (): Promise<void> => {
     if (!confirmed || state !== "asking") return;
     setState("running");
-    const run = async ({ keyId }: Key): Promise<void> => {
-      await callFor(act, keyId, { quiet: true, ...ofKey(keyId) });
-      finished.current.add(keyId);
+    const run = async (key: Key): Promise<void> => {
+      await callFor(act, key, { quiet: true, ...ofKey(key.keyId) });
+      finished.current.add(key.keyId);
     };
     await actOnMany(keys, run, () => stop.current, setProgress);
     changesMade.value += 1;

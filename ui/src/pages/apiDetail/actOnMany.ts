@@ -2,9 +2,9 @@ import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Key } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type CallOptions, call } from "../../data/calls/call.ts";
-import { type CallError, readCallError } from "../../data/calls/callError.ts";
+import { CallError, readCallError } from "../../data/calls/callError.ts";
 
-const { updateKey, deleteKey } = KeysService.method;
+const { getKey, updateKey, deleteKey } = KeysService.method;
 
 /** What is done to many keys. */
 export type ManyAct = "Enable" | "Disable" | "Delete";
@@ -15,10 +15,17 @@ export const mostWithoutTyping = 10;
 /** The procedure that does it to one. */
 export const methodOf = (act: ManyAct): DescMethodUnary => (act === "Delete" ? deleteKey : updateKey);
 
-/** The call for one key. */
-export const callFor = async (act: ManyAct, keyId: string, options: CallOptions): Promise<void> => {
-  if (act === "Delete") await call(deleteKey, { keyId }, options);
-  else await call(updateKey, { keyId, enabled: act === "Enable" }, options);
+/**
+ * The call for one key, if it is still the key that was shown: a list answers no ETag, so the key is read again first (management §2).
+ * @throws {CallError} `changed` when somebody changed it meanwhile
+ */
+export const callFor = async (act: ManyAct, { keyId, updatedAt }: Key, options: CallOptions): Promise<void> => {
+  const { message, etag } = await call(getKey, { keyId });
+  if (message.data?.updatedAt !== updatedAt) {
+    throw new CallError("changed", "Somebody changed this key since the list was read: look at it, then try again.", {});
+  }
+  if (act === "Delete") await call(deleteKey, { keyId }, { ...options, ifMatch: etag });
+  else await call(updateKey, { keyId, enabled: act === "Enable" }, { ...options, ifMatch: etag });
 };
 
 /** A key that was left as it was, and why. */

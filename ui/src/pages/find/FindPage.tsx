@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Key } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { call } from "../../data/calls/call.ts";
 import { findable } from "../../data/findable.ts";
 import { usePages } from "../../data/hooks/usePages.ts";
 import { Button } from "../../design/actions/Button.tsx";
@@ -12,6 +13,7 @@ import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { EmptyState } from "../../design/states/EmptyState.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { type Column, DataTable } from "../../design/tables/DataTable.tsx";
+import { ExportKeys } from "../../design/tables/ExportKeys.tsx";
 import { Time } from "../../design/values/Time.tsx";
 import { idTarget } from "../../router/idTarget.ts";
 import type { FoundObject } from "../../router/route.ts";
@@ -79,13 +81,23 @@ const Found = ({ text }: { readonly text: string }): JSX.Element => {
               <EmptyState>{mayBeSecret ? "No key has this secret." : `Nothing that you may read is “${text}”.`}</EmptyState>
             )
           ) : (
-            <DataTable
-              label="Keys found"
-              columns={columns}
-              rows={rows}
-              rowKey={({ keyId }) => keyId}
-              more={keys.hasMore ? { loading: keys.loadingMore, load: keys.loadMore } : undefined}
-            />
+            <>
+              <div class="actions">
+                <ExportKeys
+                  fileName="keys-found"
+                  readPage={async (cursor, options) => (await call(searchKeys, { query: text, limit: 100n, cursor }, options)).message}
+                >
+                  All keys found, without their secrets.
+                </ExportKeys>
+              </div>
+              <DataTable
+                label="Keys found"
+                columns={columns}
+                rows={rows}
+                rowKey={({ keyId }) => keyId}
+                more={keys.hasMore ? { loading: keys.loadingMore, load: keys.loadMore } : undefined}
+              />
+            </>
           )
         }
       </QueryView>

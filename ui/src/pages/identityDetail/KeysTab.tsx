@@ -1,9 +1,11 @@
 import type { JSX } from "preact";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { call } from "../../data/calls/call.ts";
 import { usePages } from "../../data/hooks/usePages.ts";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { EmptyState } from "../../design/states/EmptyState.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
+import { ExportKeys } from "../../design/tables/ExportKeys.tsx";
 import { KeyTable } from "../../design/tables/KeyTable.tsx";
 
 const { searchKeys } = KeysService.method;
@@ -16,6 +18,12 @@ export const KeysTab = ({ externalId }: { readonly externalId: string }): JSX.El
     <>
       <div class="actions">
         <CodeDrawer method={searchKeys} request={request} />
+        <ExportKeys
+          fileName="keys-of-identity"
+          readPage={async (cursor, options) => (await call(searchKeys, { ...request, cursor }, options)).message}
+        >
+          All keys of this identity that you may read, without their secrets.
+        </ExportKeys>
       </div>
       <QueryView query={keys}>
         {(rows) =>

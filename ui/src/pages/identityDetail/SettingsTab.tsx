@@ -16,6 +16,7 @@ import { ThreeState } from "../../design/forms/ThreeState.tsx";
 import { announce } from "../../design/states/announcements.ts";
 import { navigate } from "../../router/address.ts";
 import { changesOf, draftOf, metaText, problemIn, requestOf, sharedLimits } from "./identityDraft.ts";
+import { SharedLimits } from "./SharedLimits.tsx";
 
 const { updateIdentity, deleteIdentity } = IdentitiesService.method;
 
@@ -112,6 +113,7 @@ export const SettingsTab = ({ identity, etag, reload }: SettingsTabProps): JSX.E
         </>
       )}
     </ReviewedForm>
+    {identity.ratelimits.length > 0 && <SharedLimits identity={identity} />}
     <DeleteIdentity identity={identity} etag={etag} />
   </>
 );

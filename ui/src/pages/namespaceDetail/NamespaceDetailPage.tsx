@@ -4,15 +4,17 @@ import { useLoad } from "../../data/hooks/useLoad.ts";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { Tabs } from "../../design/navigation/Tabs.tsx";
+import { lazyPart } from "../../design/states/lazyPart.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import type { PageProps } from "../../router/route.ts";
 import { DeleteNamespace } from "./DeleteNamespace.tsx";
-import { IdentifiersTab } from "./identifiers/IdentifiersTab.tsx";
-import { OverridesTab } from "./overrides/OverridesTab.tsx";
 import { readNamespace } from "./readNamespace.ts";
 import { TryTab } from "./TryTab.tsx";
-import { WhatIfTab } from "./whatIf/WhatIfTab.tsx";
 import "./namespace.css";
+
+const OverridesTab = lazyPart(async () => (await import("./overrides/OverridesTab.tsx")).OverridesTab);
+const IdentifiersTab = lazyPart(async () => (await import("./identifiers/IdentifiersTab.tsx")).IdentifiersTab);
+const WhatIfTab = lazyPart(async () => (await import("./whatIf/WhatIfTab.tsx")).WhatIfTab);
 
 /** `/ui/limits/:namespace`: overrides, identifiers, what another limit would do, a check by hand, and the end of one namespace. */
 export const Page = ({ params: { namespace: given = "" } }: PageProps): JSX.Element => {

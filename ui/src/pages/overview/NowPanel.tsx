@@ -17,8 +17,8 @@ const sum = (nodes: readonly Node[], of: (node: Node) => bigint): string =>
 export const NowPanel = (): JSX.Element => {
   const { query, history } = useNodes();
   return (
-    <Panel title="Now" wide actions={<CodeDrawer method={NodesService.method.listNodes} request={{}} />}>
-      <QueryView query={query} lines={3}>
+    <Panel title="Now" wide kind="now" actions={<CodeDrawer method={NodesService.method.listNodes} request={{}} />}>
+      <QueryView query={query} lines={2}>
         {({ data: nodes }) => {
           const latest = latestSign(nodes);
           const ill = nodes.flatMap((node) => {

@@ -7,14 +7,16 @@ export interface PanelProps {
   readonly actions?: ComponentChildren;
   /** All of the page's width. */
   readonly wide?: true;
+  /** A class of its own. */
+  readonly kind?: string;
   readonly children: ComponentChildren;
 }
 
 /** One of the things that the overview shows. */
-export const Panel = ({ title, actions, wide, children }: PanelProps): JSX.Element => {
+export const Panel = ({ title, actions, wide, kind = "", children }: PanelProps): JSX.Element => {
   const id = useId();
   return (
-    <section class={wide === true ? "panel wide" : "panel"} aria-labelledby={id}>
+    <section class={`panel ${wide === true ? "wide" : ""} ${kind}`} aria-labelledby={id}>
       <header class="panel-header">
         <h2 id={id}>{title}</h2>
         {actions !== undefined && <div class="actions">{actions}</div>}

@@ -53,7 +53,7 @@ export const TrafficPanel = (): JSX.Element => {
       <div class="filters">
         <RangeField />
       </div>
-      <QueryView query={outcomes} lines={8}>
+      <QueryView query={outcomes} lines={28}>
         {() =>
           total === 0 ? (
             <EmptyState

@@ -13,7 +13,7 @@ import { queryParams } from "../../router/address.ts";
 import { afterSignIn } from "../../router/afterSignIn.ts";
 
 /**
- * `/ui/sign-in`: exchanges a root key for a session (console §2.1), or leads to the identity provider where there is one (§2.8). The key
+ * `/ui/sign-in`: exchanges a root key for a session (console §2.1), or leads to the identity provider where there is one (console §2.8). The key
  * leaves the page's memory at once.
  */
 export const Page = (): JSX.Element => {

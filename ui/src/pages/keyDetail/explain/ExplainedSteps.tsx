@@ -9,9 +9,9 @@ import {
 } from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import { enumName } from "../../../data/code/enumName.ts";
 import { DataTable } from "../../../design/tables/DataTable.tsx";
+import { limitColumns } from "../../../design/tables/limitColumns.tsx";
 import { OutcomeBadge } from "../../../design/values/OutcomeBadge.tsx";
 import { Time } from "../../../design/values/Time.tsx";
-import { limitColumns } from "../overview/LimitsSection.tsx";
 import { grantText } from "../overview/PermissionsSection.tsx";
 
 const Outcome = ({ outcome }: Pick<ExplainedStep, "outcome">): JSX.Element =>

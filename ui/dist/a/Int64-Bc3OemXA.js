@@ -1,1 +1,0 @@
-import{t as e}from"./jsxRuntime-C7x8T8f4.js";var t=({value:t})=>e(`span`,{class:`number`,children:t.toLocaleString(`en`)});export{t};

@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["a/Chart-CgvCdlia.js","a/call-DPWUGK6H.js","a/formatTime-BvIHgah-.js","a/jsxRuntime-C7x8T8f4.js","a/Chart-CnsZ1jie.css"])))=>i.map(i=>d[i]);
-import{f as e,o as t}from"./index-fT3dBR2p.js";var n=t(async()=>(await e(async()=>{let{Chart:e}=await import(`./Chart-CgvCdlia.js`);return{Chart:e}},__vite__mapDeps([0,1,2,3,4]))).Chart,8);export{n as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./Field-BiD7O5OF.js";import{t}from"./jsxRuntime-C7x8T8f4.js";var n=({value:n,options:r,onChange:i,...a})=>t(e,{...a,children:e=>t(`select`,{...e,class:`input`,value:n,onChange:e=>i(e.currentTarget.value),children:r.map(e=>t(`option`,{value:e.value,children:e.label},e.value))})});export{n as t};

@@ -1,0 +1,1 @@
+var e=[[`day`,86400000n],[`hour`,3600000n],[`minute`,60000n],[`second`,1000n]],t=t=>{let n=BigInt(t),[r,i]=e.find(([,e])=>n!==0n&&n%e===0n)??[``,1n],a=n/i,o=a.toLocaleString(`en`);return r===``?`${o} ms`:`${o} ${r}${a===1n?``:`s`}`};export{t};

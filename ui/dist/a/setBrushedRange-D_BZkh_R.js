@@ -1,1 +1,0 @@
-import{g as e}from"./index-fT3dBR2p.js";var t=(t,n)=>e({start:String(Math.floor(t)),end:String(Math.ceil(n)),range:void 0},{replace:!1});export{t};

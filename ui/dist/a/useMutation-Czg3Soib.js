@@ -1,1 +1,0 @@
-import{B as e,s as t,t as n,z as r}from"./call-DPWUGK6H.js";var i=i=>{let[a,o]=e(!1),[s,c]=e(),l=r(void 0);return{method:i,pending:a,error:s,run:async(e,r)=>{l.current??=crypto.randomUUID(),o(!0);try{let t=await n(i,e,{idempotencyKey:l.current,ifMatch:r});return l.current=void 0,c(void 0),t}catch(e){c(t(e));return}finally{o(!1)}},clear:()=>c(void 0)}};export{i as t};

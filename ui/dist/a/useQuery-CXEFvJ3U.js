@@ -1,1 +1,0 @@
-import{t as e}from"./call-DPWUGK6H.js";import{t}from"./requestKey-NyrnZLDw.js";import{t as n}from"./useLoad-BAYPRL_y.js";var r=(r,i,a={})=>n(t(r,i),t=>e(r,i,t),a);export{r as t};

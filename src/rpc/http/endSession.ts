@@ -5,14 +5,16 @@ import { retiringTime, sessionCloseGrace } from "./limits.ts";
 const ANY_STREAM = 2 ** 31 - 1;
 
 /**
- * Has the client go to a new connection, and loses none of its calls: the first GOAWAY asks for that, the second one, once everything that
- * was begun before the first was heard of is here, says which stream was the last. What is open then may finish.
+ * Has the client go to a new connection, and answers every call that it sent: the first GOAWAY asks for that, the second one says which
+ * stream was the last, once the client has heard of the first, and so everything that it sent before is here. What is open then may
+ * finish. Not later than that: node's own client keeps a call that it had not sent yet when it heard, and gives it back only with the second.
  */
 export const retireSession = (session: Http2Session): void => {
   if (session.closed || session.destroyed) return;
   session.goaway(constants.NGHTTP2_NO_ERROR, ANY_STREAM);
   const timer = setTimeout(() => session.close(), retiringTime).unref();
   session.once("close", () => clearTimeout(timer));
+  session.ping(() => session.close());
 };
 
 /** Ends an HTTP/2 connection with everything on it; its GOAWAY says why. */

@@ -33,7 +33,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     // Those in a browser are a run of their own: vitest.browser.config.ts.
-    exclude: ["test/browser/**", ...(process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : [])],
+    exclude: ["**/node_modules/**", "test/browser/**", ...(process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : [])],
     globalSetup: ["test/support/wholeRun.ts"],
     reporters: ["default", dearestFiles, ...json],
     // Child processes, so that a test may crash, fill its heap or start a server without touching the others.

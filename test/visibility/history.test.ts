@@ -14,7 +14,9 @@ describe.runIf(server)("revocations by nodes that die or lose their connection i
   });
 
   test("[design §9] where changes are told after the acknowledgement, from memory, the same finds calls that do not know", async () => {
-    const { violations } = await writeHistory(server ?? "", 30, false);
-    expect(violations).toBeGreaterThan(0);
+    // Whether one of a series meets such a call is chance.
+    let found = 0;
+    for (let series = 1; series <= 5 && found === 0; series++) found += (await writeHistory(server ?? "", 30, false)).violations;
+    expect(found).toBeGreaterThan(0);
   });
 });

@@ -153,7 +153,7 @@ describe.each(engines)("on $name", (engine) => {
         const failure = await failureOf(call);
         expect({ code: failure.code, status: failure.detail.httpStatus, title: failure.detail.title }).toEqual({ code, status, title });
         expect(failure.message).toMatch(/\S/);
-        expect(failure.detail.type).toMatch(/^https:\/\/.+\/errors\/(unkey|user)\/\w+\/\w+$/);
+        expect(failure.detail.type).toMatch(/^https?:\/\/.+\/errors\/(unkey|user)\/\w+\/\w+$/);
         expect([status, failure.detail.violations.length > 0]).toEqual([status, status === 400]);
       };
       await expectCode(apis().createApi({}, root()), "invalid_argument", 400, "Bad Request");

@@ -132,6 +132,20 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     expect((await createRootKey(alice, ["api.*.read_api"])).status).toBe(403);
   });
 
+  test("[console §2.8] whoever signs in again to be elevated has the claims of then", async () => {
+    suite.provider.accounts.set("dave", { name: "Dave", groups: ["platform"] });
+    const dave = await suite.signedIn("dave");
+    expectDone(await dave.browser.call("ApisService.CreateApi", { name: "payments" }));
+    suite.provider.accounts.set("dave", { name: "Dave Miller", groups: ["support"] });
+    expect((await elevate(dave, "dave")).answer.headers.location).toBe("/ui/confirmed");
+    expect((await dave.browser.call("ApisService.CreateApi", { name: "payments" })).status).toBe(403);
+    const { permissions, person } = expectDone(await dave.browser.call("GetSession"));
+    expect([permissions, person.name]).toEqual([expect.not.arrayContaining(["api.*.create_api"]), "Dave Miller"]);
+    // Whoever may do nothing any more is not trusted with more.
+    suite.provider.accounts.set("dave", { groups: [] });
+    expect(failureIn((await elevate(dave, "dave")).answer)).toBe("unmapped");
+  });
+
   test("[console §2.4] a provider that does not ask again elevates nothing, nor does another person", async () => {
     const alice = await suite.signedIn("alice");
     const { answer: stale } = await elevate(alice, "alice", suite.clock.now() - MINUTE);

@@ -27,10 +27,10 @@ export interface SessionsRepository {
   readonly insert: (session: NewSession, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<void>;
   /** Notes a use at `now`, Unix ms; never goes back. */
   readonly markUsed: (sessionId: string, now: number, options?: OperationOptions) => Promise<void>;
-  /** Gives a session another token, and its elevation. Null when that of this hash is no more. */
+  /** Gives a session another token, its elevation, and a person's claims of now. Null when that of this hash is no more. */
   readonly elevate: (
     session: Pick<SessionDocument, "_id" | "hash">,
-    change: { readonly hash: string; readonly elevatedUntil: number; readonly lastUsedAt: number },
+    change: { readonly hash: string; readonly elevatedUntil: number; readonly lastUsedAt: number } & Pick<SessionDocument, "person">,
     events: readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<SessionDocument | null>;

@@ -90,6 +90,8 @@ export const createSessions = ({ sessions, findHolder, bounds, leaseClock, onUse
     if (session === null || !isSame(hash, session.hash)) return undefined;
     const holder = await findHolder(session, behalf);
     if (isLive(session, holder, now)) return { session, holder };
+    // Another node may have another mapping, as while they are restarted one after the other.
+    if (holder === undefined && session.person !== undefined && !hasEnded(session, bounds, now)) return undefined;
     await sessions.end(session._id, now, [], behalf);
     return undefined;
   };

@@ -180,10 +180,10 @@ describe.each(engines)("sessions of people on $name", (engine) => {
 
   test("[console §2.4] without a session, and in one of a root key, there is nothing to elevate so", async () => {
     const nobody = suite.person();
-    expect((await nobody.start("?elevate=1")).headers).toMatchObject({ location: "/ui/confirmed" });
+    expect((await nobody.start("?elevate=1")).headers).toMatchObject({ location: "/ui/confirmed?oidc=expired" });
     await nobody.browser.signIn(suite.api.rootKey);
     const answer = await nobody.start("?elevate=1");
-    expect([answer.headers.location, answer.headers["set-cookie"]]).toEqual(["/ui/confirmed", undefined]);
+    expect([answer.headers.location, answer.headers["set-cookie"]]).toEqual(["/ui/confirmed?oidc=expired", undefined]);
   });
 
   test("[console §2.8] a person's session is on /ui/rpc only, and root keys sign in as before", async () => {

@@ -92,8 +92,9 @@ export const createOidcAnswers = ({
       redirect(call.res, location, headers, cookie ? [`${giveCookie(cookie, sealed)}; Max-Age=${ROUND_MS / 1_000}`] : []);
     } catch (error) {
       if (error instanceof ProviderFailure)
-        redirect(call.res, withFailure(elevates ? elevatedPage : signInPage, "away", next), headers, []);
-      else if (error instanceof ServiceError && error.reason === "console_session_required") redirect(call.res, elevatedPage, headers, []);
+        redirect(call.res, withFailure(elevates ? elevatedPage : signInPage, "away", elevates ? "/ui" : next), headers, []);
+      else if (error instanceof ServiceError && error.reason === "console_session_required")
+        redirect(call.res, withFailure(elevatedPage, "expired", "/ui"), headers, []);
       else throw error;
     }
   };

@@ -1,28 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { failureOf, send } from "../../support/browser.ts";
 import { clientSecret } from "../../support/identityProvider.ts";
-import { failureIn, oidcSuite, publicUrl, roundCookie, sessionCookie } from "../../support/oidcSuite.ts";
+import { altered, failureIn, oidcSuite, publicUrl, roundCookie, sessionCookie } from "../../support/oidcSuite.ts";
 import type { Person } from "../../support/person.ts";
 import { engines } from "../../support/stores.ts";
 
 const MINUTE = 60_000;
 
-/** The address with other parameters. */
-const altered = (address: string, changes: Readonly<Record<string, string>>): string => {
-  const url = new URL(address);
-  for (const [name, value] of Object.entries(changes)) url.searchParams.set(name, value);
-  return url.href;
-};
-
 describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
   const suite = oidcSuite(engine);
 
-  /** Somebody who has been to the provider and comes back next. */
-  const returning = async (account = "alice", query = ""): Promise<{ readonly person: Person; readonly address: string }> => {
-    suite.provider.account = account;
-    const person = suite.person();
-    return { person, address: await person.atProvider((await person.start(query)).headers.location) };
-  };
+  const { returning } = suite;
   const expectNobody = (person: Person): void => {
     expect(person.cookies.has(sessionCookie)).toBe(false);
     expect(person.cookies.has(roundCookie)).toBe(false);

@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { altered, failureIn, oidcSuite } from "../../support/oidcSuite.ts";
+import { engines } from "../../support/stores.ts";
+
+describe.each(engines)("coming back from the identity provider on $name", (engine) => {
+  const suite = oidcSuite(engine);
+
+  const { returning } = suite;
+
+  test.each([
+    ["login_required", "denied"],
+    ["interaction_required", "denied"],
+    ["consent_required", "denied"],
+    ["account_selection_required", "denied"],
+    ["server_error", "away"],
+    ["temporarily_unavailable", "away"],
+    ["invalid_scope", "refused"],
+    ["unauthorized_client", "refused"],
+  ])("[console §2.8] the provider's error %s is told as %s, and logged unless the person was denied", async (error, word) => {
+    const { person, address } = await returning("");
+    expect(failureIn(await person.callback(altered(address, { error })))).toBe(word);
+    expect(suite.logged().includes(error)).toBe(word !== "denied");
+  });
+
+  test("[console §2.7] a provider that is in trouble counts for nobody", async () => {
+    const address = "198.51.100.8";
+    for (let i = 0; i < 11; i++) {
+      suite.provider.account = "";
+      const person = suite.person(suite.api, address);
+      const back = await person.atProvider((await person.start()).headers.location);
+      expect(failureIn(await person.callback(altered(back, { error: "server_error" })))).toBe("away");
+    }
+    suite.provider.account = "alice";
+    expect((await suite.person(suite.api, address).signIn()).headers.location).toBe("/ui");
+  });
+});

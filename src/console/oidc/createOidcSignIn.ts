@@ -32,10 +32,11 @@ export interface OidcVisit {
  */
 export type OidcFailure = "expired" | ProviderFailure["kind"] | "unmapped" | "stale";
 
-/** What became of a round, and where to go now. `elevates`: it was for a session that there is. */
+/** What became of a round, and where to go now. `elevates`: it was for a session that there is. `goesOn`: the cookie is another round's. */
 export type OidcOutcome = {
   readonly next: string;
   readonly elevates: boolean;
+  readonly goesOn?: true;
 } & ({ readonly token: Secret } | { readonly failure: OidcFailure });
 
 /** Signing in by OpenID Connect (console §2.4, §2.8). */
@@ -145,6 +146,9 @@ export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
       const round = sealed && sealer.open(sealed, now);
       // Whoever has no round presents nothing that could be right: pages of others could make anybody fail so.
       if (round === undefined) return { failure: "expired", next: "/ui", elevates: false };
+      // It was begun before this one, in another window: nobody has guessed, and this one may still come back.
+      if (new URLSearchParams(query).get("state") !== round.state)
+        return { failure: "expired", next: "/ui", elevates: false, goesOn: true };
       const end = { next: round.next, elevates: round.elevates !== undefined };
       const failed = async (failure: OidcFailure, why: string, ...resources: NonNullable<Attempt["resources"]>): Promise<OidcOutcome> => {
         await count(attemptOf(request, round, why, resources));

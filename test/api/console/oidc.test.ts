@@ -98,7 +98,6 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
   });
 
   test.each([
-    ["state", (_address: string) => ({ state: "x".repeat(43) })],
     ["code", (_address: string) => ({ code: "guessed" })],
     ["issuer", (_address: string) => ({ iss: "https://evil.example" })],
   ])("[console §2.8] another %s is refused, and the round is over", async (_what, changes) => {

@@ -7,6 +7,19 @@ describe.each(engines)("coming back from the identity provider on $name", (engin
 
   const { returning } = suite;
 
+  test("[console §2.8] of two rounds in one browser the later one goes on, and the earlier one is nobody's fault", async () => {
+    suite.provider.account = "alice";
+    const person = suite.person();
+    const first = await person.atProvider((await person.start()).headers.location);
+    const second = await person.atProvider((await person.start("?next=%2Fui%2Ffind")).headers.location);
+    for (let i = 0; i < 12; i++) {
+      const answer = await person.callback(first);
+      expect([failureIn(answer), answer.headers["set-cookie"]]).toEqual(["expired", undefined]);
+    }
+    expect(failureIn(await person.callback(altered(second, { state: "x".repeat(43) })))).toBe("expired");
+    expect((await person.callback(second)).headers.location).toBe("/ui/find");
+  });
+
   test.each([
     ["login_required", "denied"],
     ["interaction_required", "denied"],

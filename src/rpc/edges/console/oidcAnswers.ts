@@ -109,7 +109,7 @@ export const createOidcAnswers = ({
     const round = roundCookieOf(transport);
     const session = sessionCookieOf(transport);
     const sealed = round && readCookie(headerText(call.requestHeaders.cookie), round.name);
-    // Once: whatever comes of it.
+    // Once: whatever comes of it, unless it is not that which came back.
     const used = round ? [takeCookie(round)] : [];
     headers["set-cookie"] = used;
     const request = { visit, now, correlationId: createId("cor", now), userAgent, signal, behalf: { caller: strangerFrom(visit), signal } };
@@ -119,8 +119,10 @@ export const createOidcAnswers = ({
       return;
     }
     observer.refused("console", call.method, "console_sign_in_failed");
-    const { failure, next, elevates } = outcome;
-    redirect(call.res, elevates ? withFailure(elevatedPage, failure, "/ui") : withFailure(signInPage, failure, next), headers, used);
+    const { failure, next, elevates, goesOn } = outcome;
+    if (goesOn) delete headers["set-cookie"];
+    const page = elevates ? withFailure(elevatedPage, failure, "/ui") : withFailure(signInPage, failure, next);
+    redirect(call.res, page, headers, goesOn ? [] : used);
   };
 
   return (req, res, transport, headers) => {

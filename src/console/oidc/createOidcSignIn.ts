@@ -28,9 +28,10 @@ export interface OidcVisit {
 
 /**
  * Why somebody who came back was not let in: `expired` the round is not theirs, is over or was used before; `away`, `denied`, `refused` as
- * of `ProviderFailure`; `unmapped` they may do nothing here; `stale` they did not prove again who they are.
+ * of `ProviderFailure`; `unmapped` they may do nothing here; `stale` they did not prove again who they are; `other` they
+ * are not whose session is to be elevated.
  */
-export type OidcFailure = "expired" | ProviderFailure["kind"] | "unmapped" | "stale";
+export type OidcFailure = "expired" | ProviderFailure["kind"] | "unmapped" | "stale" | "other";
 
 /** What became of a round, and where to go now. `elevates`: it was for a session that there is. `goesOn`: the cookie is another round's. */
 export type OidcOutcome = {
@@ -76,7 +77,7 @@ export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
     const live = await sessions.find(token, now, behalf);
     if (live?.holder.person === undefined || live.session.hash === undefined)
       throw new ServiceError("console_session_required", "There is no session of a person that could be elevated: sign in.");
-    return { sessionId: live.session._id, hash: live.session.hash };
+    return { sessionId: live.session._id, hash: live.session.hash, holderId: live.holder.id };
   };
 
   /** @param resources what is known of whoever failed */
@@ -165,13 +166,15 @@ export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
         return error.kind === "away" ? { ...end, failure: "away" } : failed(error.kind, "the provider did not confirm who it was");
       }
       const { person, authTime } = identity;
+      const who = resource("person", personId(person), person.name);
+      if (round.elevates !== undefined && round.elevates.holderId !== who.id)
+        return failed("other", "the session is another person's", who);
       const holder = holderOfPerson(settings, person);
-      if (holder === undefined)
-        return failed("unmapped", "OIDC_PERMISSIONS gives this person nothing", resource("person", personId(person), person.name));
+      if (holder === undefined) return failed("unmapped", "OIDC_PERMISSIONS gives this person nothing", who);
       if (end.elevates && !isAuthenticatedSince(authTime, round.startedAt))
-        return failed("stale", "the provider does not say that the person has signed in again", resource("person", holder.id, holder.name));
+        return failed("stale", "the provider does not say that the person has signed in again", who);
       const token = await openOrElevate(holder, round, request);
-      if (token === undefined) return failed("expired", "it was used before, or the session is over or another person's");
+      if (token === undefined) return failed("expired", "it was used before, or the session is over");
       return { ...end, token };
     },
   };

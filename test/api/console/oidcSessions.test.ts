@@ -153,7 +153,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     expect([failureIn(stale), stale.headers.location]).toEqual(["stale", "/ui/confirmed?oidc=stale"]);
     Object.assign(suite.provider, { account: "bob", loginAt: Math.floor(suite.clock.now() / 1_000) });
     const { location } = (await alice.start("?elevate=1")).headers;
-    expect(failureIn(await alice.callback(await suite.person().atProvider(location)))).toBe("expired");
+    expect(failureIn(await alice.callback(await suite.person().atProvider(location)))).toBe("other");
     suite.provider.loginAt = undefined;
     expect(expectDone(await alice.browser.call("GetSession"))).not.toHaveProperty("elevatedUntil");
     expect((await alice.browser.call("Elevate", { rootKey: suite.api.rootKey })).status).toBe(401);

@@ -69,6 +69,9 @@ export interface OidcSignInOptions {
   readonly onFailure: (failure: ProviderFailure) => void;
 }
 
+const noAuthTime =
+  "sessions cannot be elevated: the ID token has no claim auth_time, which says when a person signed in; have the provider send it";
+
 export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
   const { settings, provider, sealer, sessions, guard, onFailure } = options;
 
@@ -171,8 +174,10 @@ export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
         return failed("other", "the session is another person's", who);
       const holder = holderOfPerson(settings, person);
       if (holder === undefined) return failed("unmapped", "OIDC_PERMISSIONS gives this person nothing", who);
-      if (end.elevates && !isAuthenticatedSince(authTime, round.startedAt))
+      if (end.elevates && !isAuthenticatedSince(authTime, round.startedAt)) {
+        if (authTime === undefined) onFailure(new ProviderFailure("refused", noAuthTime));
         return failed("stale", "the provider does not say that the person has signed in again", who);
+      }
       const token = await openOrElevate(holder, round, request);
       if (token === undefined) return failed("expired", "it was used before, or the session is over");
       return { ...end, token };

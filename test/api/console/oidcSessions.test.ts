@@ -162,6 +162,16 @@ describe.each(engines)("sessions of people on $name", (engine) => {
       .toContain("console.elevate_failed");
   });
 
+  test("[console §2.4] a provider that does not say when somebody signed in elevates nothing, and the log says so", async () => {
+    const alice = await suite.signedIn("alice");
+    const asked = new URL((await alice.start("?elevate=1")).headers.location ?? "");
+    // This provider sends a time only when asked to.
+    for (const name of ["max_age", "prompt"]) asked.searchParams.delete(name);
+    expect(suite.logged()).not.toContain("auth_time");
+    expect(failureIn(await alice.callback(await alice.atProvider(asked.href)))).toBe("stale");
+    expect(suite.logged()).toContain("auth_time");
+  });
+
   test("[console §2.4] a round elevates the session that began it, as it was then, and no other", async () => {
     const alice = await suite.signedIn("alice");
     Object.assign(suite.provider, { account: "alice", loginAt: Math.floor(suite.clock.now() / 1_000) });

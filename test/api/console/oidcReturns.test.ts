@@ -46,4 +46,23 @@ describe.each(engines)("coming back from the identity provider on $name", (engin
     suite.provider.account = "alice";
     expect((await suite.person(suite.api, address).signIn()).headers.location).toBe("/ui");
   });
+
+  test("[console §2.2] over plain HTTP the refusal says what to set, also to browsers that say nothing of the request then", async () => {
+    const headers = { "x-forwarded-proto": "http", "sec-fetch-site": undefined, "sec-fetch-dest": undefined };
+    const { address } = await returning();
+    for (const answer of [await suite.person().start("", headers), await suite.person().callback(address, headers)]) {
+      expect([answer.status, answer.headers["content-type"]]).toEqual([403, "text/html; charset=utf-8"]);
+      expect(answer.text).toContain("set TLS_CERT and TLS_KEY, or TRUSTED_PROXIES with X-Forwarded-Proto");
+      expect(answer.headers).toMatchObject({ "cache-control": "no-store", "x-request-id": expect.stringMatching(/^req_/) });
+    }
+  });
+
+  test("[console §2.8] where too many sign in at the same time, people are sent to a page that says so", async () => {
+    const beside = await suite.startBeside({});
+    suite.provider.trouble = 503;
+    const answers = await Promise.all(Array.from({ length: 80 }, () => suite.person(beside, "198.51.100.9").start("?next=%2Fui%2Ffind")));
+    suite.provider.trouble = undefined;
+    const locations = new Set(answers.map(({ headers }) => headers.location));
+    expect([...locations].sort()).toEqual(["away", "busy"].map((word) => `/ui/sign-in?oidc=${word}&next=%2Fui%2Ffind`));
+  });
 });

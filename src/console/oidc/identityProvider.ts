@@ -68,7 +68,7 @@ const isAway = (error: unknown): boolean => {
   return isUnanswered || isLate || statusOf(error) >= 500 || statusOf(error) === 429;
 };
 
-/** By the error code with which the provider sends a browser back (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6); others: `refused`. */
+/** By the error code with which the provider sends a browser back (RFC 6749 §4.1.2.1, and those of OpenID Connect); others: `refused`. */
 const kindsByCode: ReadonlyMap<unknown, ProviderFailure["kind"]> = new Map([
   ["access_denied", "denied"],
   ["login_required", "denied"],

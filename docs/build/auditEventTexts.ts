@@ -60,15 +60,24 @@ export const auditEventTexts: Readonly<Record<AuditEventName, AuditEventText>> =
   "rootKey.delete": { when: "A root key was deleted.", resources: ["key"] },
   "migration.create": { when: "An import of keys was registered.", resources: ["migration"] },
   "migration.delete": { when: "An import of keys was removed.", resources: ["migration"] },
-  "console.sign_in": { when: "A session of the console was opened.", resources: session },
-  "console.sign_out": { when: "A session of the console was ended by its person.", resources: session },
-  "console.elevate": { when: "The root key was entered again for what needs it.", resources: session },
+  "console.sign_in": {
+    when: "A session of the console was opened, with a root key or by OpenID Connect; then the actor is of type `person`, and so is the second resource.",
+    resources: session,
+  },
+  "console.sign_out": {
+    when: "A session of the console was ended by its person; resources as for `console.sign_in`.",
+    resources: session,
+  },
+  "console.elevate": {
+    when: "The root key was entered again, or a person signed in again, for what needs it; resources as for `console.sign_in`.",
+    resources: session,
+  },
   "console.sign_in_failed": {
-    when: "A sign-in failed: outcome `failure`, actor `anonymous`, at most one a minute for each address.",
+    when: "A sign-in failed: outcome `failure`, actor `anonymous`, at most one a minute for each address. Where the identity provider said who it was, a resource of type `person` names them.",
     resources: [],
   },
   "console.elevate_failed": {
-    when: "A wrong root key was entered again: outcome `failure`, at most one a minute for each address.",
+    when: "A wrong root key was entered again, or a person's way to the identity provider and back confirmed nothing: outcome `failure`, at most one a minute for each address. Where the identity provider said who it was, a resource of type `person` names them.",
     resources: [],
   },
   "audit.drop": {

@@ -42,7 +42,10 @@ export interface Sessions {
   readonly callerOf: (visit: Visit, now: number, behalf: Behalf) => Promise<Caller>;
   /** @param sessionId one that was used before fails with `DuplicateKeyError` */
   readonly open: (holder: Holder, sessionId: string, acting: Acting) => Promise<Opened>;
-  /** Another token for the session, which may do everything for 5 minutes. 401 when it has ended meanwhile. */
+  /**
+   * Another token for the session, which may do everything for 5 minutes. A person's session then goes by the claims of the holder
+   * given. 401 when it has ended meanwhile.
+   */
   readonly elevate: (live: LiveSession, acting: Acting) => Promise<Opened>;
   /** Those of the holder that have not ended, of the latest 100; those that have are deleted. */
   readonly listOf: (holder: Holder, now: number, behalf: Behalf) => Promise<readonly SessionDocument[]>;
@@ -87,6 +90,8 @@ export const createSessions = ({ sessions, findHolder, bounds, leaseClock, onUse
     if (session === null || !isSame(hash, session.hash)) return undefined;
     const holder = await findHolder(session, behalf);
     if (isLive(session, holder, now)) return { session, holder };
+    // Another node may have another mapping, as while they are restarted one after the other.
+    if (holder === undefined && session.person !== undefined && !hasEnded(session, bounds, now)) return undefined;
     await sessions.end(session._id, now, [], behalf);
     return undefined;
   };
@@ -145,7 +150,8 @@ export const createSessions = ({ sessions, findHolder, bounds, leaseClock, onUse
       const { token, hash } = createSessionToken();
       const { now } = source;
       const event = auditEvent(source, "console.elevate", `Elevated session ${session._id} of the console`, ...of(session, holder));
-      const change = { hash, elevatedUntil: now + ELEVATION_MS, lastUsedAt: now };
+      const { person } = holder;
+      const change = { hash, elevatedUntil: now + ELEVATION_MS, lastUsedAt: now, ...(person === undefined ? {} : { person }) };
       const elevated = await sessions.elevate(session, change, [event], behalf);
       if (elevated === null) throw sessionRequired();
       return { token, live: { session: elevated, holder } };

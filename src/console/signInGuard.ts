@@ -33,7 +33,7 @@ export interface Attempt {
 export type SignInGuard = <T>(attempt: Attempt, judge: () => Promise<T | undefined>) => Promise<T>;
 
 /** 403 unless the connection may carry a session (console §2.2). */
-export const requirePrivate = ({ isPrivate }: Visit): void => {
+export const requirePrivate = ({ isPrivate }: Pick<Visit, "isPrivate">): void => {
   if (isPrivate) return;
   const detail = "Signing in needs an encrypted connection: set TLS_CERT and TLS_KEY, or TRUSTED_PROXIES with X-Forwarded-Proto.";
   throw new ServiceError("console_request_refused", detail);

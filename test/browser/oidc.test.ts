@@ -22,6 +22,17 @@ afterAll(async () => {
   await provider?.[Symbol.asyncDispose]();
 });
 
+test("[console §2.8] whoever the provider sends back for nothing goes on with a root key", async () => {
+  await using window = await openPage(browser);
+  const { page, faults } = window;
+  await page.goto(`${service.url}/ui/sign-in?oidc=denied&next=%2Fui%2Fconfirmed`);
+  await page.getByLabel("Root key").fill(service.rootKey);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Nothing is confirmed").waitFor();
+  expect(page.url()).toBe(`${service.url}/ui/confirmed`);
+  expect(faults).toEqual([]);
+});
+
 test("[console §2.8] a person signs in, makes a root key after signing in again, and signs out, by keyboard alone", async () => {
   await using window = await openPage(browser);
   const { page, context, faults } = window;
@@ -65,6 +76,12 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   page.on("dialog", (question) => void question.accept());
   await secret.getByRole("button", { name: "Close" }).press("Enter");
   await page.getByRole("table").getByText("by a person").first().waitFor();
+
+  // A way there that was lost is told to those who have a session, too; nothing is called confirmed that was not.
+  await page.goto(`${service.url}/ui/sign-in?oidc=expired`);
+  await page.getByRole("alert").getByText("That took too long").waitFor();
+  await page.getByText("Nothing is confirmed").waitFor();
+  expect(page.url()).toBe(`${service.url}/ui/confirmed?oidc=expired`);
 
   await page.goto(`${service.url}/ui/settings`);
   await page.getByText("Your sessions as Alice of").waitFor();

@@ -21,6 +21,8 @@ export interface OidcSuite {
   readonly person: (node?: Api, address?: string) => Person;
   /** A browser with a session, of somebody whom the provider knows. */
   readonly signedIn: (account: string) => Promise<Person>;
+  /** Somebody who has been to the provider and comes back next, to `address`. @param query of the beginning */
+  readonly returning: (account?: string, query?: string) => Promise<{ readonly person: Person; readonly address: string }>;
   /** Another node on the same store. */
   readonly startBeside: (env: TestEnvironment) => Promise<Api>;
   /** Entries of the audit log about a resource or by an actor. */
@@ -35,6 +37,13 @@ export const sessionCookie = "__Host-latchkey";
 export const failureIn = ({ status, headers }: ConsoleAnswer): string | null => {
   expect(status).toBe(303);
   return new URL(headers.location ?? "", publicUrl).searchParams.get("oidc");
+};
+
+/** The address with other parameters. */
+export const altered = (address: string, changes: Readonly<Record<string, string>>): string => {
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(changes)) url.searchParams.set(name, value);
+  return url.href;
 };
 
 const permissions = {
@@ -95,6 +104,11 @@ export const oidcSuite = (engine: Engine): OidcSuite => {
       const somebody = person();
       expect((await somebody.signIn()).headers.location).toBe("/ui");
       return somebody;
+    },
+    returning: async (account = "alice", query = "") => {
+      known().account = account;
+      const somebody = person();
+      return { person: somebody, address: await somebody.atProvider((await somebody.start(query)).headers.location) };
     },
     startBeside,
     entries: async (filter) =>

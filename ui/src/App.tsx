@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { refreshSession } from "./data/access/session.ts";
 import { session } from "./data/access/sessionState.ts";
 import { type CallError, readCallError } from "./data/calls/callError.ts";
@@ -12,12 +12,18 @@ import { findRoute, home } from "./router/routes.ts";
 import { LazyShell } from "./shell/LazyShell.tsx";
 import { PageOutlet } from "./shell/PageOutlet.tsx";
 
-/** Sends those without a session to sign in, and those with one on to where they wanted to go. */
-const redirect = (withoutSession: boolean): string | undefined => {
+/** Sends those without a session to sign in, and those with one on to where they wanted to go. @param isNew the session began on this page */
+const redirect = (withoutSession: boolean, isNew: boolean): string | undefined => {
   const { path, query } = address.value;
   if (session.value === "unknown") return undefined;
   if (session.value === "signedOut") return withoutSession ? undefined : signInAddress(path + query);
-  if (path === "/ui/sign-in") return afterSignIn(queryParams.value.get("next"));
+  if (path === "/ui/sign-in") {
+    const failure = queryParams.value.get("oidc");
+    // Whoever comes back from the provider for nothing although there is a session wanted to confirm who they are.
+    return failure === null || isNew
+      ? afterSignIn(queryParams.value.get("next"))
+      : `/ui/confirmed?${new URLSearchParams({ oidc: failure })}`;
+  }
   return path.replace(/\/$/, "") === "/ui" && path !== home ? home : undefined;
 };
 
@@ -33,7 +39,9 @@ export const App = (): JSX.Element => {
   useEffect(look, []);
   const found = findRoute(address.value.path);
   const withoutSession = found?.route.withoutSession === true;
-  const target = redirect(withoutSession);
+  const wasSignedOut = useRef(false);
+  wasSignedOut.current ||= session.value === "signedOut";
+  const target = redirect(withoutSession, wasSignedOut.current);
   useEffect(() => {
     if (target !== undefined) navigate(target, { replace: true });
   }, [target]);

@@ -28,14 +28,16 @@ export interface OidcVisit {
 
 /**
  * Why somebody who came back was not let in: `expired` the round is not theirs, is over or was used before; `away`, `denied`, `refused` as
- * of `ProviderFailure`; `unmapped` they may do nothing here; `stale` they did not prove again who they are.
+ * of `ProviderFailure`; `unmapped` they may do nothing here; `stale` they did not prove again who they are; `other` they
+ * are not whose session is to be elevated.
  */
-export type OidcFailure = "expired" | ProviderFailure["kind"] | "unmapped" | "stale";
+export type OidcFailure = "expired" | ProviderFailure["kind"] | "unmapped" | "stale" | "other";
 
-/** What became of a round, and where to go now. `elevates`: it was for a session that there is. */
+/** What became of a round, and where to go now. `elevates`: it was for a session that there is. `goesOn`: the cookie is another round's. */
 export type OidcOutcome = {
   readonly next: string;
   readonly elevates: boolean;
+  readonly goesOn?: true;
 } & ({ readonly token: Secret } | { readonly failure: OidcFailure });
 
 /** Signing in by OpenID Connect (console §2.4, §2.8). */
@@ -67,6 +69,9 @@ export interface OidcSignInOptions {
   readonly onFailure: (failure: ProviderFailure) => void;
 }
 
+const noAuthTime =
+  "sessions cannot be elevated: the ID token has no claim auth_time, which says when a person signed in; have the provider send it";
+
 export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
   const { settings, provider, sealer, sessions, guard, onFailure } = options;
 
@@ -75,7 +80,7 @@ export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
     const live = await sessions.find(token, now, behalf);
     if (live?.holder.person === undefined || live.session.hash === undefined)
       throw new ServiceError("console_session_required", "There is no session of a person that could be elevated: sign in.");
-    return { sessionId: live.session._id, hash: live.session.hash };
+    return { sessionId: live.session._id, hash: live.session.hash, holderId: live.holder.id };
   };
 
   /** @param resources what is known of whoever failed */
@@ -145,6 +150,9 @@ export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
       const round = sealed && sealer.open(sealed, now);
       // Whoever has no round presents nothing that could be right: pages of others could make anybody fail so.
       if (round === undefined) return { failure: "expired", next: "/ui", elevates: false };
+      // It was begun before this one, in another window: nobody has guessed, and this one may still come back.
+      if (new URLSearchParams(query).get("state") !== round.state)
+        return { failure: "expired", next: "/ui", elevates: false, goesOn: true };
       const end = { next: round.next, elevates: round.elevates !== undefined };
       const failed = async (failure: OidcFailure, why: string, ...resources: NonNullable<Attempt["resources"]>): Promise<OidcOutcome> => {
         await count(attemptOf(request, round, why, resources));
@@ -161,13 +169,17 @@ export const createOidcSignIn = (options: OidcSignInOptions): OidcSignIn => {
         return error.kind === "away" ? { ...end, failure: "away" } : failed(error.kind, "the provider did not confirm who it was");
       }
       const { person, authTime } = identity;
+      const who = resource("person", personId(person), person.name);
+      if (round.elevates !== undefined && round.elevates.holderId !== who.id)
+        return failed("other", "the session is another person's", who);
       const holder = holderOfPerson(settings, person);
-      if (holder === undefined)
-        return failed("unmapped", "OIDC_PERMISSIONS gives this person nothing", resource("person", personId(person), person.name));
-      if (end.elevates && !isAuthenticatedSince(authTime, round.startedAt))
-        return failed("stale", "the provider does not say that the person has signed in again", resource("person", holder.id, holder.name));
+      if (holder === undefined) return failed("unmapped", "OIDC_PERMISSIONS gives this person nothing", who);
+      if (end.elevates && !isAuthenticatedSince(authTime, round.startedAt)) {
+        if (authTime === undefined) onFailure(new ProviderFailure("refused", noAuthTime));
+        return failed("stale", "the provider does not say that the person has signed in again", who);
+      }
       const token = await openOrElevate(holder, round, request);
-      if (token === undefined) return failed("expired", "it was used before, or the session is over or another person's");
+      if (token === undefined) return failed("expired", "it was used before, or the session is over");
       return { ...end, token };
     },
   };

@@ -26,8 +26,9 @@ export interface Identity {
 }
 
 /**
- * Why nobody was identified. `away`: the provider does not answer, or not as one; `denied`: it says that the person may not, or did not
- * want to; `refused`: what came back does not stand. The message is for the log, and holds no code, token or claim.
+ * Why nobody was identified. `away`: the provider does not answer, or not as one, or says that it is in trouble; `denied`: it says that
+ * the person may not, or did not want to; `refused`: what came back does not stand, or the provider does not take what it was sent. The
+ * message is for the log, and holds no code, token or claim.
  */
 export class ProviderFailure extends Error {
   override readonly name = "ProviderFailure";
@@ -67,10 +68,24 @@ const isAway = (error: unknown): boolean => {
   return isUnanswered || isLate || statusOf(error) >= 500 || statusOf(error) === 429;
 };
 
+/** By the error code with which the provider sends a browser back (RFC 6749 §4.1.2.1, and those of OpenID Connect); others: `refused`. */
+const kindsByCode: ReadonlyMap<unknown, ProviderFailure["kind"]> = new Map([
+  ["access_denied", "denied"],
+  ["login_required", "denied"],
+  ["interaction_required", "denied"],
+  ["consent_required", "denied"],
+  ["account_selection_required", "denied"],
+  ["server_error", "away"],
+  ["temporarily_unavailable", "away"],
+]);
+
 const asFailure = (error: unknown): ProviderFailure => {
   if (error instanceof ProviderFailure) return error;
-  const isDenied = error instanceof Error && error.name === "AuthorizationResponseError";
-  return new ProviderFailure(isDenied ? "denied" : isAway(error) ? "away" : "refused", wordsOf(error));
+  if (!(error instanceof Error && error.name === "AuthorizationResponseError" && "error" in error))
+    return new ProviderFailure(isAway(error) ? "away" : "refused", wordsOf(error));
+  const kind = kindsByCode.get(error.error) ?? "refused";
+  // Nothing else of the address where it does not count: anybody could fill the log with it.
+  return new ProviderFailure(kind, kind === "away" ? `the provider sends people back with ${error.error}` : wordsOf(error));
 };
 
 const nameOf = (claims: Readonly<Record<string, unknown>>): string | undefined =>

@@ -13,6 +13,8 @@ const KEY_ID = "round";
 export interface ElevatedSession {
   readonly sessionId: string;
   readonly hash: string;
+  /** The `personId` of whose it is. */
+  readonly holderId: string;
 }
 
 /**

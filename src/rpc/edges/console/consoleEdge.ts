@@ -88,7 +88,7 @@ export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler =
   };
 
   const { oidc } = options;
-  const answerOidc = oidc && createOidcAnswers({ ...options, signIn: oidc, refuse });
+  const answerOidc = oidc && createOidcAnswers({ ...options, signIn: oidc });
   const ownHeaders = oidc === undefined ? {} : { [providerHeader]: oidc.providerName };
 
   const answerRpc = (

@@ -3,10 +3,12 @@ import { ConsoleService } from "../../../../gen/latchkey/console/v1/console_pb.t
 import type { OidcFailure, OidcSignIn } from "../../../console/oidc/createOidcSignIn.ts";
 import { ProviderFailure } from "../../../console/oidc/identityProvider.ts";
 import { ROUND_MS } from "../../../console/oidc/roundSealer.ts";
+import { requirePrivate } from "../../../console/signInGuard.ts";
 import type { Clock } from "../../../domain/clock.ts";
 import { pageAddress } from "../../../domain/console/pageAddress.ts";
 import { ServiceError } from "../../../domain/errors.ts";
 import { createId } from "../../../domain/ids.ts";
+import { errorStatus } from "../../errorStatus.ts";
 import { addFields, headerText } from "../../http/headerFields.ts";
 import type { Capacity } from "../../pipeline/capacity.ts";
 import type { ClientAddress } from "../../pipeline/clientAddress.ts";
@@ -14,6 +16,7 @@ import { send } from "../connect/rpcAnswer.ts";
 import { asServiceError, type EdgeObserver } from "../edgeObserver.ts";
 import { ConsoleCall } from "./consoleCall.ts";
 import { giveCookie, readCookie, roundCookieOf, sessionCookieOf, takeCookie } from "./cookies.ts";
+import { refusalPage } from "./refusalPage.ts";
 import { strangerFrom } from "./sessionCaller.ts";
 import type { Transport } from "./transport.ts";
 
@@ -25,7 +28,6 @@ export interface OidcAnswersOptions {
   readonly observer: EdgeObserver;
   /** Origin of `PUBLIC_URL`. */
   readonly publicUrl: string | undefined;
-  readonly refuse: (res: ServerResponse, error: ServiceError, headers: OutgoingHttpHeaders) => void;
 }
 
 /** Answers a request below `/ui/oidc/`, whose address is ours. @param headers of the answer, whatever it will be */
@@ -44,6 +46,23 @@ const signInPage = "/ui/sign-in";
 /** Of the page to go to, which has to fit into a cookie. */
 const mostNext = 1_500;
 
+/** Where a round leads. */
+interface Aim {
+  /** The page to go to then. */
+  readonly next: string;
+  /** It is for a session that there is. */
+  readonly elevates: boolean;
+}
+
+/** Of a round that nothing is known of. */
+const anywhere: Aim = { next: "/ui", elevates: false };
+
+const aimOf = (query: URLSearchParams): Aim => {
+  if (query.has("elevate")) return { next: elevatedPage, elevates: true };
+  const wanted = query.get("next") ?? "";
+  return { next: pageAddress(wanted.length > mostNext ? undefined : wanted), elevates: false };
+};
+
 /** Why a browser says that this is not what it was sent for; undefined: nothing speaks against it. */
 const foreignSign = ({ headers }: IncomingMessage, path: string): string | undefined => {
   const site = headerText(headers["sec-fetch-site"]);
@@ -54,48 +73,46 @@ const foreignSign = ({ headers }: IncomingMessage, path: string): string | undef
   return isOwn ? undefined : "Sign in from the console itself: the header Sec-Fetch-Site does not say that a page of it leads here.";
 };
 
-const withFailure = (page: string, failure: OidcFailure, next: string): string =>
-  `${page}?${new URLSearchParams(next === "/ui" ? { oidc: failure } : { oidc: failure, next })}`;
+/** The page that says by a word why nothing came of a round. `busy`: this service could not see to it. */
+const failurePage = (failure: OidcFailure | "busy", { next, elevates }: Aim): string =>
+  elevates
+    ? `${elevatedPage}?${new URLSearchParams({ oidc: failure })}`
+    : `${signInPage}?${new URLSearchParams(next === anywhere.next ? { oidc: failure } : { oidc: failure, next })}`;
+
+/** The word for a failure of which people are told on a page; undefined: they are refused where they are. */
+const wordOf = ({ reason }: ServiceError): "expired" | "busy" | undefined => {
+  if (reason === "console_session_required") return "expired";
+  return errorStatus(reason).http === 503 ? "busy" : undefined;
+};
 
 /**
  * To the provider and back (console §2.5, §2.8): `start` sends the browser to it, `callback` opens or elevates a session and sends it
- * on to the page that was wanted. What went wrong is told by the page that it is sent to, by a word in its address.
+ * on to the page that was wanted. What went wrong is told by the page that it is sent to, by a word in its address; whoever is refused
+ * (403, 429 and other mistakes) reads why in a page of its own.
  */
-export const createOidcAnswers = ({
-  signIn,
-  clock,
-  clientAddress,
-  capacity,
-  observer,
-  publicUrl,
-  refuse,
-}: OidcAnswersOptions): OidcAnswers => {
-  const redirect = (res: ServerResponse, location: string, headers: OutgoingHttpHeaders, cookies: readonly string[]): void => {
-    const head = { ...headers, location, "cache-control": "no-store", "content-length": 0 };
+export const createOidcAnswers = ({ signIn, clock, clientAddress, capacity, observer, publicUrl }: OidcAnswersOptions): OidcAnswers => {
+  const redirect = (res: ServerResponse, location: string, headers: OutgoingHttpHeaders): void =>
     send(
       res,
-      { status: 303, headers: cookies.length === 0 ? head : { ...head, "set-cookie": [...cookies] }, body: Buffer.alloc(0) },
+      { status: 303, headers: { ...headers, location, "cache-control": "no-store", "content-length": 0 }, body: Buffer.alloc(0) },
       false,
     );
+
+  const refuse = (res: ServerResponse, error: ServiceError, more: OutgoingHttpHeaders): void => {
+    observer.refused("console", undefined, error.reason);
+    const requestId = createId("req", clock.now());
+    const body = refusalPage(error, requestId);
+    const form = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store", "content-length": body.length };
+    send(res, { status: errorStatus(error.reason).http, headers: { ...more, ...form, "x-request-id": requestId }, body }, false);
   };
 
-  const start = async (call: ConsoleCall, query: URLSearchParams, transport: Transport, headers: OutgoingHttpHeaders): Promise<void> => {
+  const start = async (call: ConsoleCall, aim: Aim, transport: Transport, headers: OutgoingHttpHeaders): Promise<void> => {
     const { visit, receivedAt: now } = call;
-    const elevates = query.has("elevate");
-    const wanted = query.get("next") ?? "";
-    const next = elevates ? elevatedPage : pageAddress(wanted.length > mostNext ? undefined : wanted);
-    const origin = publicUrl ?? `${transport.scheme}://${transport.host}`;
-    const aim = { next, redirectUri: origin + callbackPath, elevates };
-    try {
-      const { location, sealed } = await signIn.begin({ visit, now, behalf: { caller: strangerFrom(visit) } }, aim);
-      const cookie = roundCookieOf(transport);
-      redirect(call.res, location, headers, cookie ? [`${giveCookie(cookie, sealed)}; Max-Age=${ROUND_MS / 1_000}`] : []);
-    } catch (error) {
-      if (error instanceof ProviderFailure)
-        redirect(call.res, withFailure(elevates ? elevatedPage : signInPage, "away", next), headers, []);
-      else if (error instanceof ServiceError && error.reason === "console_session_required") redirect(call.res, elevatedPage, headers, []);
-      else throw error;
-    }
+    const redirectUri = `${publicUrl ?? `${transport.scheme}://${transport.host}`}${callbackPath}`;
+    const { location, sealed } = await signIn.begin({ visit, now, behalf: { caller: strangerFrom(visit) } }, { ...aim, redirectUri });
+    const cookie = roundCookieOf(transport);
+    const given = cookie ? { "set-cookie": [`${giveCookie(cookie, sealed)}; Max-Age=${ROUND_MS / 1_000}`] } : {};
+    redirect(call.res, location, { ...headers, ...given });
   };
 
   const callback = async (
@@ -108,18 +125,19 @@ export const createOidcAnswers = ({
     const round = roundCookieOf(transport);
     const session = sessionCookieOf(transport);
     const sealed = round && readCookie(headerText(call.requestHeaders.cookie), round.name);
-    // Once: whatever comes of it.
+    // Once: whatever comes of it, unless it is not that which came back.
     const used = round ? [takeCookie(round)] : [];
     headers["set-cookie"] = used;
     const request = { visit, now, correlationId: createId("cor", now), userAgent, signal, behalf: { caller: strangerFrom(visit), signal } };
     const outcome = await signIn.finish(request, sealed, query);
     if ("token" in outcome) {
-      redirect(call.res, outcome.next, headers, session ? [...used, giveCookie(session, outcome.token)] : used);
+      if (session) used.push(giveCookie(session, outcome.token));
+      redirect(call.res, outcome.next, headers);
       return;
     }
     observer.refused("console", call.method, "console_sign_in_failed");
-    const { failure, next, elevates } = outcome;
-    redirect(call.res, elevates ? withFailure(elevatedPage, failure, "/ui") : withFailure(signInPage, failure, next), headers, used);
+    if (outcome.goesOn) delete headers["set-cookie"];
+    redirect(call.res, failurePage(outcome.failure, outcome), headers);
   };
 
   return (req, res, transport, headers) => {
@@ -132,28 +150,37 @@ export const createOidcAnswers = ({
       const error = new ServiceError("method_not_allowed", `This address accepts GET only, not ${req.method}.`);
       return void refuse(res, error, { ...headers, allow: "GET" });
     }
-    const foreign = foreignSign(req, path);
-    if (foreign !== undefined) return void refuse(res, new ServiceError("console_request_refused", foreign), headers);
     const call = new ConsoleCall(["console", ConsoleService.method.signIn, req, res, clock], transport, {}, clientAddress);
-    const room = capacity.identityChecks.take([call.visit.network], 1);
-    if (room === undefined)
-      return void refuse(res, new ServiceError("service_unavailable", "Too many people are signing in. Try again shortly."), headers);
+    const aim = path === startPath ? aimOf(new URLSearchParams(query)) : anywhere;
     const answerHeaders: Record<string, string | string[]> = { ...headers };
-    const answer =
-      path === startPath
-        ? start(call, new URLSearchParams(query), transport, answerHeaders)
-        : callback(call, query, transport, answerHeaders);
-    answer
+    const answer = async (): Promise<void> => {
+      // Before what the browser says of the request, which it says over encrypted connections only.
+      requirePrivate(call.visit);
+      const foreign = foreignSign(req, path);
+      if (foreign !== undefined) throw new ServiceError("console_request_refused", foreign);
+      const room = capacity.identityChecks.take([call.visit.network], 1);
+      if (room === undefined) throw new ServiceError("service_unavailable", "Too many people are signing in. Try again shortly.");
+      try {
+        await (path === startPath ? start(call, aim, transport, answerHeaders) : callback(call, query, transport, answerHeaders));
+      } finally {
+        room.give();
+      }
+    };
+    answer()
       .catch((error: unknown) => {
-        if (!call.isGone) refuse(res, asServiceError(error, call.requestId, observer), addFields(answerHeaders, call.headers));
+        if (call.isGone) return;
+        addFields(answerHeaders, call.headers);
+        if (error instanceof ProviderFailure) return void redirect(res, failurePage("away", aim), answerHeaders);
+        const refusal = asServiceError(error, call.requestId, observer);
+        const word = wordOf(refusal);
+        if (word === undefined) return void refuse(res, refusal, answerHeaders);
+        observer.refused("console", undefined, refusal.reason);
+        redirect(res, failurePage(word, aim), answerHeaders);
       })
       .catch((fault: unknown) => {
         if (!call.isGone) observer.fault(call.requestId, fault);
         call.destroy();
       })
-      .finally(() => {
-        room.give();
-        call.release();
-      });
+      .finally(() => call.release());
   };
 };

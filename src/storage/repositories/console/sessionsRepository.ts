@@ -27,10 +27,10 @@ export interface SessionsRepository {
   readonly insert: (session: NewSession, now: number, events: readonly AuditEvent[], options?: OperationOptions) => Promise<void>;
   /** Notes a use at `now`, Unix ms; never goes back. */
   readonly markUsed: (sessionId: string, now: number, options?: OperationOptions) => Promise<void>;
-  /** Gives a session another token, and its elevation. Null when that of this hash is no more. */
+  /** Gives a session another token, its elevation, and a person's claims of now. Null when that of this hash is no more. */
   readonly elevate: (
     session: Pick<SessionDocument, "_id" | "hash">,
-    change: { readonly hash: string; readonly elevatedUntil: number; readonly lastUsedAt: number },
+    change: { readonly hash: string; readonly elevatedUntil: number; readonly lastUsedAt: number } & Pick<SessionDocument, "person">,
     events: readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<SessionDocument | null>;
@@ -42,8 +42,8 @@ export interface SessionsRepository {
 export const createSessionsRepository = (store: Store): SessionsRepository => {
   const sessions = store.collection("sessions");
 
-  const latestOf = (rootKeyId: string, limit: number, { signal, caller }: OperationOptions = {}): Promise<SessionDocument[]> =>
-    sessions.find({ workspaceId: WORKSPACE_ID, rootKeyId, ...notDeleted }, { signal, caller, sort: { _id: -1 }, limit }).toArray();
+  const of = (rootKeyId: string) => ({ workspaceId: WORKSPACE_ID, rootKeyId, ...notDeleted });
+  const latest = (limit: number, { signal, caller }: OperationOptions = {}) => ({ signal, caller, sort: { _id: -1 }, limit }) as const;
 
   const end: SessionsRepository["end"] = async (sessionId, now, events, options) => {
     const update = withEvents<SessionDocument>({ $set: { deletedAt: now, erased: true }, $unset: { hash: "" } }, events);
@@ -56,7 +56,7 @@ export const createSessionsRepository = (store: Store): SessionsRepository => {
   return {
     find: (sessionId, options) => sessions.findOne({ _id: sessionId, ...notDeleted }, options),
     findByHash: (hash, options) => sessions.findOne({ workspaceId: WORKSPACE_ID, hash, ...notDeleted }, options),
-    listOf: (rootKeyId, options) => latestOf(rootKeyId, MOST_OF_ONE, options),
+    listOf: (rootKeyId, options) => sessions.find(of(rootKeyId), latest(MOST_OF_ONE, options)).toArray(),
     countKept: async (now, limit) => {
       // No condition on what is deleted: the store would look at any number of those.
       const kept = await sessions.findFields(["deletedAt"], { expireAt: { $gt: new Date(now) } }, { limit });
@@ -64,8 +64,8 @@ export const createSessionsRepository = (store: Store): SessionsRepository => {
     },
     insert: async ({ id, ...fields }, now, events, options) => {
       await sessions.insertOne({ ...newDocument(id, now, events), ...fields }, options);
-      const latest = await latestOf(fields.rootKeyId, MOST_OF_ONE + MOST_ENDED, options);
-      for (const { _id } of latest.slice(MOST_OF_ONE)) await end(_id, now, [], options);
+      const kept = await sessions.findFields([], of(fields.rootKeyId), latest(MOST_OF_ONE + MOST_ENDED, options));
+      for (const { _id } of kept.slice(MOST_OF_ONE)) await end(_id, now, [], options);
     },
     markUsed: async (sessionId, now, options) => {
       await sessions.updateOne({ _id: sessionId, ...notDeleted }, { $max: { lastUsedAt: now } }, options);

@@ -4,8 +4,10 @@ import { queryParams } from "../../router/address.ts";
 /** Why somebody came back who is not signed in, by the word in the address. */
 const failures: Readonly<Record<string, string>> = {
   away: "The identity provider does not answer. Try again in a moment.",
+  busy: "The service cannot sign you in right now. Try again in a moment.",
   denied: "The identity provider did not sign you in.",
   expired: "That took too long, or was begun in another window. Sign in again.",
+  other: "You signed in again with another account than that of this session. Confirm with the account that you signed in with.",
   refused: "What the identity provider answered could not be confirmed. Sign in again; if that does not help, the service's log says why.",
   stale: "The identity provider did not ask you to sign in again, so this session is not trusted with more than before.",
   unmapped:

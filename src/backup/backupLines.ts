@@ -45,8 +45,11 @@ export const endLine = ({ tallies, sha256 }: BackupEnd): string => JSON.stringif
 
 /** What a line stands for that is no document. */
 export const readMark = (line: string): BackedUpCollection | BackupEnd => {
-  const [name, tallies, sha256] = JSON.parse(line) as [string, Tallies, string];
-  if (name === "end") return { tallies, sha256 };
+  const [name, tallies, sha256] = JSON.parse(line) as [string, Tallies | null, string];
+  if (name === "end") {
+    if (typeof tallies !== "object" || tallies === null) throw new BackupUnusableError("it does not end as one");
+    return { tallies, sha256 };
+  }
   const collection = backedUp.find((each) => each === name);
   if (collection === undefined)
     throw new BackupUnusableError(`the backup holds a collection ${JSON.stringify(name)}, which this version does not know`);

@@ -1,5 +1,6 @@
-import type { BackfillState } from "../storage/port/internalDocuments.ts";
+import type { BackfillState, SystemDocument } from "../storage/port/internalDocuments.ts";
 import type { Store } from "../storage/port/store.ts";
+import { refuseUnusable } from "../storage/schemaVersion.ts";
 import type { BackedUpCollection } from "./backedUp.ts";
 
 /** What a store says of itself. */
@@ -10,6 +11,17 @@ export interface SourceFacts {
   readonly madeBy: number;
   readonly backfill?: BackfillState;
 }
+
+/**
+ * What the row of a store's schema says of it. Throws where there is no such store, or this version cannot use it: see `refuseUnusable`.
+ * @param where the store is, for people
+ */
+export const factsOf = (engine: Store["engine"], schema: SystemDocument | null, where: string): SourceFacts => {
+  if (schema === null) throw new Error(`there is no Latchkey store in ${where}`);
+  refuseUnusable(schema);
+  const { v: madeBy, schema: newest = madeBy, backfill } = schema;
+  return { engine, schema: newest, madeBy, ...(backfill && { backfill }) };
+};
 
 /** Some documents of one collection. */
 export interface SourceBatch {

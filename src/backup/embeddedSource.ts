@@ -3,11 +3,10 @@ import { toText } from "../storage/embedded/sqlite/documentText.ts";
 import type { Fields } from "../storage/port/applyUpdate.ts";
 import { type BackedUpCollection, backedUp } from "./backedUp.ts";
 import { backedUpForm, isWhole } from "./backedUpForm.ts";
-import { type BackupSource, inBatches } from "./backupSource.ts";
+import { type BackupSource, factsOf, inBatches } from "./backupSource.ts";
 
-/** The embedded store as a snapshot shows it. @param now Unix ms */
+/** The embedded store as a snapshot shows it. Throws what `factsOf` does. @param now Unix ms */
 export const embeddedSource = (snapshot: StoreSnapshot, now: number): BackupSource => {
-  const { v: madeBy, schema = madeBy, backfill } = snapshot.schema;
   const textsOf = function* (collection: BackedUpCollection): Generator<string, void> {
     const texts = snapshot.texts(collection);
     if (isWhole(collection)) return yield* texts;
@@ -17,7 +16,7 @@ export const embeddedSource = (snapshot: StoreSnapshot, now: number): BackupSour
     }
   };
   return {
-    facts: { engine: "embedded", schema, madeBy, ...(backfill && { backfill }) },
+    facts: factsOf("embedded", snapshot.schema, snapshot.file),
     size: backedUp.reduce((sum, collection) => sum + snapshot.count(collection), 0),
     read: function* () {
       for (const collection of backedUp) yield* inBatches(collection, textsOf(collection));

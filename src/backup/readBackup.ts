@@ -10,6 +10,8 @@ import { inBatches, type SourceBatch } from "./backupSource.ts";
 /** No document is as long: the largest body of a request has 10 MiB. */
 const LONGEST_LINE = 64 * 1024 * 1024;
 const NEW_LINE = 0x0a;
+/** Of what a Date can tell. */
+const LAST_MOMENT = 8.64e15;
 
 /** Lines of a compressed file, several at a time. */
 const linesOf = async function* (file: string): AsyncGenerator<readonly string[], void> {
@@ -35,16 +37,22 @@ const linesOf = async function* (file: string): AsyncGenerator<readonly string[]
   if (restBytes > 0) throw new BackupUnusableError("it ends in the middle of a line");
 };
 
+/** What a file says is not to steer the terminal on which it is shown. */
+const printable = (text: string): string => text.replace(/\p{C}/gu, "");
+
 const readHeader = (line: string): BackupHeader => {
   const header = JSON.parse(line) as BackupHeader;
-  if (typeof header.latchkeyBackup !== "number") throw new BackupUnusableError("it does not begin as one");
+  const { latchkeyBackup, product, takenAt, schema, madeBy } = header ?? {};
+  const wrong = new BackupUnusableError("it does not begin as one");
+  if (!Number.isFinite(latchkeyBackup) || typeof product !== "string") throw wrong;
   if (header.latchkeyBackup > BACKUP_FORMAT) {
     throw new BackupUnusableError(
-      `it was written by ${header.product} in form ${header.latchkeyBackup}; this version reads up to ${BACKUP_FORMAT}`,
+      `it was written by ${printable(product)} in form ${header.latchkeyBackup}; this version reads up to ${BACKUP_FORMAT}`,
     );
   }
+  if (![takenAt, schema, madeBy].every(Number.isFinite) || Math.abs(takenAt) > LAST_MOMENT) throw wrong;
   if (header.schema > SCHEMA_VERSION) throw new SchemaTooNewError(header.schema);
-  return header;
+  return { ...header, product: printable(product) };
 };
 
 /** What is read of a backup, in its order. */

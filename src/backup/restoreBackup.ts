@@ -1,25 +1,24 @@
 import type { Fields } from "../storage/port/applyUpdate.ts";
-import { WORKSPACE_ID } from "../storage/port/baseDocument.ts";
-import type { Collection } from "../storage/port/collection.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../storage/port/baseDocument.ts";
 import type { KeyDocument } from "../storage/port/documents.ts";
 import type { RestoreState } from "../storage/port/internalDocuments.ts";
 import type { Store } from "../storage/port/store.ts";
-import { createNodesRepository } from "../storage/repositories/nodesRepository.ts";
-import { type BackedUpCollection, backedUp } from "./backedUp.ts";
+import { RESTORING_SCHEMA } from "../storage/schemaVersion.ts";
+import type { BackedUpCollection } from "./backedUp.ts";
 import { MOST_DOCUMENTS, type SourceBatch } from "./backupSource.ts";
 import { type CheckedBackup, differencesBetween } from "./checkBackup.ts";
 import { readBackup } from "./readBackup.ts";
-import { storeSource } from "./storeSource.ts";
+import { anyOf, judgeStore, refuseOther } from "./restoreTarget.ts";
+import { readStore } from "./storeSource.ts";
 import { createTally, expiryOf, type Tallies } from "./tally.ts";
 
 const SCHEMA = { _id: "schema" } as const;
 
-/** Why a store cannot take a backup. Nothing was changed; the message is for the user. */
-export class RestoreRefusedError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "RestoreRefusedError";
-  }
+export interface RestoreOptions {
+  /** The file is an import's own, see `RestoreState`. */
+  readonly isImport?: true | undefined;
+  /** Hears how many documents were written, then how many were compared. */
+  readonly onProgress?: ((step: "write" | "compare", documents: number) => void) | undefined;
 }
 
 /** What was done. */
@@ -27,52 +26,33 @@ export interface Restored {
   readonly documents: number;
   /** Of those: what had expired meanwhile, and was left out. */
   readonly expired: number;
+  /** Of those in the store: what expires by itself, and so was not compared. */
+  readonly expiring: number;
   /** How many an earlier attempt had written for certain; undefined where this is the first. */
   readonly resumedAt: number | undefined;
 }
 
-/** What any call leaves something in; counters and the like expire. */
-const objects: readonly BackedUpCollection[] = backedUp.filter((name) => name !== "system" && expiryOf(name) === undefined);
-
-/** The documents of each collection have an id, and nothing else is asked of them here. */
-const anyOf = (store: Store, collection: BackedUpCollection): Collection<KeyDocument> => store.collection(collection as "keys");
-
-/** A backup takes the place of nothing: what is there stays, and so refuses it. */
-const refuseUnlessEmpty = async (store: Store): Promise<void> => {
-  const nodes = await createNodesRepository(store).list(store.clock.now());
-  if (nodes.length > 0) throw new RestoreRefusedError(`${nodes.length} nodes are running on the store: stop them first`);
-  for (const collection of objects) {
-    const [found] = await anyOf(store, collection).findFields([], {}, { limit: 1 });
-    if (found !== undefined) {
-      throw new RestoreRefusedError(`the store is not empty, it holds ${collection}: name another DATA_DIR, or an empty database`);
-    }
-  }
-};
-
 /** Where a restore begins: behind what an earlier attempt with the same backup has written. */
-const begin = async (store: Store, backup: string): Promise<number | undefined> => {
-  const system = store.collection("system");
-  const restoring = (await system.findOne(SCHEMA))?.restoring;
-  if (restoring !== undefined && restoring.backup !== backup) {
-    throw new RestoreRefusedError(
-      "the restore of another backup into this store did not end: go on with that one, or begin with an empty store",
-    );
-  }
-  if (restoring === undefined) {
-    await refuseUnlessEmpty(store);
-    await system.updateOne(SCHEMA, { $set: { restoring: { backup, documents: 0 } satisfies RestoreState } });
-  }
-  return restoring?.documents;
+const begin = async (store: Store, first: RestoreState): Promise<{ readonly restoring: RestoreState; readonly resumedAt?: number }> => {
+  const before = await judgeStore(store);
+  refuseOther(before, first.backup);
+  if (before !== undefined) return { restoring: before, resumedAt: before.documents };
+  await store.collection("system").updateOne(SCHEMA, { $set: { restoring: first, schema: RESTORING_SCHEMA } });
+  return { restoring: first };
 };
 
-/** The documents of a batch, but for those whose time is over. */
+/** How long what had expired is kept for the sake of its events, in milliseconds: running nodes move them within seconds. */
+const EVENTS_KEPT = 86_400_000;
+
+/** The documents of a batch, but for those whose time is over and that have nothing left to tell the audit log. */
 const liveOnes = ({ collection, texts }: SourceBatch, now: number): readonly KeyDocument[] => {
   const expiry = expiryOf(collection);
   const documents = texts.map((text) => JSON.parse(text) as Fields);
   const live = documents.flatMap((document) => {
     const time = expiry === undefined ? undefined : document[expiry];
     if (expiry === undefined || typeof time !== "number") return [document];
-    return time > now ? [{ ...document, [expiry]: new Date(time) }] : [];
+    const until = document.pendingMark === undefined ? time : Math.max(time, now + EVENTS_KEPT);
+    return until > now ? [{ ...document, [expiry]: new Date(until) }] : [];
   });
   return live as readonly object[] as readonly KeyDocument[];
 };
@@ -85,7 +65,7 @@ const lasting = (tallies: Tallies): Tallies =>
 const compare = async (store: Store, tallies: Tallies, onProgress: ((documents: number) => void) | undefined): Promise<void> => {
   const tally = createTally();
   let documents = 0;
-  for await (const batch of (await storeSource(store)).read()) {
+  for await (const batch of readStore(store)) {
     tally.add(batch);
     documents += batch.texts.length;
     onProgress?.(documents);
@@ -107,16 +87,18 @@ export const restoreBackup = async (
   store: Store,
   file: string,
   { header, end }: CheckedBackup,
-  onProgress?: (step: "write" | "compare", documents: number) => void,
+  { isImport, onProgress }: RestoreOptions = {},
 ): Promise<Restored> => {
   const system = store.collection("system");
-  const resumedAt = await begin(store, end.sha256);
+  const { restoring, resumedAt } = await begin(store, { backup: end.sha256, documents: 0, ...(isImport && { isImport }) });
   let documents = 0;
   let expired = 0;
+  let expiring = 0;
   for await (const part of readBackup(file)) {
     if (part.kind !== "batch") continue;
     const { collection, texts } = part;
     documents += texts.length;
+    if (expiryOf(collection) !== undefined) expiring += texts.length;
     if (documents <= (resumedAt ?? 0)) continue;
     const collected = anyOf(store, collection);
     const live = liveOnes(part, store.clock.now());
@@ -126,14 +108,14 @@ export const restoreBackup = async (
       await collected.deleteMany({ _id: { $in: live.map(({ _id }) => _id) } });
     }
     await collected.insertMany(live);
-    await system.updateOne(SCHEMA, { $set: { restoring: { backup: end.sha256, documents } satisfies RestoreState } });
+    await system.updateOne(SCHEMA, { $set: { restoring: { ...restoring, documents } satisfies RestoreState } });
     onProgress?.("write", documents);
   }
   await compare(store, end.tallies, (count) => onProgress?.("compare", count));
   const { madeBy, backfill } = header;
   await system.updateOne(SCHEMA, {
-    $set: { v: madeBy, workspaceId: WORKSPACE_ID, ...(backfill && { backfill }) },
+    $set: { v: madeBy, schema: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, ...(backfill && { backfill }) },
     $unset: { restoring: "" },
   });
-  return { documents, expired, resumedAt };
+  return { documents, expired, expiring: expiring - expired, resumedAt };
 };

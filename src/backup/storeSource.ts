@@ -5,7 +5,7 @@ import type { AuditLogDocument } from "../storage/port/documents.ts";
 import type { Store } from "../storage/port/store.ts";
 import { type BackedUpCollection, backedUp } from "./backedUp.ts";
 import { backedUpForm } from "./backedUpForm.ts";
-import { type BackupSource, inBatches, type SourceBatch } from "./backupSource.ts";
+import { type BackupSource, factsOf, inBatches, type SourceBatch } from "./backupSource.ts";
 
 const PAGE = 500;
 /** Whoever puts an entry into the audit log may number it as they like. */
@@ -48,26 +48,35 @@ const pagesOf = async function* (store: Store, name: BackedUpCollection): AsyncG
   }
 };
 
-/**
- * A store of either engine, read through its port, page by page: what is written meanwhile may be in it or not. Rejects where the store
- * was not prepared.
- */
-export const storeSource = async (store: Store): Promise<BackupSource> => {
-  const found = await store.collection("system").findOne({ _id: "schema" });
-  if (found === null) throw new Error("the store does not say of which version it is");
-  const { v: madeBy, schema = madeBy, backfill } = found;
-  const read = async function* (): AsyncGenerator<SourceBatch, void> {
-    for (const collection of backedUp) {
-      for await (const page of collection === "audit" ? pagesOfLog(store) : pagesOf(store, collection)) {
-        const forms = page
-          .map((document) => backedUpForm(collection, document as Fields, store.clock.now()))
-          .filter((form) => form !== undefined);
-        yield* inBatches(
-          collection,
-          forms.map((form) => toText(form)),
-        );
-      }
+/** What of a store of either engine belongs into a backup, read through its port page by page. */
+export const readStore = async function* (store: Store): AsyncGenerator<SourceBatch, void> {
+  for (const collection of backedUp) {
+    for await (const page of collection === "audit" ? pagesOfLog(store) : pagesOf(store, collection)) {
+      const forms = page
+        .map((document) => backedUpForm(collection, document as Fields, store.clock.now()))
+        .filter((form) => form !== undefined);
+      yield* inBatches(
+        collection,
+        forms.map((form) => toText(form)),
+      );
     }
+  }
+};
+
+/**
+ * A store of either engine, read through its port, page by page: what is written meanwhile may be in it or not. Rejects as `factsOf`
+ * throws. To read it rejects where entries of the audit log were dropped meanwhile: those that are left would not fit what the backup
+ * says of the ones before.
+ * @param where the store is, for people
+ */
+export const storeSource = async (store: Store, where: string): Promise<BackupSource> => {
+  const system = store.collection("system");
+  const facts = factsOf(store.engine, await system.findOne({ _id: "schema" }), where);
+  const dropped = async (): Promise<number | undefined> => (await system.findOne({ _id: "auditStub" }))?.stub?.sequence;
+  const read = async function* (): AsyncGenerator<SourceBatch, void> {
+    const before = await dropped();
+    yield* readStore(store);
+    if ((await dropped()) !== before) throw new Error("entries of the audit log were dropped meanwhile: take the backup again");
   };
-  return { facts: { engine: store.engine, schema, madeBy, ...(backfill && { backfill }) }, size: undefined, read };
+  return { facts, size: undefined, read };
 };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -20,9 +20,33 @@ export interface WriteBackupOptions {
   readonly onProgress?: ((documents: number) => void) | undefined;
 }
 
+/** Whether a name stands for the open file: another run may have put its own in its place. */
+const isNameOf = async (name: string, handle: FileHandle): Promise<boolean> => {
+  const [own, found] = await Promise.all([handle.stat(), stat(name).catch(() => undefined)]);
+  return own.ino === found?.ino && own.dev === found.dev;
+};
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
+
+/** Gives a draft its name, unless that is taken. */
+const giveName = async (draft: string, file: string): Promise<void> => {
+  const taken = (cause?: unknown): Error => new Error(`${file} exists already: name another file`, { cause });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") throw taken(error);
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(String(codeOf(error)))) throw error;
+    // A file system without links, as on some disks that are carried around.
+    if (existsSync(file)) throw taken(error);
+    return rename(draft, file);
+  }
+  await rm(draft);
+};
+
 /**
  * Writes all of a source to a new file, readable for its owner only, which has its name once it is whole and on disk: an attempt that
- * was killed leaves `FILE.part`, and the next one writes over that. Rejects where the file exists.
+ * was killed leaves `FILE.part`, and the next one replaces that; one that fails removes it. Rejects where the file exists by the end, or
+ * another attempt has replaced the draft.
  */
 export const writeBackup = async (
   source: BackupSource,
@@ -31,6 +55,7 @@ export const writeBackup = async (
 ): Promise<BackupEnd> => {
   const draft = `${file}.part`;
   await rm(draft, { force: true });
+  const handle = await open(draft, "wx", 0o600);
   const sum = createHash("sha256");
   const tally = createTally();
   let end: BackupEnd | undefined;
@@ -60,11 +85,20 @@ export const writeBackup = async (
     yield `${endLine(end)}\n`;
   };
 
-  await pipeline(Readable.from(lines()), createZstdCompress(), createWriteStream(draft, { flags: "wx", mode: 0o600 }));
-  const handle = await open(draft, "r+");
-  await handle.sync().finally(() => handle.close());
-  await rename(draft, file);
-  syncDirectory(dirname(file));
+  try {
+    await pipeline(Readable.from(lines()), createZstdCompress(), async (chunks) => {
+      for await (const chunk of chunks as AsyncIterable<Buffer>) await handle.writeFile(chunk);
+    });
+    await handle.sync();
+    if (!(await isNameOf(draft, handle))) throw new Error(`another backup is being written to ${file}: name another file`);
+    await giveName(draft, file);
+    syncDirectory(dirname(file));
+  } catch (error) {
+    if (await isNameOf(draft, handle)) await rm(draft, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
   if (end === undefined) throw new Error("the backup has no end");
   return end;
 };

@@ -19,8 +19,22 @@ class StoreUnfinishedError extends Error {
   }
 }
 
-const refuseNewer = (system: SystemDocument | null): void => {
-  if (system?.schema !== undefined && system.schema > SCHEMA_VERSION) throw new SchemaTooNewError(system.schema);
+/**
+ * The schema of a store while a restore into it goes on: no version understands it, so that those refuse the store as well that know
+ * nothing of restores.
+ */
+export const RESTORING_SCHEMA = 1_000_000;
+
+/**
+ * Throws for a store that this version cannot use: `StoreUnfinishedError` where a restore did not end, else `SchemaTooNewError`.
+ * @param opensUnfinished for the restore itself
+ */
+export const refuseUnusable = (system: SystemDocument | null, opensUnfinished = false): void => {
+  if (system?.restoring !== undefined) {
+    if (!opensUnfinished) throw new StoreUnfinishedError();
+  } else if (system?.schema !== undefined && system.schema > SCHEMA_VERSION) {
+    throw new SchemaTooNewError(system.schema);
+  }
 };
 
 /**
@@ -35,8 +49,7 @@ export const claimSchemaVersion = async (
   opensUnfinished = false,
 ): Promise<{ readonly schema: number; readonly raisedFrom?: number }> => {
   const found = await system.findOne({ _id: "schema" }, { signal });
-  refuseNewer(found);
-  if (found?.restoring !== undefined && !opensUnfinished) throw new StoreUnfinishedError();
+  refuseUnusable(found, opensUnfinished);
   const claim = () =>
     system.findOneAndUpdate(
       { _id: "schema" },
@@ -48,7 +61,7 @@ export const claimSchemaVersion = async (
     if (error instanceof DuplicateKeyError) return claim();
     throw error;
   });
-  refuseNewer(claimed);
+  refuseUnusable(claimed, opensUnfinished);
   const { schema = SCHEMA_VERSION } = found ?? {};
   return { schema: SCHEMA_VERSION, ...(schema < SCHEMA_VERSION && { raisedFrom: schema }) };
 };

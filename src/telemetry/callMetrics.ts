@@ -64,8 +64,11 @@ export const createCallMetrics = (
     help: "Answers given without the store, by what may lack recent changes: verification or ratelimits.",
     labels: ["what"],
   });
-  for (const what of ["verification", "ratelimits"]) degraded.bind(what);
+  const ofDegraded = memoize((what: string) => degraded.bind(what));
+  for (const what of ["verification", "ratelimits"]) ofDegraded(what);
   const count = (edge: EdgeName, kind: string, outcome: CallOutcome) => total.bind(edge, kind, outcome, statusOf(outcome));
+  const ofRefused = memoize((edge: EdgeName) => memoize((kind: string) => memoize((reason: Reason) => count(edge, kind, reason))));
+  const ofRefusedProcedure = memoize((name: string) => memoize((reason: Reason) => procedures.bind(name, reason)));
 
   return {
     families: [total, durations, procedures, degraded],
@@ -87,10 +90,10 @@ export const createCallMetrics = (
       },
       refused: (edge, procedure, reason) => {
         const { name, kind } = procedure ?? NONE;
-        count(edge, kind, reason)();
-        procedures.bind(name, reason)(0);
+        ofRefused(edge)(kind)(reason)();
+        ofRefusedProcedure(name)(reason)(0);
       },
-      degraded: (what) => degraded.bind(what)(),
+      degraded: (what) => ofDegraded(what)(),
     },
   };
 };

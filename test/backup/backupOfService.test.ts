@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
+import { dieInRestore } from "../support/dieInRestore.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { freshDirectory, places } from "../support/storePlaces.ts";
 
@@ -60,8 +61,11 @@ test("[data §1] import copies an embedded store into each engine by one command
   for (const [, make] of places) {
     const target = await make();
     const file = join(target.env.DATA_DIR, "..", `import-${Math.random()}.backup`);
-    // As if the process had been killed between its two halves.
     expect(await runLatchkey(["backup", file], { DATA_DIR: service.dataDir })).toMatchObject({ code: 0 });
+    const named = await runLatchkey(["import", ...from, "--file", file], target.env);
+    expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining("exists already: name another file") });
+    // As if the process had been killed in its second half.
+    await dieInRestore(await target.open("restore"), file, { isImport: true });
     const imported = await runLatchkey(["import", ...from, "--file", file], target.env);
     expect(imported).toMatchObject({ code: 0, stderr: "" });
     expect(imported.stdout).toContain("is there: going on with it");

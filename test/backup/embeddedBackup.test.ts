@@ -70,6 +70,18 @@ describe("a backup that is not as it was written", () => {
       "in form 2; this version reads up to 1",
     ],
     ["is something else", () => ['{"hello":1}', ""], "it does not begin as one"],
+    ["does not say who wrote it", (lines: string[]) => lines.with(0, lines[0]?.replace('"test"', "{}") ?? ""), "it does not begin as one"],
+    [
+      "does not say when",
+      (lines: string[]) => lines.with(0, lines[0]?.replace(/"takenAt":\d+/, '"takenAt":1e999') ?? ""),
+      "not begin as one",
+    ],
+    ["says nothing at its end", (lines: string[]) => [...lines.slice(0, -2), '["end",null,""]', ""], "it does not end as one"],
+    [
+      "would steer a terminal",
+      (lines: string[]) => lines.with(0, lines[0]?.replace('"test"', '"\\u001b[2Jtest"').replace('Backup":1', 'Backup":9') ?? ""),
+      "it was written by [2Jtest in form 9",
+    ],
     ["is of no JSON", () => ["hello", ""], "it is damaged, or something else"],
     [
       "has an unknown collection",
@@ -99,7 +111,7 @@ describe("a backup that is not as it was written", () => {
     const file = join(await freshDirectory(), "altered.backup");
     await withStoreOf(env, async (store) => {
       await store.collection("audit").updateOne({ _id: "evt_7" }, { $set: { previousHash: "0".repeat(64) } });
-      await writeBackup(await storeSource(store), file, { product: "test", now: 1 });
+      await writeBackup(await storeSource(store, "the test"), file, { product: "test", now: 1 });
     });
     expect(await checkBackup(file)).toMatchObject({ entries: 20, fault: "entry 8 (evt_7) does not follow on the entry before it" });
     const target = { DATA_DIR: await freshDirectory() };

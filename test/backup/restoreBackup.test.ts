@@ -1,20 +1,24 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import { runLatchkey } from "../../bench/harness/latchkeyProcess.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
 import { restoreBackup } from "../../src/backup/restoreBackup.ts";
-import { storeSource } from "../../src/backup/storeSource.ts";
+import { readStore, storeSource } from "../../src/backup/storeSource.ts";
 import { createTally } from "../../src/backup/tally.ts";
+import { writeBackup } from "../../src/backup/writeBackup.ts";
 import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
+import { dieInRestore } from "../support/dieInRestore.ts";
 import { sampleBackup } from "../support/sampleBackup.ts";
-import { places } from "../support/storePlaces.ts";
+import { freshDirectory, places } from "../support/storePlaces.ts";
 
 const HOUR = 3_600_000;
 
 const talliesOf = async (store: Store) => {
   const tally = createTally();
-  for await (const batch of (await storeSource(store)).read()) tally.add(batch);
+  for await (const batch of readStore(store)) tally.add(batch);
   return tally.result();
 };
 
@@ -52,22 +56,20 @@ describe.each(places)("on %s", (_, make) => {
     const file = await sampleBackup(await make());
     const checked = await checkBackup(file);
     const target = await make();
-    const half = await target.open("restore");
-    let writes = 0;
-    const mortal = interceptStore(half, async (operation, { kind }) => {
-      if (kind === "write" && ++writes > 4) throw new StoreUnavailableError("the process died");
-      return operation();
-    });
-    await expect(restoreBackup(mortal, file, checked)).rejects.toThrow("the process died");
-    await half.close();
+    await dieInRestore(await target.open("restore"), file);
     await expect(target.open("server")).rejects.toThrow('run "latchkey restore" with the same file again');
     await expect(target.open("tool")).rejects.toThrow("a restore into this store did not end");
+    const taken = await runLatchkey(["backup", `${file}.half`], target.env);
+    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining("a restore into this store did not end") });
     const again = await target.open("restore");
+    // Versions that know nothing of restores refuse what is newer.
+    expect((await again.collection("system").findOne({ _id: "schema" }))?.schema).toBeGreaterThan(SCHEMA_VERSION + 1_000);
     const another = { ...checked, end: { ...checked.end, sha256: "0".repeat(64) } };
     await expect(restoreBackup(again, file, another)).rejects.toThrow("the restore of another backup into this store did not end");
     expect(await restoreBackup(again, file, checked)).toMatchObject({ resumedAt: expect.any(Number) });
     await again.close();
-    await target.open("server");
+    const whole = await target.open("server");
+    expect(await whole.collection("system").findOne({ _id: "schema" })).toMatchObject({ schema: SCHEMA_VERSION });
   });
 
   test("[data §1] only an empty store that no node uses takes a backup", async () => {
@@ -84,6 +86,27 @@ describe.each(places)("on %s", (_, make) => {
     await expect(restoreBackup(used, file, checked)).rejects.toThrow("1 nodes are running on the store: stop them first");
   });
 
+  test("[data §1] a restore into a store that holds something changes nothing in it, nor does a backup of it", async () => {
+    const place = await make();
+    const file = await sampleBackup(place);
+    const store = await place.open("tool");
+    const system = store.collection("system");
+    await system.updateOne({ _id: "schema" }, { $set: { schema: 1 } });
+    await store.close();
+    const refused = await runLatchkey(["restore", file], place.env);
+    expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining("the store is not empty, it holds keys") });
+    expect(await runLatchkey(["backup", `${file}.again`], place.env)).toMatchObject({ code: 0 });
+    expect((await checkBackup(`${file}.again`)).header.schema).toBe(1);
+  });
+
+  test("[data §1] a place without a store is not taken for an empty one, nor made one", async () => {
+    const { env } = await make();
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const taken = await runLatchkey(["backup", join(env.DATA_DIR, "none.backup")], env);
+      expect(taken).toMatchObject({ code: expect.any(Number), stderr: expect.stringMatching(/there is no (Latchkey )?store in/) });
+    }
+  });
+
   test("[data §1] no session comes back, what it had to tell does, and what has expired is left out", async () => {
     const file = await sampleBackup(await make());
     const store = await (await make()).open("restore");
@@ -92,5 +115,35 @@ describe.each(places)("on %s", (_, make) => {
     const sessions = await store.collection("sessions").find({}).toArray();
     expect(sessions).toMatchObject([{ _id: "sess_untold", erased: true, deletedAt: expect.any(Number) }]);
     expect(sessions[0]).not.toHaveProperty("hash");
+  });
+
+  test("[data §1] what had expired before its events were in the audit log is kept for them", async () => {
+    const place = await make();
+    await sampleBackup(place);
+    const source = await place.open("tool");
+    await source.collection("sessions").updateOne({ _id: "sess_untold" }, { $set: { expireAt: new Date(source.clock.now() + 500) } });
+    const file = join(await freshDirectory(), "untold.backup");
+    await writeBackup(await storeSource(source, "the test"), file, { product: "test", now: 1 });
+    const later = await (await make()).open("restore");
+    const store: Store = { ...later, clock: { ...later.clock, now: () => later.clock.now() + HOUR } };
+    expect(await restoreBackup(store, file, await checkBackup(file))).toMatchObject({ expiring: 1 });
+    const [session] = await store.collection("sessions").find({}).toArray();
+    expect(session).toMatchObject({ _id: "sess_untold" });
+    expect(session?.expireAt.getTime()).toBeGreaterThan(later.clock.now() + 2 * HOUR);
+  });
+
+  test("[data §1] a backup beside nodes that drop entries of the audit log is refused", async () => {
+    const place = await make();
+    await sampleBackup(place);
+    const store = await place.open("tool");
+    const read = async (): Promise<void> => {
+      for await (const { collection } of (await storeSource(store, "the test")).read()) {
+        if (collection !== "keys") continue;
+        const stub = { sequence: 7, hash: "", statement: "evt_8" };
+        await store.collection("system").updateOne({ _id: "auditStub" }, { $set: { stub } as never }, { upsert: true });
+      }
+    };
+    await expect(read()).rejects.toThrow("entries of the audit log were dropped meanwhile: take the backup again");
+    await expect(read()).resolves.toBeUndefined();
   });
 });

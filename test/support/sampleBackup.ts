@@ -21,11 +21,12 @@ const fill = async (store: Store): Promise<void> => {
     .collection("counters")
     .insertMany([sampleCounter({ expireAt }), sampleCounter({ expireAt: new Date(systemClock.now() + 1) })]);
   const session = {
-    ...{ v: SCHEMA_VERSION, workspaceId: "ws_default", createdAt: 1, rootKeyId: "rk_1", opening: 0, lastUsedAt: 1, expiresAt: 2, expireAt },
+    ...{ v: SCHEMA_VERSION, workspaceId: "ws_default", createdAt: 1, rootKeyId: "rk_1", opening: 0, lastUsedAt: 1, expiresAt: 2 },
   };
+  const lasts = new Date(systemClock.now() + 48 * HOUR);
   await store.collection("sessions").insertMany([
-    { ...session, _id: "sess_quiet", hash: "quiet" },
-    { ...session, _id: "sess_untold", hash: "untold", outbox, pendingMark: "m2" },
+    { ...session, _id: "sess_quiet", hash: "quiet", expireAt: lasts },
+    { ...session, _id: "sess_untold", hash: "untold", expireAt: lasts, outbox, pendingMark: "m2" },
   ]);
 };
 
@@ -34,6 +35,6 @@ export const sampleBackup = async (place: StorePlace): Promise<string> => {
   const store = await place.open("tool");
   await fill(store);
   const file = join(await freshDirectory(), "sample.backup");
-  await writeBackup(await storeSource(store), file, { product: "test", now: systemClock.now() });
+  await writeBackup(await storeSource(store, "the test"), file, { product: "test", now: systemClock.now() });
   return file;
 };

@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { CheckedBackup } from "../../backup/checkBackup.ts";
-import type { Config } from "../../config/loadConfig.ts";
+import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import { openStore } from "../../storage/openStore.ts";
 import { createNodesRepository } from "../../storage/repositories/nodesRepository.ts";
 import { version } from "../../version.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
-import { describeStore, storeExists, withStore } from "../configuredStore.ts";
+import { describeStore, storeExists } from "../configuredStore.ts";
 import { createProgressBar } from "../progressBar.ts";
 import { readConfig } from "../readConfig.ts";
 
@@ -16,9 +16,13 @@ type Place = Pick<Config, "mongodbUrl" | "dataDir">;
 
 const counted = (count: number, noun: string): string => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
+const refuseExisting = (file: string): void => {
+  if (existsSync(file)) throw new UsageError(`${file} exists already: name another file`);
+};
+
 /** Writes all of a store to `file`. */
 const takeBackup = async (place: Place, file: string, context: CommandContext): Promise<void> => {
-  if (existsSync(file)) throw new UsageError(`${file} exists already: name another file`);
+  refuseExisting(file);
   const { writeBackup } = await import("../../backup/writeBackup.ts");
   const write = async (source: Parameters<typeof writeBackup>[0]): Promise<void> => {
     const bar = createProgressBar(context, source.size ?? 0);
@@ -33,18 +37,26 @@ const takeBackup = async (place: Place, file: string, context: CommandContext): 
       import("../../backup/embeddedSource.ts"),
     ]);
     const snapshot = openSnapshot(resolve(place.dataDir));
-    return write(embeddedSource(snapshot, context.clock.now())).finally(snapshot.close);
+    return (async () => write(embeddedSource(snapshot, context.clock.now())))().finally(snapshot.close);
   }
-  const { storeSource } = await import("../../backup/storeSource.ts");
-  return withStore(place, context.clock, async (store) => {
+  const [{ openMongoStore }, { storeSource }] = await Promise.all([
+    import("../../storage/mongo/openMongoStore.ts"),
+    import("../../backup/storeSource.ts"),
+  ]);
+  const store = openMongoStore({ url: place.mongodbUrl, clock: context.clock, mode: "look" });
+  try {
+    await store.prepare();
+    const source = await storeSource(store, withoutCredentials(place.mongodbUrl));
     const nodes = await createNodesRepository(store).list(store.clock.now());
     if (nodes.length > 0) {
       await context.complain(
         `${counted(nodes.length, "node")} of the service ${nodes.length === 1 ? "is" : "are"} running: what changes meanwhile may be in the backup by half; stop them for an exact one`,
       );
     }
-    await write(await storeSource(store));
-  });
+    await write(source);
+  } finally {
+    await store.close();
+  }
 };
 
 /** Reads all of a backup. Rejects where it cannot be restored. */
@@ -71,27 +83,52 @@ const check = async (file: string, despiteAuditFaults: boolean, config: Config, 
   return checked;
 };
 
-/** Writes a backup into the configured store. */
-const putBack = async (file: string, despiteAuditFaults: boolean, context: CommandContext): Promise<void> => {
-  const config = readConfig(context.env);
-  const checked = await check(file, despiteAuditFaults, config, context);
-  const { RestoreRefusedError, restoreBackup } = await import("../../backup/restoreBackup.ts");
+/** What of a store is there, where it is one that a restore may write into. */
+const judge = async (config: Config, context: CommandContext) => {
+  const { judgeTarget, RestoreRefusedError } = await import("../../backup/restoreTarget.ts");
+  return judgeTarget(config, context.clock).catch((error: unknown) => {
+    throw error instanceof RestoreRefusedError ? new CommandFailure(5, error.message) : error;
+  });
+};
+
+/** Writes a backup that was checked into the configured store. */
+const putBack = async (file: string, checked: CheckedBackup, config: Config, context: CommandContext, isImport?: true): Promise<void> => {
+  const [{ restoreBackup }, { RestoreRefusedError }] = await Promise.all([
+    import("../../backup/restoreBackup.ts"),
+    import("../../backup/restoreTarget.ts"),
+  ]);
   const store = await openStore({ ...config, clock: context.clock, mode: "restore" });
   try {
     await store.prepare();
     // Once to write, once to compare.
     const bar = createProgressBar(context, 2 * checked.documents);
-    const { documents, expired, resumedAt } = await restoreBackup(store, file, checked, (step, count) =>
-      bar.reach(step === "write" ? count : checked.documents + count),
-    ).finally(bar.end);
-    const resumed = resumedAt === undefined ? "" : `, ${resumedAt.toLocaleString("en")} of them by an attempt before this one`;
+    const onProgress = (step: "write" | "compare", count: number): void => bar.reach(step === "write" ? count : checked.documents + count);
+    const done = await restoreBackup(store, file, checked, { isImport, onProgress }).finally(bar.end);
+    const { documents, expired, expiring, resumedAt } = done;
+    const notCompared = expiring === 0 ? "" : `, but for ${expiring.toLocaleString("en")} that will expire`;
+    const resumed = resumedAt === undefined ? "" : `; ${resumedAt.toLocaleString("en")} of them by an attempt before this one`;
     const left = expired === 0 ? "" : `; ${counted(expired, "document")} had expired`;
-    await context.print(`${describeStore(config)}: ${counted(documents - expired, "document")} restored and compared${resumed}${left}`);
+    await context.print(
+      `${describeStore(config)}: ${counted(documents - expired, "document")} restored and compared${notCompared}${resumed}${left}`,
+    );
   } catch (error) {
     throw error instanceof RestoreRefusedError ? new CommandFailure(5, error.message) : error;
   } finally {
     await store.close();
   }
+};
+
+/** Of the embedded store a backup is one moment; what comes after that moment is not in the copy. */
+const warnOfService = async ({ mongodbUrl, dataDir }: Place, context: CommandContext): Promise<void> => {
+  if (mongodbUrl !== undefined) return;
+  const [{ isServerLockTaken }, { filesIn }] = await Promise.all([
+    import("../../storage/embedded/serverLock.ts"),
+    import("../../storage/embedded/storeFiles.ts"),
+  ]);
+  if (!isServerLockTaken(filesIn(dataDir).lock)) return;
+  await context.complain(
+    `a service is running on ${resolve(dataDir)}: what changes meanwhile is not in the copy; stop it for an exact one`,
+  );
 };
 
 const despite = { "despite-audit-faults": { type: "boolean" } } as const;
@@ -118,7 +155,10 @@ const restore: Command = {
     "Check a backup, counts and audit log included, write it into an empty store of either engine, and compare. Stop the service first; repeat it if it was interrupted.",
   run: async (args, context): Promise<ExitCode> => {
     const { positionals, values } = readArguments(args, despite, "FILE");
-    await putBack(positionals[0] ?? "", values["despite-audit-faults"] === true, context);
+    const [file = ""] = positionals;
+    const config = readConfig(context.env);
+    await judge(config, context);
+    await putBack(file, await check(file, values["despite-audit-faults"] === true, config, context), config, context);
     return 0;
   },
 };
@@ -141,9 +181,27 @@ const importStore: Command = {
         ? config.mongodbUrl === undefined && resolve(dataDir ?? "") === resolve(config.dataDir)
         : mongodbUrl === config.mongodbUrl;
     if (isSame) throw new UsageError("that is the configured store itself: set MONGODB_URL or DATA_DIR to where the copy is to be");
-    if (existsSync(file)) await context.print(`${file} is there: going on with it`);
-    else await takeBackup({ mongodbUrl, dataDir: dataDir ?? config.dataDir }, file, context);
-    await putBack(file, values["despite-audit-faults"] === true, context);
+    const place = { mongodbUrl, dataDir: dataDir ?? config.dataDir };
+    const restoring = await judge(config, context);
+    // Only one that this import began: others have a backup of their own, or none any more.
+    const mayGoOn = restoring?.isImport === true && existsSync(file);
+    if (!mayGoOn) {
+      refuseExisting(file);
+      if (restoring !== undefined) {
+        throw new CommandFailure(
+          5,
+          "the restore of a backup into the configured store did not end: go on with that one, or begin with an empty store",
+        );
+      }
+      await warnOfService(place, context);
+      await takeBackup(place, file, context);
+    }
+    const checked = await check(file, values["despite-audit-faults"] === true, config, context);
+    if (mayGoOn) {
+      if (checked.end.sha256 !== restoring.backup) refuseExisting(file);
+      await context.print(`${file} is there: going on with it`);
+    }
+    await putBack(file, checked, config, context, true);
     await rm(file);
     return 0;
   },

@@ -6,7 +6,7 @@ import { createKeyedMutex } from "../keyedMutex.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
-import type { StoreMode } from "../port/storeMode.ts";
+import type { MongoStoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
 import { countConnections } from "./countConnections.ts";
 import { mongoCollection } from "./mongoCollection.ts";
@@ -22,7 +22,7 @@ export interface MongoStoreOptions {
   /** This machine's, the system's unless told. The store's own goes by the server's time. */
   readonly clock?: Clock;
   /** A server's unless told. */
-  readonly mode?: StoreMode;
+  readonly mode?: MongoStoreMode;
   readonly log?: StoreLog;
 }
 
@@ -141,9 +141,9 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
         replicaSet = hello.setName;
         return hello;
       });
-      const version = await claimSchemaVersion(collection("system"), signal, mode === "restore");
+      const version = mode === "look" ? {} : await claimSchemaVersion(collection("system"), signal, mode === "restore");
       signal?.throwIfAborted();
-      await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
+      if (mode !== "look") await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
       const { version: server, ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
       facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };

@@ -43,11 +43,13 @@ export interface RestoreState {
   readonly backup: string;
   /** Of the backup, in its order, that are in the store for certain. */
   readonly documents: number;
+  /** The backup was made by an import, which removes it at the end. */
+  readonly isImport?: true;
 }
 
 /** Facts about the store itself. */
 export interface SystemDocument extends BaseDocument {
-  /** Of `_id: "schema"`: the newest schema version that wrote to it; `v` is the one that made it. */
+  /** Of `_id: "schema"`: the newest schema version that wrote to it, or none's while `restoring`; `v` is the one that made it. */
   readonly schema?: number;
   readonly backfill?: BackfillState;
   /** Of `_id: "schema"`: a restore into this store has begun and did not end yet. */

@@ -4,3 +4,6 @@
  * and opens what a restore did not finish, which the others refuse.
  */
 export type StoreMode = "server" | "tool" | "restore";
+
+/** With `look`, which only MongoDB's has: changes nothing, makes no index, and leaves it to who looks whether the store can be used. */
+export type MongoStoreMode = StoreMode | "look";

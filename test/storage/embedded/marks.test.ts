@@ -60,3 +60,12 @@ test.runIf(process.geteuid?.() === 0)("what root makes in a directory of the ser
   expect(repairStore(directory, systemClock)).not.toEqual([]);
   for (const [name, uid] of await owners()) expect([name, uid]).toEqual([name, OWNER]);
 });
+
+test.runIf(process.geteuid?.() === 0)("a data directory that root makes belongs to the owner of the one that it is in", async () => {
+  await chown(directory, OWNER, OWNER);
+  const made = join(directory, "new", "data");
+  const store = openEmbeddedStore({ directory: made, clock: systemClock, mode: "restore" });
+  await store.prepare();
+  await store.close();
+  for (const name of [join(directory, "new"), made, filesIn(made).database]) expect([name, (await stat(name)).uid]).toEqual([name, OWNER]);
+});

@@ -54,7 +54,10 @@ const refuseNewer = (file: string): void => {
   if ((sizeOf(file) ?? 0) === 0) return;
   const version = lookInto(file, (database) => {
     if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name='system'").get() === undefined) return 0;
-    return Number(database.prepare("SELECT json_extract(doc, '$.schema') AS version FROM system WHERE id='schema'").get()?.version ?? 0);
+    // The schema of a store that is being restored is no version's.
+    const sql =
+      "SELECT json_extract(doc, '$.schema') AS version FROM system WHERE id='schema' AND json_extract(doc, '$.restoring') IS NULL";
+    return Number(database.prepare(sql).get()?.version ?? 0);
   });
   if (typeof version === "number" && version > SCHEMA_VERSION) throw new SchemaTooNewError(version);
 };

@@ -158,7 +158,7 @@ const variables = {
     name: "MAX_CONNECTION_AGE",
     byDefault: undefined,
     description:
-      "Seconds after which a connection is asked to make room for a new one, give or take a tenth: by GOAWAY on HTTP/2, by `Connection: close` with the next answer on HTTP/1.1. Every call that was sent on it is answered. For ever when unset.",
+      "Seconds after which a connection is closed gracefully, give or take a tenth: by GOAWAY on HTTP/2, by `Connection: close` with the next answer on HTTP/1.1. Every call that was sent on it is answered. Never when unset.",
     parse: integer(1, 86_400),
   },
   ...secretFileVariables,

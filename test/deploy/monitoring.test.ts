@@ -62,7 +62,7 @@ describe("the alerts", () => {
       expect(annotations.runbook_url).toBe(`docs/runbooks/${alert}.md`);
       expect(annotations.summary).toMatch(/\.$/);
       const page = readFileSync(join(runbooks, `${alert}.md`), "utf8");
-      expect(page.match(/^#.*$/gm)).toEqual([`# ${alert}`, "## What to look at", "## What to turn"]);
+      expect(page.match(/^#.*$/gm)).toEqual([`# ${alert}`, "## What to look at", "## What to change"]);
       for (const name of settingsIn(page)) expect([alert, settings.has(name)]).toEqual([alert, true]);
       for (const [, link = ""] of page.matchAll(/\]\(([^)]+)\)/g)) expect(existsSync(join(runbooks, link)), link).toBe(true);
       const titles = new Set(panels().map(({ title }) => title));

@@ -119,5 +119,12 @@ describe("a backup that is not as it was written", () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("--despite-audit-faults restores it as it is") });
     const restored = await runLatchkey(["restore", file, "--despite-audit-faults"], target);
     expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining("entry 8 (evt_7) does not follow on") });
+    const copy = `${file}.import`;
+    const { MONGODB_URL } = env;
+    const into = { DATA_DIR: await freshDirectory(), ...(MONGODB_URL !== undefined && { FROM_MONGODB_URL: MONGODB_URL }) };
+    const from = MONGODB_URL === undefined ? ["--from-data-dir", env.DATA_DIR ?? ""] : [];
+    expect(await runLatchkey(["import", ...from, "--file", copy], into)).toMatchObject({ code: 1 });
+    const told = await runLatchkey(["import", ...from, "--file", copy, "--despite-audit-faults"], into);
+    expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("restored and compared") });
   });
 });

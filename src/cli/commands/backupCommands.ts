@@ -196,12 +196,24 @@ const importStore: Command = {
       await warnOfService(place, context);
       await takeBackup(place, file, context);
     }
-    const checked = await check(file, values["despite-audit-faults"] === true, config, context);
-    if (mayGoOn) {
-      if (checked.end.sha256 !== restoring.backup) refuseExisting(file);
-      await context.print(`${file} is there: going on with it`);
+    try {
+      const checked = await check(file, values["despite-audit-faults"] === true, config, context);
+      if (mayGoOn) {
+        if (checked.end.sha256 !== restoring.backup) refuseExisting(file);
+        await context.print(`${file} is there: going on with it`);
+      }
+      await putBack(file, checked, config, context, true);
+    } catch (error) {
+      // Where nothing was written yet nothing would go on with it.
+      const isNeeded =
+        mayGoOn ||
+        (await judge(config, context).then(
+          (begun) => begun !== undefined,
+          () => true,
+        ));
+      if (!isNeeded) await rm(file);
+      throw error;
     }
-    await putBack(file, checked, config, context, true);
     await rm(file);
     return 0;
   },

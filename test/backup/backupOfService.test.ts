@@ -56,8 +56,11 @@ test("[data §1] import copies an embedded store into each engine by one command
   const call = procedureCaller(service.url, await service.rootKey());
   const { apiId } = await call("apis.createApi", { name: "moved" });
   const { key } = await call("keys.createKey", { apiId });
-  await service.stop();
   const from = ["--from-data-dir", service.dataDir];
+  const beside = { DATA_DIR: join(await freshDirectory(), "beside") };
+  const warned = await runLatchkey(["import", ...from, "--file", `${beside.DATA_DIR}.backup`], beside);
+  expect(warned).toMatchObject({ code: 0, stderr: expect.stringContaining(`a service is running on ${service.dataDir}`) });
+  await service.stop();
   for (const [, make] of places) {
     const target = await make();
     const file = join(target.env.DATA_DIR, "..", `import-${Math.random()}.backup`);

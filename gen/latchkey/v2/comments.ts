@@ -333,7 +333,7 @@ export const comments: Readonly<Record<string, string>> = {
   "latchkey.v2.MigrateKey.name": "1-255 characters, not unique.",
   "latchkey.v2.MigrateKey.permissions": "Slugs, at most 1000 of 1-128 characters; unknown ones are created.",
   "latchkey.v2.MigrateKey.ratelimits": "At most 50. Of a repeated name the last counts.",
-  "latchkey.v2.MigrateKey.roles": "Names of existing roles, at most 100 of 1-128 characters.",
+  "latchkey.v2.MigrateKey.roles": "Names of roles, at most 100 of 1-128 characters; unknown ones are created.",
   "latchkey.v2.MigrateKeysData.failed": "Hashes that a key already has.",
   "latchkey.v2.MigrateKeysData.migrated": "In request order.",
   "latchkey.v2.MigrateKeysRequest.api_id": "The API that the keys belong to (3-255 characters).",

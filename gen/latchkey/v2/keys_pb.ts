@@ -810,7 +810,7 @@ export type MigrateKey = Message<"latchkey.v2.MigrateKey"> & {
   ratelimits: RatelimitConfig[];
 
   /**
-   * Names of existing roles, at most 100 of 1-128 characters.
+   * Names of roles, at most 100 of 1-128 characters; unknown ones are created.
    *
    * @generated from field: repeated string roles = 8;
    */

@@ -30,7 +30,7 @@ with AuthenticatedClient(base_url=os.environ["SERVICE_URL"], token=os.environ["R
     api_id = apis_create_api.sync(client=client, body=CreateApiRequest(name="python")).data.api_id
     refill = RefillInput(interval=Interval.MONTHLY, amount=10, refill_day=1)
     request = CreateKeyRequest(api_id=api_id, credits_=CreateKeyCredits(remaining=10, refill=refill))
-    issued = keys_create_key.sync(client=client, body=request, idempotency_key="of-the-test")
+    issued = keys_create_key.sync(client=client, body=request, idempotency_key="of-the-python-client")
     assert isinstance(issued, CreateKeyResponse), issued
     key_id, key = issued.data.key_id, issued.data.key
     # None is null, and what is not given is left out.

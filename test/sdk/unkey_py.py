@@ -33,7 +33,7 @@ def record(response: httpx.Response) -> None:
 def connect(url: str, root_key: str) -> Unkey:
     """The client with nothing changed but its server URL. The HTTP client is the one it makes itself, overheard."""
     heard = httpx.Client(follow_redirects=True, event_hooks={"response": [record]})
-    return Unkey(root_key=root_key, server_url=url, client=heard)
+    return Unkey(root_key=root_key, server_url=url, client=heard, timeout_ms=60_000)
 
 
 def unique(stem: str) -> str:

@@ -38,7 +38,7 @@ with AuthenticatedClient(base_url=os.environ["SERVICE_URL"], token=os.environ["R
     verified = keys_verify_key.sync(client=client, body=VerifyKeyRequest(key=key, credits_=VerifyKeyCredits(cost=3)))
     missing = keys_get_key.sync(client=client, body=GetKeyRequest(key_id="key_nothing"))
     assert isinstance(missing, Error), missing
-    entry = MultiLimitEntry(namespace="openapi", identifier="user_1", limit=1, duration=60_000)
+    entry = MultiLimitEntry(namespace="openapi", identifier="user_of_python", limit=1, duration=60_000)
     limits = ratelimit_multi_limit.sync(client=client, body=[entry])
     read = keys_get_key.sync_detailed(client=client, body=GetKeyRequest(key_id=key_id))
     print(

@@ -140,7 +140,8 @@ export const startService = async ({ args = [], env = {}, dataDir }: StartOption
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGKILL");
       await exited;
-      if (dataDir === undefined) await rm(directory, { recursive: true, force: true });
+      // The engine of analytics ends with the service, a moment after it, and may still write there.
+      if (dataDir === undefined) await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
 };

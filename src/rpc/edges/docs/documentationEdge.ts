@@ -10,6 +10,7 @@ import { securityHeaders } from "../console/securityHeaders.ts";
 import { inAcceptedForm } from "../console/staticFiles.ts";
 import { transportOf } from "../console/transport.ts";
 import type { EdgeObserver } from "../edgeObserver.ts";
+import { isKnownTag } from "../isKnownTag.ts";
 
 export interface DocumentationEdgeOptions {
   /** Called at the first request, so that a start does not wait for it; again where it failed. */
@@ -49,10 +50,6 @@ const page = (status: number, text: string, headers: OutgoingHttpHeaders = {}): 
 const plain = (status: number, text: string, headers: OutgoingHttpHeaders): Answer =>
   page(status, `${text}\n`, { "content-type": "text/plain; charset=utf-8", ...headers });
 
-/** Whether a client has the file already (RFC 9110 §13.1.2). */
-const isKnown = ({ etag }: DocumentationFile, ifNoneMatch: string | undefined): boolean =>
-  (ifNoneMatch ?? "").split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag.slice(2));
-
 /**
  * The documentation on `/docs` (console §1): pages without scripts and credentials, which anybody may read. A page is
  * asked about anew each time and sent only when it is another one; what has its hash in its address never changes.
@@ -72,7 +69,8 @@ export const createDocumentationEdge = ({ open, searches, clientAddress, isProxy
       etag: file.etag,
       "cache-control": file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
     };
-    if (status === 200 && isKnown(file, headerText(headers["if-none-match"]))) return { status: 304, headers: kept, body: Buffer.alloc(0) };
+    if (status === 200 && isKnownTag(file.etag, headerText(headers["if-none-match"])))
+      return { status: 304, headers: kept, body: Buffer.alloc(0) };
     const { body, headers: form } = inAcceptedForm(file, headerText(headers["accept-encoding"]));
     return { status, headers: { ...form, ...kept, "content-length": body.length }, body };
   };

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { transportOf } from "../console/transport.ts";
+import { isKnownTag } from "../isKnownTag.ts";
 
 /** Answers GET and HEAD of the description; false where this installation has none. */
 export type AnswerDescription = (req: IncomingMessage, res: ServerResponse) => boolean;
@@ -14,10 +15,6 @@ export interface InterfaceDescriptionOptions {
   /** Whether the other end of a connection is a trusted proxy. */
   readonly isProxy: (remoteIp: string | undefined) => boolean;
 }
-
-/** Whether a client says that it has what the tag stands for (RFC 9110 §13.1.2). */
-const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
-  (ifNoneMatch ?? "").split(",").some((tag) => ["*", etag, `W/${etag}`].includes(tag.trim()));
 
 /** All of the document but its end, which names the service's own address. */
 interface Beginning {
@@ -51,7 +48,7 @@ export const createInterfaceDescription = ({ file, publicUrl, isProxy }: Interfa
     const end = Buffer.from(`,"servers":${JSON.stringify([{ url: ownAddress(req) }])}}\n`);
     const etag = `"${hash("sha256", `${beginning.digest}${end}`, "base64url").slice(0, 22)}"`;
     const kept = ["ETag", etag, "Cache-Control", "no-cache"];
-    if (isKnown(etag, req.headers["if-none-match"])) {
+    if (isKnownTag(etag, req.headers["if-none-match"])) {
       res.writeHead(304, kept);
       res.end();
     } else {

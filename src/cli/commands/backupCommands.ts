@@ -4,7 +4,9 @@ import { resolve } from "node:path";
 import type { CheckedBackup } from "../../backup/checkBackup.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import { openStore } from "../../storage/openStore.ts";
+import type { RestoreState } from "../../storage/port/internalDocuments.ts";
 import { createNodesRepository } from "../../storage/repositories/nodesRepository.ts";
+import { counted } from "../../util/counted.ts";
 import { version } from "../../version.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
@@ -13,8 +15,6 @@ import { createProgressBar } from "../progressBar.ts";
 import { readConfig } from "../readConfig.ts";
 
 type Place = Pick<Config, "mongodbUrl" | "dataDir">;
-
-const counted = (count: number, noun: string): string => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 const refuseExisting = (file: string): void => {
   if (existsSync(file)) throw new UsageError(`${file} exists already: name another file`);
@@ -59,6 +59,13 @@ const takeBackup = async (place: Place, file: string, context: CommandContext): 
   }
 };
 
+/** What the work of a restore gives; what stands against it ends the command with 5. */
+const refusing = <T>(work: Promise<T>): Promise<T> =>
+  work.catch(async (error: unknown) => {
+    const { RestoreRefusedError } = await import("../../backup/restoreTarget.ts");
+    throw error instanceof RestoreRefusedError ? new CommandFailure(5, error.message) : error;
+  });
+
 /** Reads all of a backup. Rejects where it cannot be restored. */
 const check = async (file: string, despiteAuditFaults: boolean, config: Config, context: CommandContext): Promise<CheckedBackup> => {
   if (!existsSync(file)) throw new UsageError(`there is no file ${file}`);
@@ -72,7 +79,7 @@ const check = async (file: string, despiteAuditFaults: boolean, config: Config, 
     throw new CommandFailure(1, `the audit log in the backup is not whole: ${fault}; --despite-audit-faults restores it as it is`);
   }
   if (fault !== undefined) await context.complain(`the audit log in the backup is not whole: ${fault}`);
-  else await context.print(`audit log: ${counted(entries, "entry").replace(/entrys$/, "entries")}, whole, head ${head}`);
+  else await context.print(`audit log: ${counted(entries, "entry", "entries")}, whole, head ${head}`);
   const known = new Set((config.encryptionKeys ?? []).map(({ id }) => id));
   const missing = encryptionKeys.filter((id) => !known.has(id));
   if (missing.length > 0) {
@@ -84,26 +91,21 @@ const check = async (file: string, despiteAuditFaults: boolean, config: Config, 
 };
 
 /** What of a store is there, where it is one that a restore may write into. */
-const judge = async (config: Config, context: CommandContext) => {
-  const { judgeTarget, RestoreRefusedError } = await import("../../backup/restoreTarget.ts");
-  return judgeTarget(config, context.clock).catch((error: unknown) => {
-    throw error instanceof RestoreRefusedError ? new CommandFailure(5, error.message) : error;
-  });
+const judge = async (config: Config, context: CommandContext): Promise<RestoreState | undefined> => {
+  const { judgeTarget } = await import("../../backup/restoreTarget.ts");
+  return refusing(judgeTarget(config, context.clock));
 };
 
 /** Writes a backup that was checked into the configured store. */
 const putBack = async (file: string, checked: CheckedBackup, config: Config, context: CommandContext, isImport?: true): Promise<void> => {
-  const [{ restoreBackup }, { RestoreRefusedError }] = await Promise.all([
-    import("../../backup/restoreBackup.ts"),
-    import("../../backup/restoreTarget.ts"),
-  ]);
+  const { restoreBackup } = await import("../../backup/restoreBackup.ts");
   const store = await openStore({ ...config, clock: context.clock, mode: "restore" });
   try {
     await store.prepare();
     // Once to write, once to compare.
     const bar = createProgressBar(context, 2 * checked.documents);
     const onProgress = (step: "write" | "compare", count: number): void => bar.reach(step === "write" ? count : checked.documents + count);
-    const done = await restoreBackup(store, file, checked, { isImport, onProgress }).finally(bar.end);
+    const done = await refusing(restoreBackup(store, file, checked, { isImport, onProgress })).finally(bar.end);
     const { documents, expired, expiring, resumedAt } = done;
     const notCompared = expiring === 0 ? "" : `, but for ${expiring.toLocaleString("en")} that will expire`;
     const resumed = resumedAt === undefined ? "" : `; ${resumedAt.toLocaleString("en")} of them by an attempt before this one`;
@@ -111,8 +113,6 @@ const putBack = async (file: string, checked: CheckedBackup, config: Config, con
     await context.print(
       `${describeStore(config)}: ${counted(documents - expired, "document")} restored and compared${notCompared}${resumed}${left}`,
     );
-  } catch (error) {
-    throw error instanceof RestoreRefusedError ? new CommandFailure(5, error.message) : error;
   } finally {
     await store.close();
   }

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
+import { counted } from "../../../util/counted.ts";
 import { type Evidence, trustedMarks } from "./evidence.ts";
-import { counted, type Finding } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 
 const names = (files: readonly string[]): string => files.map((file) => basename(file)).join(", ");
 

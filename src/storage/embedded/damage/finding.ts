@@ -8,5 +8,3 @@ export interface Finding {
   /** What is lost when the store goes on as it is. */
   readonly lost: string;
 }
-
-export const counted = (n: number, noun: string): string => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;

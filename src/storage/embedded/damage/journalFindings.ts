@@ -1,7 +1,8 @@
 import { basename } from "node:path";
+import { counted } from "../../../util/counted.ts";
 import { afterOf } from "../counters/logRecords.ts";
 import { type Evidence, type LogEvidence, trustedMarks } from "./evidence.ts";
-import { counted, type Finding } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 
 type Logs = NonNullable<Evidence["logs"]>;
 

@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../../domain/clock.ts";
 import { looksLikeRootKey } from "../../../domain/secrets/rootKeySecret.ts";
+import { counted } from "../../../util/counted.ts";
 import { SCHEMA_VERSION } from "../../port/baseDocument.ts";
 import { SchemaTooNewError } from "../../schemaVersion.ts";
 import { afterOf, decodeRecords, encodeRecord, headOf, movedBehind, readHead } from "../counters/logRecords.ts";
@@ -14,7 +15,7 @@ import { createPrivately, filesIn, removeDatabase, type StoreFiles, sizeOf } fro
 import { syncDirectory } from "../syncDirectory.ts";
 import { writeForOwner } from "../writeForOwner.ts";
 import { type Evidence, gatherEvidence, lookAtDatabase, lookInto } from "./evidence.ts";
-import { counted, type Finding } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 import { findingsBeside, lockFinding } from "./findings.ts";
 import { damageIn } from "./integrity.ts";
 import { undoInterrupted } from "./interrupted.ts";

@@ -1,4 +1,4 @@
-import { bytes, identifier, integer, oneOf, serverUrl, type Variable } from "./parsers.ts";
+import { bytes, identifier, integer, oneOf, serverUrl, type Variable, type WithDefault } from "./parsers.ts";
 
 /** The embedded engine under `dataDir`, or a ClickHouse server or cluster. */
 export interface AnalyticsConfig {
@@ -16,8 +16,6 @@ export interface AnalyticsConfig {
     readonly secondsPerHour: number;
   };
 }
-
-type WithDefault<T> = Variable<T> & { readonly byDefault: string };
 
 interface AnalyticsVariables {
   readonly analytics: Variable<"embedded" | "off">;

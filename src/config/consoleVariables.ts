@@ -1,5 +1,5 @@
 import { type OidcConfig, type Reading, readOidc } from "./oidcVariables.ts";
-import { integer, oneOf, type Variable, webOrigin } from "./parsers.ts";
+import { integer, oneOf, type Variable, type WithDefault, webOrigin } from "./parsers.ts";
 
 /** The web console (console §1, §2). */
 export interface ConsoleConfig {
@@ -12,8 +12,6 @@ export interface ConsoleConfig {
   /** Absent = people sign in with root keys only. */
   readonly oidc: OidcConfig | undefined;
 }
-
-type WithDefault<T> = Variable<T> & { readonly byDefault: string };
 
 interface ConsoleVariables {
   readonly console: WithDefault<"auto" | "on" | "off">;

@@ -1,8 +1,8 @@
-import { oneOf, type Variable, webUrl } from "./parsers.ts";
+import { oneOf, type Variable, type WithDefault, webUrl } from "./parsers.ts";
 
 interface DocumentationVariables {
   readonly errorsBaseUrl: Variable<string>;
-  readonly docs: Variable<"on" | "off"> & { readonly byDefault: string };
+  readonly docs: WithDefault<"on" | "off">;
 }
 
 /** Variables of the documentation, a part of the one table. */

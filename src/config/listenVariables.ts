@@ -1,6 +1,4 @@
-import { host, integer, type Variable } from "./parsers.ts";
-
-type WithDefault<T> = Variable<T> & { readonly byDefault: string };
+import { host, integer, type Variable, type WithDefault } from "./parsers.ts";
 
 interface ListenVariables {
   readonly host: WithDefault<string>;

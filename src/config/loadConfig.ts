@@ -4,7 +4,18 @@ import { type ConsoleConfig, consoleVariables, readConsole } from "./consoleVari
 import { documentationVariables } from "./documentationVariables.ts";
 import { listenVariables } from "./listenVariables.ts";
 import { oidcVariables } from "./oidcVariables.ts";
-import { encryptionKeys, integer, mongodbUrl, networks, oneOf, type Parsed, staleness, text, type Variable } from "./parsers.ts";
+import {
+  encryptionKeys,
+  integer,
+  mongodbUrl,
+  networks,
+  oneOf,
+  type Parsed,
+  staleness,
+  text,
+  type Variable,
+  type WithDefault,
+} from "./parsers.ts";
 import { secretFileVariables } from "./secretFiles.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
@@ -202,7 +213,7 @@ export const loadConfig = (
     problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
     return undefined;
   };
-  const readRequired = <T>(variable: Variable<T> & { readonly byDefault: string }): T => {
+  const readRequired = <T>(variable: WithDefault<T>): T => {
     const value = read(variable);
     if (value !== undefined) return value;
     const fallback = variable.parse(variable.byDefault);

@@ -17,6 +17,9 @@ export interface Variable<T> {
   readonly parse: Parser<T>;
 }
 
+/** One that always has a value. */
+export type WithDefault<T> = Variable<T> & { readonly byDefault: string };
+
 export const text = (value: string): Parsed<string> => ({ value });
 
 export const host = (value: string): Parsed<string> =>

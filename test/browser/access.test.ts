@@ -1,9 +1,8 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accessibilityFaults, openPage, overflow, signIn, startBrowser, startConsole } from "./console.ts";
+import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
-let browser: Browser;
+let browser: SharedBrowser;
 let apiId: string;
 let identityId: string;
 

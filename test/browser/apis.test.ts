@@ -1,10 +1,9 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sized } from "../support/sized.ts";
-import { accessibilityFaults, openPage, overflow, signIn, startBrowser, startConsole, tabTo } from "./console.ts";
+import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole, tabTo } from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
-let browser: Browser;
+let browser: SharedBrowser;
 let apiId: string;
 
 beforeAll(async () => {

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { accessibilityFaults, openPage, overflow, signIn, startBrowser, startConsole } from "./console.ts";
+import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
-let browser: Browser;
+let browser: SharedBrowser;
 let keyId: string;
 
 beforeAll(async () => {

@@ -73,10 +73,13 @@ export const startConsole = async (env: Readonly<Record<string, string>> = {}): 
   };
 };
 
-let launched: Promise<Browser> | undefined;
+/** What a file may do with the browser. Closing is not among it: the files after it have the same one. */
+export type SharedBrowser = Pick<Browser, "newContext">;
+
+let launched: Promise<SharedBrowser> | undefined;
 
 /** The browser of this worker, which all of its files share and which ends with it: `CHROMIUM`, default the one that Debian installs. */
-export const startBrowser = (): Promise<Browser> => {
+export const startBrowser = (): Promise<SharedBrowser> => {
   launched ??= chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     // The sandbox needs what containers do not give; only our own pages are opened. Without a GPU one would be emulated.
@@ -86,7 +89,7 @@ export const startBrowser = (): Promise<Browser> => {
 };
 
 /** Opens a window. @param browser is shared by the tests of a file */
-export const openPage = async (browser: Browser, { colorScheme = "light", width = 1280 }: PageOptions = {}): Promise<ConsolePage> => {
+export const openPage = async (browser: SharedBrowser, { colorScheme = "light", width = 1280 }: PageOptions = {}): Promise<ConsolePage> => {
   const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 }, reducedMotion: "reduce" });
   const page = await context.newPage();
   const faults: string[] = [];

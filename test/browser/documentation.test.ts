@@ -1,17 +1,16 @@
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
 import { writeDocumentation } from "../support/writeDocumentation.ts";
-import { accessibilityFaults, openPage, overflow, signIn, startBrowser } from "./console.ts";
+import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser } from "./console.ts";
 
 // No store is asked for any of this.
 const [engine] = engines;
 let docsDirectory: string;
 let api: Api;
-let browser: Browser;
+let browser: SharedBrowser;
 
 beforeAll(async () => {
   if (engine === undefined) throw new Error("there is no engine");
@@ -21,7 +20,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser?.close();
   await api?.close();
   await engine?.close();
   await rm(dirname(docsDirectory), { recursive: true });

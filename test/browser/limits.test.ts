@@ -1,9 +1,8 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { accessibilityFaults, openPage, overflow, signIn, startBrowser, startConsole } from "./console.ts";
+import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
-let browser: Browser;
+let browser: SharedBrowser;
 let namespaceId: string;
 let key: { readonly keyId: string; readonly key: string };
 

@@ -1,11 +1,10 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startProvider, type TestProvider } from "../support/identityProvider.ts";
-import { accessibilityFaults, openPage, overflow, startBrowser, startConsole, tabTo } from "./console.ts";
+import { accessibilityFaults, openPage, overflow, type SharedBrowser, startBrowser, startConsole, tabTo } from "./console.ts";
 
 let provider: TestProvider;
 let service: Awaited<ReturnType<typeof startConsole>>;
-let browser: Browser;
+let browser: SharedBrowser;
 
 beforeAll(async () => {
   provider = await startProvider({ platform: ["*"] });
@@ -17,7 +16,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser?.close();
   await service?.[Symbol.asyncDispose]();
   await provider?.[Symbol.asyncDispose]();
 });

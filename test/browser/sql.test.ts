@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
-import type { Browser, Download, Page } from "playwright-core";
+import type { Download, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { accessibilityFaults, openPage, overflow, signIn, startBrowser, startConsole, tabTo } from "./console.ts";
+import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole, tabTo } from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
-let browser: Browser;
+let browser: SharedBrowser;
 let apiId: string;
 
 const byOutcome = "SELECT outcome, count() AS count FROM key_verifications_v1 GROUP BY outcome ORDER BY count DESC";

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../actions/Button.tsx";
 import { LiveRegion } from "../states/LiveRegion.tsx";
 
@@ -21,7 +21,8 @@ export interface DialogProps {
 export const Dialog = ({ title, onClose, children, mayClose = () => true, place = "middle" }: DialogProps): JSX.Element => {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // A layout effect, since one that runs later finds the dialog before this one, which has just gone, still holding the focus.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const element = dialog.current;
     element?.showModal();

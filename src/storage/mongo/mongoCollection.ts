@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Collection as DriverCollection, MongoBulkWriteError } from "mongodb";
 import { systemClock } from "../../domain/clock.ts";
 import type { KeyedMutex } from "../keyedMutex.ts";
@@ -9,9 +8,9 @@ import { DuplicateKeyError, StoreUnavailableError } from "../port/errors.ts";
 import { indexes } from "../port/indexes.ts";
 import { readable } from "../readable.ts";
 import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
+import { OPERATION_TIME } from "./operationTime.ts";
+import { repeated } from "./repeated.ts";
 
-/** What the server gives one operation, in milliseconds. */
-const OPERATION_TIME = 2500;
 const bounded: OperationOptions & { readonly maxTimeMS: number } = { maxTimeMS: OPERATION_TIME };
 
 /**
@@ -44,11 +43,6 @@ const owners = new Set<string>(
 const isPage = <D>(filter: Filter<D>, { sort, limit }: FindOptions<D>): boolean =>
   limit !== undefined && Object.keys(sort ?? {}).join() === "_id" && Object.keys(filter).filter((field) => owners.has(field)).length <= 1;
 
-/** How often an operation is sent that the server undid, or whose insert another node's came before. */
-const ATTEMPTS = 5;
-/** The longest pause before the second attempt, in milliseconds; each further one may be as much longer. At random, or two would meet again. */
-const PAUSE = 20;
-
 /** The driver would leave the condition out, and so widen the filter. */
 const checked = <D>(filter: Filter<D>): Filter<D> => {
   for (const [field, condition] of Object.entries(filter)) {
@@ -63,18 +57,6 @@ const nothing = { matchedCount: 0 } as const;
 /** The server undid the first of several writes that had anything to do, and all before it found nothing. */
 const didNothing = (error: unknown): boolean =>
   error instanceof MongoBulkWriteError && isTransient(error) && error.insertedCount + error.matchedCount + error.deletedCount === 0;
-
-/** Repeats while the operation fails for the reason that `again` names. */
-const repeated = async <T>(again: (error: unknown) => boolean, operation: () => Promise<T>): Promise<T> => {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await operation();
-    } catch (error) {
-      if (attempts === ATTEMPTS || !again(error)) throw error;
-      await sleep(Math.random() * PAUSE * attempts);
-    }
-  }
-};
 
 /**
  * The driver's collection, with every operation bounded in time and its errors mapped. The signal only keeps an

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MongoClient, type MongoClientOptions } from "mongodb";
 import { type Clock, systemClock } from "../../domain/clock.ts";
-import { collectionCounters } from "../collectionCounters.ts";
 import { createKeyedMutex } from "../keyedMutex.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
 import type { MongoStoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
+import { batchedCounters } from "./batchedCounters.ts";
 import { countConnections } from "./countConnections.ts";
 import { mongoCollection } from "./mongoCollection.ts";
 import { toStoreError } from "./mongoErrors.ts";
@@ -129,7 +129,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
     ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
     clock,
     collection,
-    counters: collectionCounters(collection("counters")),
+    counters: batchedCounters(database.collection("counters"), run),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.

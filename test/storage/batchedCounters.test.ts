@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import {
-  MongoBulkWriteError as BulkWriteFailure,
-  type MongoBulkWriteError,
-  MongoClient,
-  MongoNetworkError,
-  MongoServerError,
-} from "mongodb";
+import { MongoClient, MongoServerError } from "mongodb";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { openProxy } from "../../bench/harness/proxy.ts";
@@ -246,71 +240,5 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     expect(await stored.countDocuments({ current: 1 })).toBe(1_000);
     await limiter.stop();
     await store.close();
-  });
-});
-
-/** Counters over a driver whose answers to several writes are told here; it grants every one that comes alone. */
-const answering = (...answers: (() => unknown)[]) => {
-  const sent: number[] = [];
-  const driver = {
-    bulkWrite: async (statements: readonly unknown[]) => {
-      sent.push(statements.length);
-      return (answers.shift() ?? (() => ({ matchedCount: 0, upsertedIds: { 0: "" } })))();
-    },
-    find: () => ({ toArray: async () => [] }),
-  };
-  return { counters: batchedCounters(driver as never, (operation) => operation()), sent };
-};
-
-const partly = (writeErrors: readonly object[], { matchedCount = 0, upsertedIds = {}, concern = undefined as unknown } = {}) => {
-  const result = { matchedCount, upsertedIds, getWriteConcernError: () => concern };
-  return (): MongoBulkWriteError => {
-    throw new BulkWriteFailure({ message: "", code: 0, writeErrors: writeErrors as never }, result as never);
-  };
-};
-const openAll = (counters: Counters) => Promise.allSettled(["a", "b"].map((key) => counters.open(key, 5, 9, 1, LATER)));
-const unknown = { status: "rejected", reason: { name: "StoreUnavailableError", outcomeUnknown: true } };
-
-describe("what a server answers to several writes", () => {
-  test("one that it undid because of another is sent again, and only that one", async () => {
-    const deadlock = { index: 0, code: 112, errmsg: "WriteConflict" };
-    const { counters, sent } = answering(partly([deadlock], { upsertedIds: { 1: "b" } }));
-    expect(await openAll(counters)).toMatchObject([{ status: "fulfilled" }, { status: "fulfilled" }]);
-    expect(sent).toEqual([2, 1]);
-  });
-
-  test.each([
-    ["a majority has not confirmed them", partly([{ index: 0, code: 11000 }], { matchedCount: 1, concern: { code: 64 } })],
-    [
-      "it ended the command, whatever the reason",
-      () => {
-        throw new BulkWriteFailure(new MongoServerError({ code: 112, message: "" }), {} as never);
-      },
-    ],
-    [
-      "the connection broke",
-      () => {
-        throw new BulkWriteFailure(new MongoNetworkError("") as never, {} as never);
-      },
-    ],
-    ["it does not tell of each", () => ({ matchedCount: 0, upsertedIds: { 0: "a" } })],
-  ])("nothing is known of any, and none is sent again, when %s", async (_, answer) => {
-    const { counters, sent } = answering(answer);
-    expect(await openAll(counters)).toMatchObject([unknown, unknown]);
-    expect(sent).toEqual([2]);
-  });
-
-  test("a charge that was done is not granted when nobody knows what the counter is now", async () => {
-    const driver = {
-      bulkWrite: async () => ({ matchedCount: 2, upsertedIds: {} }),
-      find: () => ({
-        toArray: async () => {
-          throw new MongoNetworkError("");
-        },
-      }),
-    };
-    const counters = batchedCounters(driver as never, (operation) => operation());
-    const charged = await Promise.allSettled(["a", "b"].map((key) => counters.charge(key, 5, 9, 1)));
-    expect(charged).toMatchObject([unknown, unknown]);
   });
 });

@@ -10,6 +10,11 @@ export const mostQueryLength = 100;
 const mostWords = 6;
 /** Pages that are answered. */
 const mostResults = 20;
+/** How much a section counts by its page, so that people find what is written for them: the specification and the index come last. */
+const weightOf = (path: string): number => {
+  if (path === "" || path.startsWith("contract/")) return 0.3;
+  return path.includes("/") ? 1 : 2;
+};
 /** Sections that enter the index in one turn of the event loop. */
 const sectionsPerTurn = 2;
 
@@ -68,6 +73,7 @@ export const createSearchIndex = async (pages: readonly Document[]): Promise<Sea
       tokenize: (query) => wordsOf(query).slice(0, mostWords),
       boost: { title: 4, heading: 2 },
       prefix: (word) => word.length > 2,
+      boostDocument: (id) => weightOf(sections[id as number]?.page.path ?? ""),
     },
   });
   for (const page of pages) {

@@ -12,3 +12,22 @@ test("[console §1] of pages that say the same a guide is found first, then a pa
     "/docs/contract/limits",
   ]);
 });
+
+const pageOf = (path: string, title: string, text: string) => ({ file: `${path}.md`, path, title, text: `# ${title}\n\n${text}` });
+
+test("[console §1] a question is searched by the words that tell something", async () => {
+  const search = await createSearchIndex([
+    pageOf("identities", "Identities", "Limits over many keys of one user."),
+    pageOf("backup", "Backup", "How do I do it? I do a backup."),
+  ]);
+  expect(search("how do I limit a user over many keys").map(({ href }) => href)).toEqual(["/docs/identities"]);
+  expect(search("how do").map(({ href }) => href)).toEqual(["/docs/backup"]);
+});
+
+test("[console §1] pages that have some of the words follow those that have all", async () => {
+  const search = await createSearchIndex([
+    pageOf("nginx", "Nginx", "Certificates."),
+    pageOf("proxies", "Proxies", "Nginx and its timeouts."),
+  ]);
+  expect(search("nginx timeouts").map(({ href }) => href)).toEqual(["/docs/proxies", "/docs/nginx"]);
+});

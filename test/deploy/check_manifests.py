@@ -35,12 +35,13 @@ VALUES = {
     "autoscaling": {"autoscaling": {"enabled": True}},
     "monitoring": {"monitoring": {"enabled": True}},
     "admin-token": {"secrets": {"admin": "latchkey-admin"}},
+    "admin-tls": {"tls": {"adminPort": True}},
     "ingress": {"ingress": {"enabled": True}},
     "gateway": {"gateway": {"enabled": True}},
 }
 NOT_WITH_EMBEDDED = {"autoscaling"}
 # What a component builds on.
-NEEDED = {"client-certificates": ["tls"], "admin-token": ["monitoring"]}
+NEEDED = {"client-certificates": ["tls"], "admin-token": ["monitoring"], "admin-tls": ["tls", "monitoring"]}
 
 
 def run(*command):

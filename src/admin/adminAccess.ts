@@ -3,14 +3,14 @@ import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import type { Secret } from "../domain/secrets/secret.ts";
 import type { SubjectName } from "../domain/subjectNames.ts";
-import { type ClientRefusal, clientRefusal } from "../tls/clientRefusal.ts";
+import { type ClientRefusal, clientRefusal, type RefusedClient, refusedClient } from "../tls/clientRefusal.ts";
 
 export interface AdminAccessOptions {
   /** What is asked for now; undefined = no token is. */
   readonly token: () => Secret | undefined;
   /** Undefined = clients need no certificate; otherwise the names of which it must have one, if any is to count. */
   readonly clients: { readonly allowedNames: readonly SubjectName[] | undefined } | undefined;
-  readonly onClientRefused: (reason: ClientRefusal) => void;
+  readonly onClientRefused: (client: RefusedClient) => void;
 }
 
 /** An answer to a request that is not let in. */
@@ -39,9 +39,10 @@ export const createAdminAccess =
   ({ token, clients, onClientRefused }: AdminAccessOptions): AdminAccess =>
   ({ socket, headers }) => {
     if (clients) {
-      const refusal = socket instanceof TLSSocket ? clientRefusal(socket, clients.allowedNames) : "no_certificate";
+      if (!(socket instanceof TLSSocket)) throw new Error("clients show certificates over TLS only");
+      const refusal = clientRefusal(socket, clients.allowedNames);
       if (refusal) {
-        onClientRefused(refusal);
+        onClientRefused(refusedClient(refusal, socket));
         return { status: 403, text: refusalTexts[refusal] };
       }
     }

@@ -1,7 +1,7 @@
 import type { TlsFiles } from "../config/tlsVariables.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { type ClientRefusal, clientRefusals } from "../tls/clientRefusal.ts";
+import { clientRefusals, type RefusedClient } from "../tls/clientRefusal.ts";
 import type { TlsPort } from "./watchedFiles.ts";
 
 /** What is told of each client that a port refuses for its certificate. A port that asks for none has no series. */
@@ -10,10 +10,10 @@ export const countClientRefusals = (
   tls: TlsFiles | undefined,
   metrics: Pick<Metrics, "tlsClientsRefused">,
   events: Pick<Events, "tlsClientRefused">,
-): ((reason: ClientRefusal) => void) => {
+): ((client: RefusedClient) => void) => {
   const count = metrics.tlsClientsRefused(port, tls?.clientCaFile === undefined ? [] : clientRefusals);
-  return (reason) => {
-    count(reason);
-    events.tlsClientRefused({ port, reason });
+  return (client) => {
+    count(client.reason);
+    events.tlsClientRefused({ port, ...client });
   };
 };

@@ -8,7 +8,7 @@ import { addressAdminConnections, adminConnections } from "../rpc/http/limits.ts
 import { networkOf } from "../rpc/pipeline/clientAddress.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { ClientRefusal } from "../tls/clientRefusal.ts";
+import type { RefusedClient } from "../tls/clientRefusal.ts";
 import { listenOn } from "./listenOn.ts";
 import type { WatchedFiles } from "./watchedFiles.ts";
 
@@ -18,7 +18,7 @@ export interface OpenAdminOptions {
   readonly metrics: Metrics;
   readonly events: Pick<Events, "profileTaken">;
   readonly isReady: () => boolean;
-  readonly onClientRefused: (reason: ClientRefusal) => void;
+  readonly onClientRefused: (client: RefusedClient) => void;
 }
 
 /** The admin port, and where it listens. */

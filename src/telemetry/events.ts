@@ -35,6 +35,15 @@ interface FailedCall {
   readonly error: unknown;
 }
 
+/** A client whose certificate does not do. */
+interface RefusedTlsClient {
+  readonly port: string;
+  readonly reason: string;
+  readonly address: string | undefined;
+  /** In its certificate. */
+  readonly names: string | undefined;
+}
+
 /**
  * Everything that the service tells in its log, one function per event. Never a secret, never a line per verification. Of
  * what callers or an absent store can make happen again and again the first is a line, and then one in ten seconds.
@@ -91,7 +100,7 @@ export interface Events {
   /** What was read before stays in use. @param fault without anything of what the files hold. */
   readonly filesReloadFailed: (files: WatchedFiles, fault: { readonly reason: string; readonly message: string }) => void;
   /** A client's certificate does not do. */
-  readonly tlsClientRefused: (facts: { readonly port: string; readonly reason: string }) => void;
+  readonly tlsClientRefused: (client: RefusedTlsClient) => void;
   /** Somebody was handed a profile of this process. */
   readonly profileTaken: (facts: {
     readonly kind: string;
@@ -141,7 +150,7 @@ export const createEvents = (log: Log): Events => {
     first: (resource) => log.warn({ resource }, "caller refused: over its fair share"),
     more: (resource, count) => log.warn({ resource, count }, "callers refused: over their fair share"),
   });
-  const clientRefusals = createRepeats<{ readonly port: string; readonly reason: string }>({
+  const clientRefusals = createRepeats<RefusedTlsClient>({
     interval: SUM_UP_EVERY,
     kindOf: ({ port, reason }) => `${port} ${reason}`,
     first: (facts) => log.warn(facts, "client refused: its certificate"),

@@ -8,6 +8,21 @@ import { isAnyAllowed, type SubjectName, subjectNamesOf } from "../domain/subjec
 export const clientRefusals = ["no_certificate", "untrusted", "expired", "name"] as const;
 export type ClientRefusal = (typeof clientRefusals)[number];
 
+/** A client that was refused. */
+export interface RefusedClient {
+  readonly reason: ClientRefusal;
+  /** Undefined where Node has closed the connection before it tells. */
+  readonly address: string | undefined;
+  /** Those in its certificate, as Node writes them, as far as they are short; they may be made up unless `reason` is `name`. */
+  readonly names: string | undefined;
+}
+
+export const refusedClient = (reason: ClientRefusal, socket: TLSSocket): RefusedClient => ({
+  reason,
+  address: socket.remoteAddress,
+  names: socket.getPeerX509Certificate()?.subjectAltName?.slice(0, 200),
+});
+
 /** @param code of OpenSSL, as Node has it. */
 const refusalFor = (code: string): ClientRefusal =>
   code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID" ? "expired" : "untrusted";

@@ -59,7 +59,7 @@ describe("with client certificates", () => {
     const access = createAdminAccess({
       token: () => (token === undefined ? undefined : secret(token)),
       clients: { allowedNames: [allowed] },
-      onClientRefused: (reason) => refused.push(reason),
+      onClientRefused: ({ reason }) => refused.push(reason),
     });
     return { url: await start({ access, tls: await readTlsMaterial({ ...port, clientCaFile: authority.certFile }) }), refused };
   };

@@ -33,7 +33,7 @@ const start = async (clientCaFile = authority.certFile): Promise<{ readonly edge
   const edges = await startEdges({
     tls: await readTlsMaterial({ ...server, clientCaFile }),
     allowedNames,
-    onClientRefused: (reason) => refused.push(reason),
+    onClientRefused: ({ reason }) => refused.push(reason),
   });
   return { edges, refused };
 };

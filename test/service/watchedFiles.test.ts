@@ -103,14 +103,14 @@ test("clients without a certificate are counted and logged; the console's port a
   expect(await askAt(url, "/v2/liveness", second)).toContain("200 OK");
   expect(await askAt(String(consoleUrl), "/ui", second)).toContain("200 OK");
   expect([await askAt(url, "/v2/liveness"), await askAt(String(consoleUrl), "/ui")]).toEqual(["", ""]);
-  expect(await askAt(url, "/v2/liveness", authority.issue("nameless"))).toBe("");
+  expect(await askAt(url, "/v2/liveness", authority.issue("other", { names: "DNS:other.test" }))).toBe("");
   expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
   expect(metrics).toContain('latchkey_tls_clients_refused_total{port="service",reason="no_certificate"} 2');
   expect(metrics).toContain('latchkey_tls_clients_refused_total{port="service",reason="name"} 1');
   expect(lines.filter(({ msg }) => msg === "client refused: its certificate")).toMatchObject([
-    { level: "warn", port: "service", reason: "no_certificate" },
-    { level: "warn", port: "service", reason: "name" },
+    { level: "warn", port: "service", reason: "no_certificate", address: "127.0.0.1" },
+    { level: "warn", port: "service", reason: "name", address: "127.0.0.1", names: "DNS:other.test" },
   ]);
 });
 

@@ -5,7 +5,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { createId } from "../../domain/ids.ts";
 import type { SubjectName } from "../../domain/subjectNames.ts";
-import { type ClientRefusal, clientRefusal, handshakeRefusal } from "../../tls/clientRefusal.ts";
+import { clientRefusal, handshakeRefusal, type RefusedClient, refusedClient } from "../../tls/clientRefusal.ts";
 import { replaceMaterial, type TlsMaterial } from "../../tls/tlsMaterial.ts";
 import { createErrorBody, type ErrorsBaseUrl } from "../edges/errorBody.ts";
 import { boundConnections } from "./boundConnections.ts";
@@ -28,7 +28,7 @@ export interface ListenerOptions {
   /** Of a client's certificate, where it needs one; left out, its names do not matter. */
   readonly allowedNames?: readonly SubjectName[] | undefined;
   /** Told of a client whose certificate does not do. Its connection ends before anything is read of it. */
-  readonly onClientRefused?: (reason: ClientRefusal) => void;
+  readonly onClientRefused?: (client: RefusedClient) => void;
   readonly handler: RequestHandler;
   /** Sees every HTTP/2 stream first, and may take it instead of `handler`. */
   readonly streams?: StreamHandler;
@@ -132,7 +132,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
         track(socket);
         const refusal = tls?.clientCa && clientRefusal(socket, options.allowedNames);
         if (refusal) {
-          onClientRefused?.(refusal);
+          onClientRefused?.(refusedClient(refusal, socket));
           socket.destroy();
         } else establish(socket, socket.alpnProtocol === "h2");
       } else detectProtocol(socket, handshakeTimeout, (isHttp2) => establish(socket, isHttp2));
@@ -143,7 +143,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   if (tls?.clientCa)
     server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
       const refusal = handshakeRefusal(error, socket);
-      if (refusal) onClientRefused?.(refusal);
+      if (refusal) onClientRefused?.(refusedClient(refusal, socket));
     });
   if (options.guards) boundConnections(server, options.guards.accept);
   server.on(

@@ -18,7 +18,7 @@ import { createPublicStreams } from "../../../src/rpc/standard/publicStreams.ts"
 import { compileRpcRoutes } from "../../../src/rpc/wire/rpcRoutes.ts";
 import { services } from "../../../src/service/services.ts";
 import type { EdgeName } from "../../../src/telemetry/callMetrics.ts";
-import type { ClientRefusal } from "../../../src/tls/clientRefusal.ts";
+import type { RefusedClient } from "../../../src/tls/clientRefusal.ts";
 import type { TlsMaterial } from "../../../src/tls/tlsMaterial.ts";
 
 export const errorsBaseUrl = (): string => "https://docs.example/latchkey/";
@@ -36,7 +36,7 @@ export interface EdgesOptions {
   readonly maxBodyBytes?: number;
   readonly tls?: TlsMaterial;
   readonly allowedNames?: readonly SubjectName[];
-  readonly onClientRefused?: (reason: ClientRefusal) => void;
+  readonly onClientRefused?: (client: RefusedClient) => void;
   /** The response without its meta, or an error. */
   readonly invoke?: (invocation: Invocation) => Answer;
   readonly authenticate?: FindCaller;

@@ -26,8 +26,7 @@ describe("an empty environment", () => {
     expect(configOf({})).toEqual({
       host: "127.0.0.1",
       port: 3000,
-      adminHost: "127.0.0.1",
-      adminPort: 9090,
+      admin: { host: "127.0.0.1", port: 9090, profiles: false },
       dataDir: "./data",
       mongodbUrl: undefined,
       tls: undefined,
@@ -101,11 +100,10 @@ describe("a value that is set", () => {
     expect(config).toEqual({
       host: "::",
       port: 0,
-      adminHost: "localhost",
-      adminPort: 0,
+      admin: { host: "localhost", port: 0, profiles: false },
       dataDir: "/var/lib/latchkey",
       mongodbUrl: "mongodb://a:27017,b:27017/db?replicaSet=rs0",
-      tls: { certFile: "cert.pem", keyFile: "key.pem" },
+      tls: { settings: "TLS", certFile: "cert.pem", keyFile: "key.pem" },
       logLevel: "debug",
       publicUrl: "https://keys.example.com",
       errorsBaseUrl: "https://docs.example.com/latchkey",
@@ -164,7 +162,7 @@ describe("a value that is set", () => {
   });
 
   test("the admin port listens where the service does unless told otherwise", () => {
-    expect(configOf({ HOST: "0.0.0.0" }).adminHost).toBe("0.0.0.0");
+    expect(configOf({ HOST: "0.0.0.0" }).admin.host).toBe("0.0.0.0");
   });
 });
 
@@ -249,6 +247,60 @@ describe("a malformed value is refused, never replaced by the default", () => {
 });
 
 describe("problems across variables", () => {
+  test.each([
+    [{ ADMIN_TLS_CERT: "cert.pem" }, "ADMIN_TLS_CERT and ADMIN_TLS_KEY: set both or neither"],
+    [{ TLS_CLIENT_CA: "ca.pem" }, "TLS_CLIENT_CA needs TLS_CERT and TLS_KEY: clients can show certificates over TLS only"],
+    [
+      { ADMIN_TLS_CLIENT_CA: "ca.pem", TLS_CERT: "cert.pem", TLS_KEY: "key.pem" },
+      "ADMIN_TLS_CLIENT_CA needs ADMIN_TLS_CERT and ADMIN_TLS_KEY: clients can show certificates over TLS only",
+    ],
+    [
+      { TLS_CERT: "cert.pem", TLS_KEY: "key.pem", TLS_CLIENT_ALLOWED_SANS: "DNS:a.example.com" },
+      "TLS_CLIENT_ALLOWED_SANS needs TLS_CLIENT_CA, the authorities whose certificates count",
+    ],
+    [
+      { HOST: "0.0.0.0", PROFILES: "on" },
+      "PROFILES=on lets everybody who reaches 0.0.0.0 take profiles: set ADMIN_TOKEN, ADMIN_TOKEN_FILE or ADMIN_TLS_CLIENT_CA, or ADMIN_HOST to a loopback address",
+    ],
+  ])("%j does not go together", (env, problem) => {
+    expect(problemsOf(env)).toEqual([problem]);
+  });
+
+  test.each([
+    [{ PROFILES: "on" }],
+    [{ PROFILES: "on", HOST: "0.0.0.0", ADMIN_HOST: "127.0.0.1" }],
+    [{ PROFILES: "on", HOST: "0.0.0.0", ADMIN_TOKEN: "a".repeat(16) }],
+    [{ PROFILES: "on", HOST: "::", ADMIN_TLS_CERT: "a", ADMIN_TLS_KEY: "b", ADMIN_TLS_CLIENT_CA: "c" }],
+  ])("%j goes together", (env) => {
+    expect(configOf(env).admin.profiles).toBe(true);
+  });
+
+  test("an admin token is not repeated, and prints as ***", () => {
+    const { admin } = configOf({ ADMIN_TOKEN: "hunter2hunter2hunter2" });
+    expect(admin.token?.reveal()).toBe("hunter2hunter2hunter2");
+    expect(inspect(admin) + JSON.stringify(admin)).not.toContain("hunter2");
+    for (const ADMIN_TOKEN of ["hunter2", "hunter2 hunter2 hunter2", "hunter2".repeat(74), "hunter2hunter2hunter2ü"])
+      expect(problemsOf({ ADMIN_TOKEN })).toEqual([expect.stringMatching(/^ADMIN_TOKEN: its value is not a token of 16 to 512 letters/)]);
+  });
+
+  test("names of clients are listed with their kinds", () => {
+    const tls = { TLS_CERT: "cert.pem", TLS_KEY: "key.pem", TLS_CLIENT_CA: "ca.pem" };
+    expect(configOf({ ...tls, TLS_CLIENT_ALLOWED_SANS: "DNS:*.Example.com, URI:spiffe://a/b" }).tls).toEqual({
+      settings: "TLS",
+      certFile: "cert.pem",
+      keyFile: "key.pem",
+      clientCaFile: "ca.pem",
+      allowedNames: [
+        { kind: "DNS", value: "*.example.com" },
+        { kind: "URI", value: "spiffe://a/b" },
+      ],
+    });
+    for (const names of ["a.example.com", "DNS:a.example.com,", "DNS:a.*.com"])
+      expect(problemsOf({ ...tls, TLS_CLIENT_ALLOWED_SANS: names })).toEqual([
+        expect.stringMatching(/^TLS_CLIENT_ALLOWED_SANS: ".*" is not names such as DNS:billing\.example\.com, /),
+      ]);
+  });
+
   test.each([[{ TLS_CERT: "cert.pem" }], [{ TLS_KEY: "key.pem" }]])("TLS needs certificate and key: %j", (env) => {
     expect(problemsOf(env)).toEqual(["TLS_CERT and TLS_KEY: set both or neither"]);
   });

@@ -24,4 +24,8 @@ export const labelTexts: Readonly<Record<string, string>> = {
   state: "Of connections to MongoDB: `open`, or `in_use`.",
   within: "A time from now, such as `7d`.",
   table: "A table of events.",
+  port: "`service` or `admin`.",
+  files: "Watched files: `service_tls`, `admin_tls` or `admin_token`.",
+  reason:
+    "Of files: `unreadable`, `malformed` or `key_mismatch`. Of clients' certificates: `no_certificate`, `untrusted`, `expired`, or `name` (none that is allowed).",
 };

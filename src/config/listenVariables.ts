@@ -1,10 +1,8 @@
-import { host, integer, type Variable, type WithDefault } from "./parsers.ts";
+import { host, integer, type WithDefault } from "./parsers.ts";
 
 interface ListenVariables {
   readonly host: WithDefault<string>;
   readonly port: WithDefault<number>;
-  readonly adminHost: Variable<string>;
-  readonly adminPort: WithDefault<number>;
 }
 
 /** Variables that say where the service listens, a part of the one table. */
@@ -19,18 +17,6 @@ export const listenVariables: ListenVariables = {
     name: "PORT",
     byDefault: "3000",
     description: "Port of `/v2`, gRPC, gRPC-Web and Connect; `0` picks a free one.",
-    parse: integer(0, 65_535),
-  },
-  adminHost: {
-    name: "ADMIN_HOST",
-    byDefault: undefined,
-    description: "Address of the admin port; the value of `HOST` when unset.",
-    parse: host,
-  },
-  adminPort: {
-    name: "ADMIN_PORT",
-    byDefault: "9090",
-    description: "Port of `/metrics`, `/livez` and `/readyz`, without authentication; `0` picks a free one.",
     parse: integer(0, 65_535),
   },
 };

@@ -37,6 +37,8 @@ export interface Metrics extends CallMetrics, StoreMetrics {
   readonly capacityLimit: (resource: string, limit: number) => void;
   /** Counts what was refused, or taken away, for the sake of other callers. */
   readonly capacityRefused: (resource: string) => void;
+  /** Binds the recorder of clients that a port refuses for their certificates. @param reasons those that there are; none where none are asked for. */
+  readonly tlsClientsRefused: (port: string, reasons: readonly string[]) => (reason: string) => void;
   readonly analytics: AnalyticsMetrics;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
@@ -100,12 +102,17 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     help: "Refused, or taken away, because a caller had its share.",
     labels: ["resource"],
   });
+  const tlsClients = createCounter({
+    name: "latchkey_tls_clients_refused_total",
+    help: "Connections, and on the admin port requests, refused for their client's certificate, by reason.",
+    labels: ["port", "reason"],
+  });
   const calls = createCallMetrics(BUCKETS);
   const store = createStoreMetrics({ engine, ratelimitStoreDown, buckets: BUCKETS });
   const analytics = createAnalyticsMetrics(BUCKETS);
 
   const families = [
-    ...[build, ...calls.families, inFlight, shared, limits, refused, verifications, ratelimits, caches],
+    ...[build, ...calls.families, inFlight, shared, limits, refused, tlsClients, verifications, ratelimits, caches],
     ...[...store.families, swept, sweepDue, ...analytics.families],
   ];
 
@@ -148,6 +155,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
       capacityRefused(resource);
     },
     capacityRefused: (resource) => capacityRefused(resource)(),
+    tlsClientsRefused: (port, reasons) => {
+      // From 0 on, so that the first one is an increase.
+      for (const reason of reasons) tlsClients.bind(port, reason);
+      return (reason) => tlsClients.bind(port, reason)();
+    },
     storeState: (up) => {
       totals.storeUp = up;
       store.metrics.storeState(up);

@@ -39,7 +39,7 @@ let service: ServiceProcess;
 beforeAll(async () => {
   service = await startService({
     args: ["--test-clock"],
-    env: { ANALYTICS: "embedded", ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 1).toString("base64")}` },
+    env: { ANALYTICS: "embedded", PROFILES: "on", ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 1).toString("base64")}` },
   });
 });
 afterAll(() => service[Symbol.asyncDispose]());

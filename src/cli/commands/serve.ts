@@ -71,7 +71,7 @@ export const serve: Command = {
       await service.stop();
       events.serviceStopped();
     });
-    context.onReload(() => void service.reloadCertificate());
+    context.onReload(() => void service.reloadFiles());
     try {
       let first: FirstRootKey | undefined;
       // Before the service is ready: whoever waits for that may read the file next.

@@ -91,6 +91,10 @@ export const inflationsAtATime = 2;
 export const connections = 20_000;
 export const addressConnections = 2_000;
 
+/** Those of the admin port, and of one address: apart from the others, so that callers never keep a probe out. */
+export const adminConnections = 1_000;
+export const addressAdminConnections = 250;
+
 /** Open HTTP/2 streams: as many as calls may be in work. Each takes some 10 KB, also when its answer waits for a client that does not read. */
 export const freeStreams = 8;
 /** Of each connection the first `freeStreams` are not counted, and all further ones by so many at a time. */

@@ -4,6 +4,7 @@ import type { Limiter } from "../ratelimit/limiter.ts";
 import { connectEmbedded, connectServer } from "./connection.ts";
 import { createDropReport } from "./dropReport.ts";
 import { EngineUnavailableError } from "./engineErrors.ts";
+import { createErasePerson, type ErasePerson } from "./erasePerson.ts";
 import type { RatelimitEvent, VerificationEvent } from "./events.ts";
 import { createExecution } from "./execution.ts";
 import { createIsolationProof } from "./isolationProof.ts";
@@ -37,6 +38,7 @@ export interface Analytics {
   readonly tail: Tail["follow"];
   /** To be called before what waits for calls is stopped: whoever waits for events gets his answer. */
   readonly endTails: Tail["endWaiting"];
+  readonly erasePerson: ErasePerson;
   /** What is left of the quota of queries. */
   readonly quotaLeft: Quota["left"];
   readonly start: () => void;
@@ -179,6 +181,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     usage,
     tail: tail.follow,
     endTails: tail.endWaiting,
+    erasePerson: createErasePerson({ clickhouse, database, cluster, ready: asked.ready }),
     quotaLeft: quota.left,
     start: () => {
       recorders.verifications.start();

@@ -27,7 +27,7 @@ const unconfirmed = async (
     const isNamed = event.resources.some(({ type, id, name }) => type === DROPPED_LOG && id === String(sequence) && name === hash);
     const isLater = entry.sequence > sequence;
     if (event.event !== DROPPED_EVENT || !isNamed || !isLater) return { expected, found: `the event ${statement}` };
-    return entry.hash === chainHash(previousHash, entry.sequence, event, format) ? undefined : altered;
+    return entry.hash === chainHash(previousHash, entry.sequence, event, format, entry) ? undefined : altered;
   } catch (error) {
     // Altered so much that it is no event any more.
     if (!(error instanceof TypeError)) throw error;

@@ -53,11 +53,11 @@ export const checkChain = async (
   let broken = place.isGone === true ? undefined : place.broken;
   let checked = 0;
   let to = first - 1;
-  for await (const { entry, before } of readChain(auditLog, start, options)) {
+  for await (const { entry, before, stated } of readChain(auditLog, start, options)) {
     // Behind the end of the chain there is nothing to be gone.
     if (checked === 0 && place.isGone === true) broken = place.broken;
     const follows = checked === 0 && place.isGone === true ? { ...before, hash: entry.previousHash } : before;
-    broken ??= faultsOf(entry, follows)[0]?.broken;
+    broken ??= faultsOf(entry, follows, stated)[0]?.broken;
     to = entry.sequence;
     checked++;
     if (checked === limit) break;

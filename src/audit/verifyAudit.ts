@@ -3,6 +3,7 @@ import { auditedCollections } from "../storage/port/auditedCollections.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { type AuditFault, BEFORE_ALL, faultsOf, type Place } from "./auditFaults.ts";
 import { breakOfStub, judgeBeginning } from "./auditStub.ts";
+import { AUDIT_FORMAT } from "./chainHash.ts";
 import { readChain } from "./readAudit.ts";
 
 /** More pending events than this are counted as "at least". */
@@ -16,6 +17,8 @@ export interface AuditVerdict {
   /** Whether some entry has the hash that was asked for; undefined when none was. */
   readonly anchored: boolean | undefined;
   readonly faults: readonly AuditFault[];
+  /** Entries whose texts were erased; `unhashed`: those of them of whose rest no hash is known but that which the erasure states. */
+  readonly erased: { readonly entries: number; readonly unhashed: number };
   /** Events that wait in the outbox of what they tell of. */
   readonly pending: number;
   /** What is left of the entries that were dropped; undefined when none was. */
@@ -33,6 +36,7 @@ export interface VerifyOptions {
 export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntry }: VerifyOptions = {}): Promise<AuditVerdict> => {
   const faults: AuditFault[] = [];
   let entries = 0;
+  const erased = { entries: 0, unhashed: 0 };
   const { stub, broken } = await judgeBeginning(auditLog, (read) => breakOfStub(auditLog, read));
   let place: Place = stub ?? BEFORE_ALL;
   let anchored = anchor === place.hash;
@@ -40,9 +44,11 @@ export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntr
     const problem = "is the last that was dropped, but no event of the log says so: entries are missing";
     faults.push({ sequence: stub.sequence, eventId: stub.statement, problem, broken });
   }
-  for await (const { entry, before } of readChain(auditLog, place)) {
-    faults.push(...faultsOf(entry, before));
+  for await (const { entry, before, stated } of readChain(auditLog, place)) {
+    faults.push(...faultsOf(entry, before, stated));
     entries++;
+    if (entry.erasure !== undefined) erased.entries++;
+    if (entry.erasure !== undefined && entry.format !== AUDIT_FORMAT) erased.unhashed++;
     place = entry;
     anchored ||= entry.hash === anchor;
     onEntry?.(entry.sequence);
@@ -52,5 +58,5 @@ export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntr
     for (const { outbox = [] } of await auditLog.findPending(collection, PENDING_AT_MOST)) pending += outbox.length;
   }
   const dropped = stub ?? undefined;
-  return { entries, head: place.hash, anchored: anchor === undefined ? undefined : anchored, faults, pending, dropped };
+  return { entries, head: place.hash, anchored: anchor === undefined ? undefined : anchored, faults, erased, pending, dropped };
 };

@@ -1,3 +1,4 @@
+import { createAppendEvents } from "../audit/appendEvents.ts";
 import { createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
@@ -28,6 +29,7 @@ import { createAuditIndexRepository } from "../storage/repositories/auditIndexRe
 import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
 import { createCounterListRepository } from "../storage/repositories/counterListRepository.ts";
+import { createErasuresRepository } from "../storage/repositories/erasuresRepository.ts";
 import { createIdentitiesRepository } from "../storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository } from "../storage/repositories/keySearchRepository.ts";
 import { createKeysRepository } from "../storage/repositories/keysRepository.ts";
@@ -225,6 +227,9 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     keys,
     keySearch,
     identities,
+    erasures: createErasuresRepository(store),
+    appendEvents: createAppendEvents({ clock: commonClock, auditLog, knownFormat: () => nodes.knownAuditFormat(commonClock.now()) }),
+    moveEvents: auditMover.run,
     permissions,
     roles,
     rootKeys,

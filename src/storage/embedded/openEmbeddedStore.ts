@@ -204,6 +204,9 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       const { bavail, blocks, bsize } = await statfs(directory);
       return { files: { database: bytes, wal: walBytes, journal: journalBytes }, disk: { free: bavail * bsize, size: blocks * bsize } };
     },
+    scrub: async () => {
+      await queue.write({ kind: "emptyLog" });
+    },
     progress: progress.next,
     ping: async (signal) => {
       readRow("SELECT 1", []);

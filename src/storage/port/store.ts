@@ -32,6 +32,8 @@ export interface Store {
   prepare(signal?: AbortSignal): Promise<void>;
   /** What an operator wants to know of it, no secret: where it is, how large it was found, which versions meet. Empty before it is prepared. */
   facts?(): Readonly<Record<string, unknown>>;
+  /** What was deleted or replaced is gone from its files as well. A store whose files others keep has none. */
+  scrub?(): Promise<void>;
   /** For the metrics. Asks no server for it. */
   usage?(): Promise<StoreUsage>;
   /** Resolves when the store answers; rejects with `StoreUnavailableError`. */

@@ -21,6 +21,8 @@ const CHECKPOINT_PAGES = 2_000;
 const LOG_BYTES = 64 * 1024 ** 2;
 
 database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
+// What is deleted or replaced is overwritten: freed pages would keep it for as long as nothing else needs them.
+database.exec("PRAGMA secure_delete=ON");
 database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
 const execute = writeExecutor(database);
 const count = marks === undefined ? undefined : createCommitCount(database, marks);
@@ -42,6 +44,7 @@ const commit = (operations: readonly WriteOperation[]): BatchReply => {
   const began = systemClock.monotonic();
   try {
     database.exec("COMMIT");
+    if (operations.some(({ kind }) => kind === "emptyLog")) database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (error) {
     // What reached the disk before it failed may still count after a crash.
     return unavailable(error, true);

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Analytics } from "../../../analytics/createAnalytics.ts";
+import type { AppendEvents } from "../../../audit/appendEvents.ts";
+import { auditEvent, resource } from "../../../audit/auditEvent.ts";
+import { eraseEntries } from "../../../audit/eraseEntries.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import type { AuditLogDocument, KeyDocument } from "../../../storage/port/documents.ts";
+import type { AuditLogRepository } from "../../../storage/repositories/auditLogRepository.ts";
+import type { Erasure, ErasuresRepository } from "../../../storage/repositories/erasuresRepository.ts";
+import type { IdentitiesRepository } from "../../../storage/repositories/identitiesRepository.ts";
+import { redactedText } from "../../../storage/repositories/shared/changeText.ts";
+import { auditSource } from "../auditSource.ts";
+import type { Call } from "../call.ts";
+import { namesPerson, resourcesOf } from "./personalEntries.ts";
+
+/** Keys of one write. */
+const KEYS = 100;
+/** Entries of the audit log, or kept answers, that are in memory at a time. */
+const PAGE = 500;
+const ANSWERS = 100;
+/** So long after the keys were stripped, verifications that were under way on any node have reached analytics. */
+const DELIVERED_MS = 3_000;
+/** Between two looks whether events have reached the audit log: another node may be the one that moves them. */
+const SETTLE_MS = 100;
+
+export interface RunErasureDeps {
+  readonly erasures: ErasuresRepository;
+  readonly identities: Pick<IdentitiesRepository, "findMany" | "findByExternalId">;
+  readonly auditLog: AuditLogRepository;
+  readonly appendEvents: AppendEvents;
+  /** Moves events into the audit log, see `AuditMover.run`. */
+  readonly moveEvents: () => Promise<void>;
+  /** Undefined: this deployment has no analytics store. */
+  readonly analytics: Pick<Analytics, "erasePerson"> | undefined;
+  /** One that nobody turns. */
+  readonly nodesClock: Pick<Clock, "now" | "monotonic">;
+}
+
+/**
+ * Goes on with the erasure of a person (data §4): keys, audit log, kept answers, analytics, in this order, each where it was left. Whoever
+ * dies in between leaves a note from which the next call goes on.
+ * @param goesOn asked between two batches
+ * @returns how far it has come; `done` = nothing is left
+ */
+export const runErasure = async (
+  deps: RunErasureDeps,
+  begun: Erasure,
+  call: Call,
+  goesOn: () => boolean,
+): Promise<{ readonly erasure: Erasure; readonly done: boolean }> => {
+  const { erasures, identities, auditLog, appendEvents, moveEvents, analytics, nodesClock } = deps;
+  const beganAt = nodesClock.monotonic();
+  const { signal, caller } = call;
+  const options = { signal, caller };
+  const source = auditSource(call);
+  let erasure = begun;
+  const save = async (changes: Partial<Erasure>): Promise<void> => {
+    erasure = { ...erasure, ...changes };
+    await erasures.save(erasure, options);
+  };
+  const eventsOfKey = ({ _id, name, meta }: KeyDocument) => {
+    const event = auditEvent(source, "key.update", `Erased name and metadata of key ${_id}`, resource("key", _id));
+    const fields = [...(name === undefined ? [] : ["name"]), ...(meta === undefined ? [] : ["meta"])];
+    return [{ ...event, changes: fields.map(redactedText) }];
+  };
+
+  /** False: no time is left. */
+  const stripKeys = async (ids: readonly string[]): Promise<boolean> => {
+    for (const identityId of ids) {
+      for (let found = KEYS; found === KEYS; ) {
+        if (!goesOn()) return false;
+        found = await erasures.stripKeys(identityId, KEYS, call.receivedAt, eventsOfKey, options);
+        if (found > 0) await save({ keys: erasure.keys + found });
+      }
+    }
+    return true;
+  };
+
+  const settle = async (): Promise<boolean> => {
+    while (goesOn()) {
+      await moveEvents();
+      if (await erasures.isSettled(erasure.identityIds, options)) return true;
+      await sleep(SETTLE_MS, undefined, { signal });
+    }
+    return false;
+  };
+
+  /** Identities of before that had the externalId, told by a page of the log; not the one that has it now. */
+  const formerIdentities = async (page: readonly AuditLogDocument[]): Promise<readonly string[]> => {
+    const named = page.flatMap((entry) => resourcesOf(entry, "identity").filter(({ name }) => name === erasure.externalId));
+    const unknown = [...new Set(named.map(({ id }) => id))].filter((id) => !erasure.identityIds.includes(id));
+    if (unknown.length === 0) return [];
+    const living = new Set((await identities.findMany(unknown, options)).map(({ _id }) => _id));
+    return unknown.filter((id) => !living.has(id));
+  };
+
+  const eraseEntriesOf = async (page: readonly AuditLogDocument[]): Promise<number> => {
+    const keyIds = [...new Set(page.flatMap((entry) => resourcesOf(entry, "key").map(({ id }) => id)))];
+    const own = await erasures.findKeysOf(erasure.identityIds, keyIds, options);
+    const person = { externalId: erasure.externalId, identityIds: erasure.identityIds, keyIds: own };
+    const found = page.filter((entry) => namesPerson(entry, person));
+    await eraseEntries({ auditLog, append: appendEvents }, found, source, resource("identity", erasure.identityIds[0] ?? erasure.id));
+    return found.length;
+  };
+
+  /** Looks through the log up to its end. Undefined: no time is left; else whether keys were found that nobody knew of before. */
+  const readLog = async (): Promise<"end" | "more keys" | undefined> => {
+    while (goesOn()) {
+      const page = await auditLog.listAfter(erasure.through, PAGE, options);
+      const former = await formerIdentities(page);
+      if (former.length > 0) {
+        const known = erasure.keys;
+        await save({ identityIds: [...erasure.identityIds, ...former] });
+        if (!(await stripKeys(former))) return undefined;
+        if (erasure.keys > known) return "more keys";
+      }
+      const entries = erasure.entries + (await eraseEntriesOf(page));
+      const last = page.at(-1);
+      if (last !== undefined) await save({ entries, through: last.sequence });
+      if (page.length < PAGE) return "end";
+    }
+    return undefined;
+  };
+
+  const forgetAnswers = async (): Promise<void> => {
+    for (let after: string | undefined = ""; after !== undefined; ) {
+      after = await erasures.forgetAnswers(JSON.stringify(erasure.externalId), after, ANSWERS, options);
+    }
+  };
+
+  for (;;) {
+    if (!(await stripKeys(erasure.identityIds)) || !(await settle())) return { erasure, done: false };
+    const read = await readLog();
+    if (read === undefined) return { erasure, done: false };
+    if (read === "end") break;
+    // What was told of them may stand before the place where they were found.
+    await save({ through: 0, entries: 0 });
+  }
+  await forgetAnswers();
+  if (analytics !== undefined) {
+    await sleep(Math.max(0, beganAt + DELIVERED_MS - nodesClock.monotonic()), undefined, { signal });
+    const living = await identities.findByExternalId(erasure.externalId, options);
+    const events = await analytics.erasePerson(erasure.externalId, living?._id);
+    await save({ events: erasure.events + events });
+  }
+  while ((await erasures.detachKeys(erasure.identityIds, KEYS, options)) === KEYS);
+  await erasures.end(erasure, call.receivedAt);
+  return { erasure, done: true };
+};

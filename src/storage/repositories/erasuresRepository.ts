@@ -1,0 +1,134 @@
+import type { AuditEvent } from "../port/auditEvents.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
+import type { OperationOptions } from "../port/collection.ts";
+import type { KeyDocument } from "../port/documents.ts";
+import type { ErasureState } from "../port/internalDocuments.ts";
+import type { Store } from "../port/store.ts";
+import { withEvents } from "./shared/audited.ts";
+
+/** The erasure of a person that has begun and did not end yet. */
+export interface Erasure extends ErasureState {
+  /** Of its note in the store. */
+  readonly id: string;
+}
+
+/** What an erasure does to the store (data §4). Everything here may be done twice, and by several nodes at once. */
+export interface ErasuresRepository {
+  /** Those that did not end yet. */
+  readonly list: (options?: OperationOptions) => Promise<readonly Erasure[]>;
+  /** Notes how far it has come. */
+  readonly save: (erasure: Erasure, options?: OperationOptions) => Promise<void>;
+  /**
+   * Takes names and metadata from up to `limit` keys of an identity, deleted ones included. They leave the identity; that they were its is
+   * seen by `findKeysOf` until `detachKeys`.
+   * @param eventsOf told with a key that had something to take
+   */
+  readonly stripKeys: (
+    identityId: string,
+    limit: number,
+    now: number,
+    eventsOf: (key: KeyDocument) => readonly AuditEvent[],
+    options?: OperationOptions,
+  ) => Promise<number>;
+  /** Whether all that was told of the identities and of their keys has reached the audit log. */
+  readonly isSettled: (identityIds: readonly string[], options?: OperationOptions) => Promise<boolean>;
+  /** Those of the keys that were stripped as keys of one of the identities. */
+  readonly findKeysOf: (
+    identityIds: readonly string[],
+    keyIds: readonly string[],
+    options?: OperationOptions,
+  ) => Promise<ReadonlySet<string>>;
+  /** Forgets, of up to `limit` answers behind `after`, those that hold the text; the id of the last one, undefined at the end. */
+  readonly forgetAnswers: (text: string, after: string, limit: number, options?: OperationOptions) => Promise<string | undefined>;
+  /** Forgets of up to `limit` stripped keys whose they were; how many there were. */
+  readonly detachKeys: (identityIds: readonly string[], limit: number, options?: OperationOptions) => Promise<number>;
+  /** Forgets the erasure, leaves its identities to the sweep, and what was deleted is gone from the store's files. */
+  readonly end: (erasure: Erasure, now: number) => Promise<void>;
+}
+
+const PREFIX = "erasure:";
+/** Whatever has the prefix comes before. */
+const BEHIND = "erasure;";
+
+/** What stands in a stripped key in the place of the identity's id: the same index finds it, and no identity has it. */
+const stripped = (identityId: string): string => `erased:${identityId}`;
+
+/** @param store announces what it writes: nodes remember keys */
+export const createErasuresRepository = (store: Store): ErasuresRepository => {
+  const system = store.collection("system");
+  const keys = store.collection("keys");
+  const identities = store.collection("identities");
+  const answers = store.collection("idempotency");
+  const pending = { pendingMark: { $exists: true } } as const;
+
+  return {
+    list: async (options) => {
+      const found = await system.find({ _id: { $gte: PREFIX, $lt: BEHIND } }, { ...options, sort: { _id: 1 } }).toArray();
+      return found.flatMap(({ _id, erasure }) => (erasure === undefined ? [] : { ...erasure, id: _id.slice(PREFIX.length) }));
+    },
+    save: async ({ id, ...erasure }, options) => {
+      const note = { erasure, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID };
+      await system.updateOne({ _id: PREFIX + id }, { $set: note }, { ...options, upsert: true });
+    },
+    stripKeys: async (identityId, limit, now, eventsOf, options) => {
+      const found = await keys.find({ workspaceId: WORKSPACE_ID, identityId }, { ...options, limit }).toArray();
+      if (found.length === 0) return 0;
+      await keys.bulkWrite(
+        found.map((key) => {
+          const events = key.name === undefined && key.meta === undefined ? [] : eventsOf(key);
+          const update = withEvents<KeyDocument>(
+            {
+              $set: { identityId: stripped(identityId), ...(events.length > 0 && { updatedAt: now }) },
+              $unset: { name: "", nameKey: "", meta: "" },
+              $inc: { revision: 1 },
+            },
+            events,
+          );
+          // Whoever has given it to somebody else meanwhile has made it that one's.
+          return { updateOne: { filter: { _id: key._id, identityId }, update } };
+        }),
+        options,
+      );
+      return found.length;
+    },
+    isSettled: async (ids, options) => {
+      const one = { ...options, limit: 1 };
+      const told = [
+        await identities.findFields([], { _id: { $in: ids }, ...pending }, one),
+        await keys.findFields([], { workspaceId: WORKSPACE_ID, identityId: { $in: ids.map(stripped) }, ...pending }, one),
+      ];
+      return told.every(({ length }) => length === 0);
+    },
+    findKeysOf: async (ids, keyIds, options) => {
+      const of = new Set(ids.map(stripped));
+      const found = await keys.findFields(["identityId"], { _id: { $in: keyIds } }, options);
+      return new Set(found.flatMap(({ _id, identityId = "" }) => (of.has(identityId) ? _id : [])));
+    },
+    forgetAnswers: async (text, after, limit, options) => {
+      const found = await answers.find(after === "" ? {} : { _id: { $gt: after } }, { ...options, sort: { _id: 1 }, limit }).toArray();
+      const telling = found.flatMap(({ _id, answer }) => (answer?.includes(text) ? _id : []));
+      if (telling.length > 0) await answers.deleteMany({ _id: { $in: telling } }, options);
+      return found.length < limit ? undefined : found.at(-1)?._id;
+    },
+    detachKeys: async (ids, limit, options) => {
+      const marks = ids.map(stripped);
+      const found = await keys.findFields([], { workspaceId: WORKSPACE_ID, identityId: { $in: marks } }, { ...options, limit });
+      if (found.length > 0) {
+        const update = { $unset: { identityId: "" as const }, $inc: { revision: 1, quietRevisions: 1 }, $max: { v: SCHEMA_VERSION } };
+        await keys.bulkWrite(
+          found.map(({ _id }) => ({ updateOne: { filter: { _id, identityId: { $in: marks } }, update } })),
+          options,
+        );
+      }
+      return found.length;
+    },
+    end: async ({ id, identityIds }, now) => {
+      for (const _id of identityIds) {
+        const ended = { $set: { erased: true, sweepFrom: now }, $unset: { externalId: "", meta: "" } } as const;
+        await identities.updateOne({ _id, deletedAt: { $exists: true } }, ended);
+      }
+      await system.deleteOne({ _id: PREFIX + id });
+      await store.scrub?.();
+    },
+  };
+};

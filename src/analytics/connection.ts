@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { type ClickHouse, openClickHouse } from "./clickhouse.ts";
 import { createEngineProcess } from "./embedded/engineProcess.ts";
-import { migrate } from "./tables/migrateTables.ts";
+import { migrate, tablesDue } from "./tables/migrateTables.ts";
 import { lookUpDatabase, type SchemaOptions } from "./tables/schema.ts";
 
 const DATABASE = "latchkey";
@@ -63,6 +63,21 @@ export const askVersion = async (url: string): Promise<string> => {
   const { clickhouse } = openServer(url);
   try {
     return await clickhouse.version();
+  } finally {
+    await clickhouse.close();
+  }
+};
+
+/**
+ * Brings the tables of a ClickHouse server up to date, unless `isDry`.
+ * @returns from which version to which; undefined when they are up to date
+ */
+export const migrateServer = async (url: string, schema: Schema, isDry: boolean): ReturnType<typeof tablesDue> => {
+  const { database, clickhouse } = openServer(url);
+  try {
+    const due = await tablesDue(clickhouse, { ...schema, database });
+    if (due !== undefined && !isDry) await migrate(clickhouse, { ...schema, database });
+    return due;
   } finally {
     await clickhouse.close();
   }

@@ -6,6 +6,7 @@ import { apiCommands } from "./commands/apiCommands.ts";
 import { auditCommands } from "./commands/auditCommands.ts";
 import { backupCommands } from "./commands/backupCommands.ts";
 import { doctor } from "./commands/doctor.ts";
+import { migrate } from "./commands/migrate.ts";
 import { migrationCommands } from "./commands/migrationCommands.ts";
 import { namespaceCommands } from "./commands/namespaceCommands.ts";
 import { repair } from "./commands/repair.ts";
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   ...auditCommands,
   ...analyticsCommands,
   ...backupCommands,
+  migrate,
   doctor,
   repair,
   completion,

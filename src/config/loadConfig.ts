@@ -29,6 +29,8 @@ export interface Config {
   readonly dataDir: string;
   /** May hold a password: print only `withoutCredentials` of it. Absent = the embedded store under `dataDir`. */
   readonly mongodbUrl: string | undefined;
+  /** Whether a start brings the store on MongoDB up to date. */
+  readonly migrates: boolean;
   readonly tls: TlsFiles | undefined;
   readonly logLevel: LogLevel;
   /** Origin that people use. Absent = the address that the service listens on. */
@@ -86,6 +88,12 @@ const variables = {
     byDefault: undefined,
     description: "MongoDB to keep the state in, database `latchkey` unless the URL names one; the embedded store when unset.",
     parse: mongodbUrl,
+  },
+  migrate: {
+    name: "MIGRATE",
+    byDefault: "on",
+    description: "`off`: nodes do not bring a store on MongoDB up to date themselves, but wait for `latchkey migrate`.",
+    parse: oneOf(["on", "off"] as const),
   },
   certFile: {
     name: "TLS_CERT",
@@ -258,6 +266,7 @@ export const loadConfig = (
     adminPort: readRequired(variables.adminPort),
     dataDir: readRequired(variables.dataDir),
     mongodbUrl: read(variables.mongodbUrl),
+    migrates: readRequired(variables.migrate) === "on",
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     logLevel: readRequired(variables.logLevel),
     publicUrl,

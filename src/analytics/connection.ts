@@ -107,6 +107,7 @@ export const connectEmbedded = ({ directory, memory, schema, onDeath }: Embedded
   const clickhouse: ClickHouse = {
     command: async (sql, options) => (await open()).command(sql, options),
     insert: async (sql, rows, options) => (await open()).insert(sql, rows, options),
+    download: async (sql, options) => (await open()).download(sql, options),
     query: async (sql, options) => (await open()).query(sql, options),
     version: async () => (await open()).version(),
     close: async () => opened?.close(),

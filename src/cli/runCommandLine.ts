@@ -12,6 +12,7 @@ import { namespaceCommands } from "./commands/namespaceCommands.ts";
 import { repair } from "./commands/repair.ts";
 import { rootKeyCommands } from "./commands/rootKeyCommands.ts";
 import { serve } from "./commands/serve.ts";
+import { transferCommands } from "./commands/transferCommands.ts";
 import { commandLines, helpText } from "./help.ts";
 
 /** Completion knows the procedures, which takes a moment to read: it is loaded when it is used. */
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   ...namespaceCommands,
   ...auditCommands,
   ...analyticsCommands,
+  ...transferCommands,
   ...backupCommands,
   migrate,
   doctor,

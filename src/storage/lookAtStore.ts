@@ -19,7 +19,7 @@ const lookAtMongo = async <T>(url: string, clock: Place["clock"], use: (look: St
       schema,
       changes,
       count: async (name) => (await store.estimate?.(name)) ?? 0,
-      nodeSchemas: nodes.map(({ v }) => v),
+      nodes,
     });
   } finally {
     await store.close();

@@ -14,7 +14,8 @@ const versionOf = async (clickhouse: ClickHouse, database: string): Promise<numb
   return Number(answer.trim());
 };
 
-const latestOf = (options: SchemaOptions): number => migrations(options).at(-1)?.version ?? 0;
+/** Version of the tables that this program makes. */
+export const latestOf = (options: SchemaOptions): number => migrations(options).at(-1)?.version ?? 0;
 
 const refuseNewer = (current: number, latest: number): void => {
   if (current > latest) throw new EngineError(0, `the tables have version ${current}, this program knows ${latest}: start a newer one`);

@@ -43,10 +43,10 @@ const changeLines = async ({ changes, count }: StoreLook): Promise<string[]> => 
 };
 
 const findDue = async (look: StoreLook, config: Config, now: number): Promise<Due> => {
-  const { schema, nodeSchemas, count } = look;
+  const { schema, nodes, count } = look;
   const writers = {
     isShared: config.mongodbUrl !== undefined,
-    allAreCurrent: nodeSchemas.every((each) => each >= SEARCHABLE_SINCE),
+    allAreCurrent: nodes.every(({ v }) => v >= SEARCHABLE_SINCE),
   };
   const raise = schema?.schema === SCHEMA_VERSION ? [] : [`schema: from ${schema?.schema ?? "none"} to ${SCHEMA_VERSION}`];
   const due = dueBackfill(schema, writers, now);

@@ -23,7 +23,7 @@ const look = (database: DatabaseSync): StoreLook => {
     changes: collectionNames.flatMap((name) => changesDue(database, name)),
     count: async (name) => Number(value(name, `SELECT count(*) AS value FROM "${name}"`) ?? 0),
     // One that is older than a command that opens the store refuses that command by itself.
-    nodeSchemas: [],
+    nodes: [],
   };
 };
 

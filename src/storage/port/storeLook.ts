@@ -1,5 +1,5 @@
 import type { CollectionName } from "./documents.ts";
-import type { SystemDocument } from "./internalDocuments.ts";
+import type { NodeDocument, SystemDocument } from "./internalDocuments.ts";
 import type { PendingChange } from "./pendingChange.ts";
 
 /** What a store tells of its state without being changed, also beside running nodes. */
@@ -10,6 +10,6 @@ export interface StoreLook {
   readonly changes: readonly PendingChange[];
   /** About how many documents a collection has. */
   readonly count: (name: CollectionName) => Promise<number>;
-  /** `v` of the rows of the nodes that live: the schema that each of them writes. */
-  readonly nodeSchemas: readonly number[];
+  /** The rows of the nodes that live, `v` the schema that each of them writes. On the embedded store none. */
+  readonly nodes: readonly Pick<NodeDocument, "v" | "analytics">[];
 }

@@ -29,6 +29,8 @@ export interface Config {
   readonly dataDir: string;
   /** May hold a password: print only `withoutCredentials` of it. Absent = the embedded store under `dataDir`. */
   readonly mongodbUrl: string | undefined;
+  /** Whether a start brings the store on MongoDB up to date. */
+  readonly migrates: boolean;
   /** Of the service port and the console's. */
   readonly tls: TlsFiles | undefined;
   readonly logLevel: LogLevel;
@@ -83,6 +85,12 @@ const variables = {
     byDefault: undefined,
     description: "MongoDB to keep the state in, database `latchkey` unless the URL names one; the embedded store when unset.",
     parse: mongodbUrl,
+  },
+  migrate: {
+    name: "MIGRATE",
+    byDefault: "on",
+    description: "`off`: nodes do not bring a store on MongoDB up to date themselves, but wait for `latchkey migrate`.",
+    parse: oneOf(["on", "off"] as const),
   },
   logLevel: {
     name: "LOG_LEVEL",
@@ -242,6 +250,7 @@ export const loadConfig = (
     admin: readAdmin(reading, serviceHost),
     dataDir: readRequired(variables.dataDir),
     mongodbUrl: read(variables.mongodbUrl),
+    migrates: readRequired(variables.migrate) === "on",
     tls: readServiceTls(reading),
     logLevel: readRequired(variables.logLevel),
     publicUrl,

@@ -2,6 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Collection } from "./collection.ts";
 import type { Counters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
+import type { PendingChange } from "./pendingChange.ts";
 
 /** What a store takes of its machine, and what is left of that. */
 export interface StoreUsage {
@@ -30,6 +31,10 @@ export interface Store {
   readonly counters: Counters;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;
+  /** What `prepare` still has to change, beside the schema version. Of a server that it may connect to without changing anything. */
+  changesDue?(): Promise<readonly PendingChange[]>;
+  /** About how many documents a collection has, of the same. */
+  estimate?(name: CollectionName): Promise<number>;
   /** What an operator wants to know of it, no secret: where it is, how large it was found, which versions meet. Empty before it is prepared. */
   facts?(): Readonly<Record<string, unknown>>;
   /** What was deleted or replaced is gone from its files as well. A store whose files others keep has none. */

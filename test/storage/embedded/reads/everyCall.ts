@@ -158,7 +158,6 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     settle: async (log) => log.settle("keys", (await log.findPending("keys", 1))[0] as AuditedDocument),
   },
   backfills: {
-    isNeeded: (backfills) => backfills.isNeeded(),
     find: (backfills) => backfills.find(),
     save: (backfills) => backfills.save({ pass: 1, collection: "keys", after: "", lookedAt: 0, filled: 0 }),
     fillKeys: (backfills) => Promise.all(["", idOf("key", MANY.keys - 50)].map((after) => backfills.fillKeys(after, 100))),

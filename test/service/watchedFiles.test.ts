@@ -97,9 +97,11 @@ test("files that are replaced count for new connections on both ports; what cann
   expect(await askAt(adminUrl, "/metrics")).not.toContain(failed);
 });
 
-test("clients without a certificate are counted and logged; the console's port asks for one as well, probes do not", async () => {
-  const env = { TLS_CERT: first.certFile, TLS_KEY: first.keyFile, TLS_CLIENT_CA: authority.certFile, CONSOLE: "on", CONSOLE_PORT: "0" };
-  const { url, consoleUrl, adminUrl, lines } = await start({ ...env, TLS_CLIENT_ALLOWED_SANS: "DNS:localhost" }, 3_600_000);
+test("clients without a certificate are counted and logged; the console's port asks for one as well, probes do not; another authority counts", async () => {
+  const authorities = join(directory, "authorities.crt");
+  copyFileSync(authority.certFile, authorities);
+  const env = { TLS_CERT: first.certFile, TLS_KEY: first.keyFile, TLS_CLIENT_CA: authorities, CONSOLE: "on", CONSOLE_PORT: "0" };
+  const { url, consoleUrl, adminUrl, lines } = await start({ ...env, TLS_CLIENT_ALLOWED_SANS: "DNS:localhost" }, 20);
   expect(await askAt(url, "/v2/liveness", second)).toContain("200 OK");
   expect(await askAt(String(consoleUrl), "/ui", second)).toContain("200 OK");
   expect([await askAt(url, "/v2/liveness"), await askAt(String(consoleUrl), "/ui")]).toEqual(["", ""]);
@@ -112,6 +114,12 @@ test("clients without a certificate are counted and logged; the console's port a
     { level: "warn", port: "service", reason: "no_certificate", address: "127.0.0.1" },
     { level: "warn", port: "service", reason: "name", address: "127.0.0.1", names: "DNS:other.test" },
   ]);
+
+  const next = createAuthority("next");
+  copyFileSync(next.certFile, authorities);
+  await eventually(async () => expect(await askAt(url, "/v2/liveness", second)).toBe(""));
+  expect(await askAt(String(consoleUrl), "/ui", second)).toBe("");
+  expect(await askAt(url, "/v2/liveness", next.issue("client", { names: "DNS:localhost" }))).toContain("200 OK");
 });
 
 test("the admin token is read again, also by a reload; one that cannot be used leaves the old one", async () => {

@@ -70,9 +70,9 @@ const neverPause = (socket: Socket): void => {
 
 /**
  * node's HTTP/1.1 server, speaking TLS when it has material for that, with the step from an accepted connection to its
- * protocol taken out: `accepted` gets each connection (after its TLS handshake, which
- * ends those of clients without a certificate that is trusted, where they need one) and decides who serves it. Being the
- * server that listens, its timeouts and its closing of idle connections hold.
+ * protocol taken out: `accepted` gets each connection (after its TLS handshake, which ends those of clients that need a
+ * certificate and have none that is trusted) and decides who serves it. Being the server that listens, its timeouts and its
+ * closing of idle connections hold.
  */
 export const createHttp1Side = (
   tls: TlsMaterial | undefined,

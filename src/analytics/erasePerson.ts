@@ -5,7 +5,7 @@ import { quoteText } from "./sql/tokens.ts";
 import { onCluster, verifications } from "./tables/schema.ts";
 
 /**
- * Removes the verifications of a person, from the single events and from all sums; how many there were (data §2). May be repeated, and
+ * Removes the verifications of a person, from the single events and from all sums; how many there were (data §4). May be repeated, and
  * be left at any point. 503 `analytics_connection_failed` where the engine does not get it done.
  * @param livingId the identity that has the externalId now, whose events stay
  */

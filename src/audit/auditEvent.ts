@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import type { AuditActor, AuditEvent, AuditResource } from "../storage/port/auditEvents.ts";
 
-/** The names of protocol §11, `audit.drop`: entries of the log were dropped (management §4), and `audit.erase`: texts of some were erased (data §2). */
+/** The names of protocol §11, `audit.drop`: entries of the log were dropped (management §4), and `audit.erase`: texts of some were erased (data §4). */
 export type AuditEventName =
   | "api.create"
   | "api.update"

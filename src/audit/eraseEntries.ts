@@ -25,7 +25,7 @@ export interface EraseEntriesDeps {
 }
 
 /**
- * Erases the texts of entries (data §2). First an event says so in the log, with a seal of what will be left of each; only then they
+ * Erases the texts of entries (data §4). First an event says so in the log, with a seal of what will be left of each; only then they
  * go. Whoever dies in between leaves entries that are as they were written. An entry that was altered before gets no seal, and goes on to
  * be found out.
  * @param subject what the event is about

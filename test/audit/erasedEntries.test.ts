@@ -31,7 +31,7 @@ const namingEvent = (): AuditEvent => ({
   changes: [JSON.stringify({ field: "meta", after: { name: NAME } })],
 });
 
-describe.each(engines)("[data §2] texts of audit entries on $name", (engine) => {
+describe.each(engines)("[data §4] texts of audit entries on $name", (engine) => {
   let store: Store;
   beforeEach(async () => {
     store = await engine.open();

@@ -242,7 +242,7 @@ export const comments: Readonly<Record<string, string>> = {
   "latchkey.v2.GrantVia": "Through what a key holds a permission.",
   "latchkey.v2.IdentitiesService": "Users and organisations of the caller, with shared metadata and rate limits: `identities.*`.",
   "latchkey.v2.IdentitiesService.CreateIdentity": "Creates an identity.",
-  "latchkey.v2.IdentitiesService.DeleteIdentity": "Deletes an identity. Its keys stay, without it. With `erase` (which also needs `identity.*.erase_identity`), all that names the person is erased as well: names and metadata of its keys, texts of the audit log, its events of analytics.",
+  "latchkey.v2.IdentitiesService.DeleteIdentity": "Deletes an identity. Its keys stay, without it. With `erase`, all that names the person is erased as well: names and metadata of its keys, texts of the audit log, its events of analytics.",
   "latchkey.v2.IdentitiesService.GetIdentity": "Reads an identity.",
   "latchkey.v2.IdentitiesService.ListIdentities": "Lists identities, ascending by id.",
   "latchkey.v2.IdentitiesService.UpdateIdentity": "Replaces metadata or rate limits of an identity. A field that is left out stays as it is.",

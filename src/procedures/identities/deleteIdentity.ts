@@ -14,7 +14,7 @@ export interface DeleteIdentityDeps extends EraseIdentityDeps {
   readonly identities: EraseIdentityDeps["identities"] & Pick<IdentitiesRepository, "delete">;
 }
 
-/** Deletes an identity; its keys go on without it (identities: deleteIdentity). `erase`: and all that names the person (data §2). */
+/** Deletes an identity; its keys go on without it (identities: deleteIdentity). `erase`: and all that names the person (data §4). */
 export const deleteIdentity =
   (deps: DeleteIdentityDeps): Procedure<typeof DeleteIdentityRequestSchema, typeof DeleteIdentityResponseSchema> =>
   async ({ identity, erase }, call) => {

@@ -47,7 +47,7 @@ export interface RestoreState {
   readonly isImport?: true;
 }
 
-/** How far the erasure of a person has come (data §2). */
+/** How far the erasure of a person has come (data §4). */
 export interface ErasureState {
   /** The person's, by which the erasure is found again. */
   readonly externalId: string;

@@ -12,7 +12,7 @@ export interface Erasure extends ErasureState {
   readonly id: string;
 }
 
-/** What an erasure does to the store (data §2). Everything here may be done twice, and by several nodes at once. */
+/** What an erasure does to the store (data §4). Everything here may be done twice, and by several nodes at once. */
 export interface ErasuresRepository {
   /** Those that did not end yet. */
   readonly list: (options?: OperationOptions) => Promise<readonly Erasure[]>;

@@ -47,7 +47,7 @@ everywhere(
       (await run.data("identities.deleteIdentity", { identity, erase: true })).erasure as Record<string, unknown>;
 
     describe("identities.deleteIdentity {erase: true}", () => {
-      test("[data §2] nothing of externalId, names and metadata remains in the store, the keys work, the log is whole", async () => {
+      test("[data §4] nothing of externalId, names and metadata remains in the store, the keys work, the log is whole", async () => {
         const { externalId, secret, apiId, keyId, key, moved } = await person();
         const other = await run.other();
         await run.data("keys.verifyKey", { key }, undefined, other);
@@ -73,7 +73,7 @@ everywhere(
         expect(await run.data("apis.listKeys", { apiId, externalId })).toEqual([]);
       });
 
-      test("[data §2] the log tells who erased, of which keys and entries, and goes on to tell what was done when", async () => {
+      test("[data §4] the log tells who erased, of which keys and entries, and goes on to tell what was done when", async () => {
         const { externalId, keyId } = await person();
         const rootKey = await run.api.createRootKey({ name: run.unique("eraser") });
         const { identityId } = await run.data("identities.createIdentity", { externalId: run.unique("bystander") });
@@ -114,7 +114,7 @@ everywhere(
         expect((await logs({ resourceId: identityId as string }))[0]?.description).toMatch(/^Created identity bystander/);
       });
 
-      test("[data §2] a second call is 404, as is an externalId that nobody had, and the id of what was erased", async () => {
+      test("[data §4] a second call is 404, as is an externalId that nobody had, and the id of what was erased", async () => {
         const { externalId } = await person();
         const { id } = await run.data("identities.getIdentity", { identity: externalId });
         await erased(externalId);
@@ -130,7 +130,7 @@ everywhere(
         ).toEqual([]);
       });
 
-      test("[data §2] a person whose identity was deleted before is erased by the externalId, whether it is taken again or not", async () => {
+      test("[data §4] a person whose identity was deleted before is erased by the externalId, whether it is taken again or not", async () => {
         for (const isTaken of [false, true]) {
           const { externalId, secret, keyId } = await person();
           await run.data("identities.deleteIdentity", { identity: externalId });
@@ -143,7 +143,7 @@ everywhere(
         }
       });
 
-      test("[data §2] what one erasure left, another node goes on with", async () => {
+      test("[data §4] what one erasure left, another node goes on with", async () => {
         const { externalId, secret } = await person();
         const { id } = await run.data("identities.getIdentity", { identity: externalId });
         const note = { externalId, identityIds: [id as string], through: 0, keys: 0, entries: 0, events: 0 };
@@ -154,7 +154,7 @@ everywhere(
         expect(await dump(run.api.store)).not.toContain(secret);
       });
 
-      test("[data §2] answers that were kept for a repeated call are forgotten with it", async () => {
+      test("[data §4] answers that were kept for a repeated call are forgotten with it", async () => {
         const { externalId, secret } = await person();
         const headers = { "idempotency-key": run.unique("key") };
         const url = `${run.api.url}/v2/identities.updateIdentity`;
@@ -166,7 +166,7 @@ everywhere(
         expect(await dump(run.api.store)).not.toContain(secret);
       });
 
-      test("[data §2] asks for erase_identity beside delete_identity; without erase nothing is erased", async () => {
+      test("[data §4] asks for erase_identity beside delete_identity; without erase nothing is erased", async () => {
         const { externalId, secret, keyId } = await person();
         for (const [action, missing] of [
           ["delete_identity", "erase_identity"],
@@ -181,7 +181,7 @@ everywhere(
         expect(await run.getKey(keyId)).toMatchObject({ name: `${secret}-renamed` });
       });
 
-      test("[data §2] is refused while a node of an earlier version runs, which could not read such a log", async () => {
+      test("[data §4] is refused while a node of an earlier version runs, which could not read such a log", async () => {
         const { externalId } = await person();
         const nodes = createNodesRepository(run.api.store);
         const [own] = await nodes.list(Date.now());

@@ -14,7 +14,7 @@ const PERSON = "dave_7731";
 const OTHER = "anne_1177";
 
 /** What the embedded analytics engine and the store's files hold, beside a service that goes on. */
-describe("[data §2] latchkey identity erase", () => {
+describe("[data §4] latchkey identity erase", () => {
   const { env, directory, remove } = embeddedAnalytics();
   let api: Api;
   beforeAll(async () => {

@@ -77,7 +77,7 @@ const remains = async (store: Store): Promise<string[]> => {
   return names.filter((_, i) => found[i]?.includes(NAME) || found[i]?.includes("erased:"));
 };
 
-describe.each(engines)("[data §2] an erasure on $name", (engine) => {
+describe.each(engines)("[data §4] an erasure on $name", (engine) => {
   afterAll(() => engine.close());
 
   test("that dies at any operation leaves a whole log, and is ended by the next call", { timeout: 120_000 }, async () => {

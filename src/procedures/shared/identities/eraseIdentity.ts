@@ -45,7 +45,7 @@ const eventsOf =
   };
 
 /**
- * Deletes an identity and erases whom it stood for, or goes on with that (data §2). 404 when nothing of that person is there (any more).
+ * Deletes an identity and erases whom it stood for, or goes on with that (data §4). 404 when nothing of that person is there (any more).
  * @param identity id or externalId; the externalId also of one that was deleted
  */
 export const eraseIdentity = async (

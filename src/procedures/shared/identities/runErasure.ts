@@ -37,7 +37,7 @@ export interface RunErasureDeps {
 }
 
 /**
- * Goes on with the erasure of a person (data §2): keys, audit log, kept answers, analytics, in this order, each where it was left. Whoever
+ * Goes on with the erasure of a person (data §4): keys, audit log, kept answers, analytics, in this order, each where it was left. Whoever
  * dies in between leaves a note from which the next call goes on.
  * @param goesOn asked between two batches
  * @returns how far it has come; `done` = nothing is left

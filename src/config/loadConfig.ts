@@ -17,6 +17,7 @@ import {
   type WithDefault,
 } from "./parsers.ts";
 import { secretFileVariables } from "./secretFiles.ts";
+import { readTracing, type TracingConfig, tracingVariables } from "./tracingVariables.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
@@ -61,6 +62,8 @@ export interface Config {
   readonly maxConnectionAge: number | undefined;
   /** Absent = there is none. */
   readonly console: ConsoleConfig | undefined;
+  /** Absent = nothing is traced. */
+  readonly tracing: TracingConfig | undefined;
 }
 
 /** Paths of PEM files. */
@@ -176,6 +179,7 @@ const variables = {
   ...analyticsVariables,
   ...consoleVariables,
   ...oidcVariables,
+  ...tracingVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
 /** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
@@ -204,10 +208,9 @@ export const loadConfig = (
     if (given === undefined) return undefined;
     const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
     if ("value" in parsed) return parsed.value;
-    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions } = variables;
-    const unshown: readonly string[] = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions].map(
-      ({ name }) => name,
-    );
+    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, otlpHeaders } = variables;
+    const secrets = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, otlpHeaders];
+    const unshown: readonly string[] = secrets.map(({ name }) => name);
     const mayHoldPassword = given.includes("@") || (unshown.includes(name) && given.trim() !== "");
     const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
     problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
@@ -276,6 +279,7 @@ export const loadConfig = (
     analytics: hasAnalytics ? analytics : undefined,
     maxConnectionAge: maxConnectionAge === undefined ? undefined : maxConnectionAge * 1_000,
     console: readConsole({ env, read, readRequired, problems }, serviceHost),
+    tracing: readTracing({ read, readRequired }),
   };
   const ports = { PORT: config.port, ADMIN_PORT: config.adminPort, CONSOLE_PORT: config.console?.port };
   for (const [name, port] of Object.entries(ports)) {

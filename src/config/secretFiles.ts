@@ -11,10 +11,13 @@ const fileOf = (name: string): Variable<string> => ({
 });
 
 /** Variables that name a file with the secret of another one, a part of the one table. */
-export const secretFileVariables: Readonly<Record<"mongodbUrlFile" | "encryptionKeysFile" | "clickhouseUrlFile", Variable<string>>> = {
+export const secretFileVariables: Readonly<
+  Record<"mongodbUrlFile" | "encryptionKeysFile" | "clickhouseUrlFile" | "otlpHeadersFile", Variable<string>>
+> = {
   mongodbUrlFile: fileOf("MONGODB_URL"),
   encryptionKeysFile: fileOf("ENCRYPTION_KEYS"),
   clickhouseUrlFile: fileOf("CLICKHOUSE_URL"),
+  otlpHeadersFile: fileOf("OTEL_EXPORTER_OTLP_HEADERS"),
 };
 
 /** An environment with what the files hold, and what is wrong with them, one sentence each. */

@@ -21,6 +21,7 @@ import { createCapacity } from "../rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../rpc/pipeline/clientAddress.ts";
 import { countedProcedure } from "../rpc/pipeline/countedProcedure.ts";
 import { createSlices } from "../rpc/pipeline/slices.ts";
+import { tracePipeline } from "../rpc/pipeline/tracePipeline.ts";
 import { createHealthService } from "../rpc/standard/health.ts";
 import { createPublicStreams } from "../rpc/standard/publicStreams.ts";
 import { compileRpcRoutes } from "../rpc/wire/rpcRoutes.ts";
@@ -32,10 +33,12 @@ import { createEvents } from "../telemetry/events.ts";
 import type { Log } from "../telemetry/log.ts";
 import { meterStore } from "../telemetry/meterStore.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { traceStore } from "../telemetry/traceStore.ts";
 import { version } from "../version.ts";
 import { assemble } from "./assemble.ts";
 import { createBackgroundWork } from "./backgroundWork.ts";
 import { listenOn } from "./listenOn.ts";
+import { openTracing } from "./openTracing.ts";
 import { prepareStore } from "./prepareStore.ts";
 import { readOidcSettings } from "./readOidcSettings.ts";
 import { runAll } from "./runAll.ts";
@@ -109,7 +112,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ratelimitStoreDown: config.ratelimitStoreDown,
   });
   metrics.observe("clockOffset", () => [[[], (engine.clock.now() - systemClock.now()) / 1_000]]);
-  const store = guardStore(meterStore(engine, { clock, metrics }), {
+  const tracer = config.tracing && (await openTracing(config.tracing, metrics, events));
+  const guarded = guardStore(meterStore(engine, { clock, metrics }), {
     clock,
     onStateChange: (state, { cause }) => {
       metrics.storeState(state === "up");
@@ -117,6 +121,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause, config.ratelimitStoreDown);
     },
   });
+  const store = tracer ? traceStore(guarded, tracer.operation) : guarded;
   const { maxInFlight, maxBodyBytes } = config;
   const capacity = createCapacity({
     clock,
@@ -150,6 +155,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     slices,
     flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
     oidc,
+    trace: tracer?.operation,
   });
   const work = createBackgroundWork(background, { onLate: events.backgroundTaskLate });
 
@@ -171,7 +177,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const health = createHealthService(served);
   const edge = {
     services: served,
-    pipeline,
+    pipeline: tracer ? tracePipeline(pipeline, { tracer, scheme: config.tls ? "https" : "http" }) : pipeline,
     findCaller: bearerCaller(authenticator),
     clock,
     errorsBaseUrl,
@@ -258,7 +264,15 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     starting.abort(new Error("the service was stopped while it started"));
     endTails();
     // What never ran has nothing to finish, and a store that was never reached would only be said to be away.
-    await runAll([() => listener?.stop(), () => consoleListener?.stop(), work.stop, store.close, admin.stop, async () => events.sumUp()]);
+    await runAll([
+      () => listener?.stop(),
+      () => consoleListener?.stop(),
+      work.stop,
+      store.close,
+      () => tracer?.stop(),
+      admin.stop,
+      async () => events.sumUp(),
+    ]);
   };
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => {

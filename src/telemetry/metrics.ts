@@ -38,6 +38,8 @@ export interface Metrics extends CallMetrics, StoreMetrics {
   /** Counts what was refused, or taken away, for the sake of other callers. */
   readonly capacityRefused: (resource: string) => void;
   readonly analytics: AnalyticsMetrics;
+  /** Counts spans of traces that the collector took, or that nobody will see. */
+  readonly spans: (result: "exported" | "dropped", count: number) => void;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
   /** Deleted objects that wait for their sweep. */
@@ -84,6 +86,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const caches = createCounter({ name: "latchkey_cache_lookups_total", help: "Look-ups in caches.", labels: ["cache", "result"] });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
+  const spans = createCounter({
+    name: "latchkey_trace_spans_total",
+    help: "Spans of traces by whether the collector took them or they were dropped; none where nothing is traced.",
+    labels: ["result"],
+  });
   const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work and wait for something.", labels: [] });
   const shared = createGauge({
     name: "latchkey_capacity_taken",
@@ -106,7 +113,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
 
   const families = [
     ...[build, ...calls.families, inFlight, shared, limits, refused, verifications, ratelimits, caches],
-    ...[...store.families, swept, sweepDue, ...analytics.families],
+    ...[...store.families, swept, sweepDue, ...analytics.families, spans],
   ];
 
   build.bind(version, process.versions.node, engine)(1);
@@ -118,6 +125,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const denied = memoize((source) => ratelimits.bind("denied", source));
   // A series that begins with what it is there to tell of looks as if nothing had happened.
   for (const source of ["memory", "store", "store_down"] as const) for (const decided of [passed, denied]) decided(source);
+  const ofSpans = memoize((result) => spans.bind(result));
   const observed = new Map<ObservedMetric, () => readonly Sample[]>();
   const processMetrics = createProcessMetrics();
   const totals = { verifications: 0, limits: 0, eventsDropped: 0, storeUp: true, analyticsUp: true };
@@ -165,6 +173,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
         analytics.metrics.state(up);
       },
     },
+    spans: (result, count) => ofSpans(result)(count),
     observe: (metric, read) => void observed.set(metric, read),
     totals: () => ({ ...totals }),
     families: [

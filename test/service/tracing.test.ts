@@ -62,7 +62,7 @@ describe.each(engines)("on $name", (engine) => {
   const database = engine.name === "mongo" ? "mongodb" : "sqlite";
 
   test.concurrent.each(["v2", "connect", "grpc", "grpc-web", "grpc-js"] as const)(
-    "a trace goes on over %s, and into the store",
+    "[design §8] a trace goes on over %s, and into the store",
     async (name) => {
       const { server, children, answer } = await traced("apis.createApi", { name: `trace-${name}` }, edgeOf(name));
       expect(server.parentSpanId).toBe(CALLER_SPAN);
@@ -99,6 +99,20 @@ describe.each(engines)("on $name", (engine) => {
       });
     },
   );
+
+  test.concurrent("a trace goes on over the console, too", async () => {
+    const { traceId, headers } = contextOf();
+    const page = { "x-latchkey-ui": "1", "sec-fetch-site": "same-origin", "content-type": "application/json", ...headers };
+    const response = await fetch(`${api.url}/ui/rpc/latchkey.v2.ApisService/CreateApi`, { method: "POST", headers: page, body: "{}" });
+    expect(response.status).toBe(401);
+    const { server } = await spansOf(traceId);
+    expect(server).toMatchObject({
+      name: "latchkey.v2.ApisService/CreateApi",
+      parentSpanId: CALLER_SPAN,
+      isError: false,
+      attributes: { "rpc.system.name": "connectrpc", "rpc.status_code": "unauthenticated", "latchkey.edge": "console" },
+    });
+  });
 
   test.concurrent("what all spans tell of their node, and what the collector is sent", async () => {
     const { server } = await traced("apis.listKeys", { apiId: "api_unknown" });
@@ -192,7 +206,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(lineOf(untraced.body.meta.requestId)).not.toHaveProperty("trace_id");
   });
 
-  test("no byte that is sent holds a key, a secret, an identifier, or what a caller put into an object or a header", async () => {
+  test("[design §8] no byte that is sent holds a key, a secret, an identifier, or what a caller put into an object or a header", async () => {
     const secret = "canary7f3";
     const rootKey = await api.createRootKey();
     const { apiId } = dataOf(await v2().call("apis.createApi", { name: `${secret}-api` }, rootKey));
@@ -227,7 +241,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(children.length).toBeGreaterThan(20);
     expect(children.filter(({ traceId, parentSpanId }) => !servers.has(`${traceId} ${parentSpanId}`))).toEqual([]);
   });
-  test("a collector that hangs keeps neither calls nor the end of the service waiting, and is one line of the log for each cause", async () => {
+  test("[design §8] a collector that hangs keeps neither calls nor the end of the service waiting, and is one line of the log for each cause", async () => {
     receiver.behave("hang");
     for (let i = 0; i < 50; i++) {
       const { headers } = contextOf();

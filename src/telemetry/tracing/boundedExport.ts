@@ -30,8 +30,9 @@ export interface BoundedExport {
 }
 
 const causeOf = ({ error }: ExportResult): string => {
-  const code = error !== undefined && "code" in error ? ` ${error.code}` : "";
-  return `${error?.message || "the collector did not take them"}${code}`.slice(0, 200);
+  const message = error?.message || "the collector did not take them";
+  const code = error !== undefined && "code" in error ? String(error.code) : "";
+  return (message.includes(code) ? message : `${message} ${code}`).slice(0, 200);
 };
 
 /** Starts nothing before the first span. */

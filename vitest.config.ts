@@ -19,7 +19,7 @@ const sameOnEveryEngine = [
   "test/api/grpc/**",
   "test/api/protocol/{testClock,testClock.process,callSignal,walk,fuzz,address,body,errors,order,types}.test.ts",
   "test/analytics/{limits,engineProcess,isolation,isolationProof,recorder,resultRows,rows,schema,tableReferences}.test.ts",
-  "test/analytics/{tailCalls,tailHeads,tailPoller,transfer,usageShared}.test.ts",
+  "test/analytics/{tailCalls,tailHeads,tailPoller,tracing,transfer,usageShared}.test.ts",
   "test/attacks/{adminPort,bodies,bodiesInFlight,connections,pipelining,publicStreams,readingTurns,resets}.test.ts",
   "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
   "test/cli/{analytics,audit,expiry,fileModes,progressBar,serve,suspiciousVariables,tls}.test.ts",

@@ -131,6 +131,18 @@ describe("one place for each of these", () => {
     expect(offenders(/from "(pino|prom-client)"/, (file) => file.startsWith("src/telemetry/"))).toEqual([]);
   });
 
+  test("only traces know OpenTelemetry, and what loads it is itself loaded only where there is a collector", () => {
+    const tracing = "src/telemetry/tracing/";
+    expect(offenders(/"@opentelemetry\//, (file) => file.startsWith(tracing))).toEqual([]);
+    const loading = files.filter((file) => /^import (?!type ).*"@opentelemetry\//m.test(sources.get(file) ?? ""));
+    expect(loading.length).toBeGreaterThan(0);
+    const outside = files.filter((file) => !loading.includes(file));
+    const known = outside.filter((file) =>
+      new RegExp(`^import .*/(${loading.map((name) => basename(name)).join("|")})"`, "m").test(sources.get(file) ?? ""),
+    );
+    expect(known).toEqual([]);
+  });
+
   test("only main, and that of the analytics engine, ends the process, reads its arguments, environment and signals", () => {
     expect(
       offenders(

@@ -380,6 +380,68 @@ describe("where events are kept", () => {
   });
 });
 
+describe("traces", () => {
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/" };
+
+  test("go nowhere without a collector, whatever else is set", () => {
+    expect(configOf({ OTEL_TRACES_SAMPLER: "always_on", OTEL_EXPORTER_OTLP_HEADERS: "a=b" }).tracing).toBeUndefined();
+  });
+
+  test("go to the collector's address for traces, one call in a hundred unless callers say otherwise", () => {
+    expect(configOf(collector).tracing).toEqual({
+      url: "http://collector:4318/v1/traces",
+      headers: {},
+      sampler: "parentbased_traceidratio",
+      ratio: 0.01,
+      serviceName: undefined,
+      attributes: {},
+    });
+  });
+
+  test("have what OpenTelemetry's own variables say", () => {
+    const { tracing } = configOf({
+      ...collector,
+      OTEL_EXPORTER_OTLP_HEADERS: " authorization = Basic%20aHVudGVyMg== ,x-tenant=a%2Cb",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+      OTEL_SERVICE_NAME: "keys",
+      OTEL_RESOURCE_ATTRIBUTES: "team=identity%20%26%20access,k8s.pod.name=",
+      OTEL_TRACES_SAMPLER: "traceidratio",
+      OTEL_TRACES_SAMPLER_ARG: "0.5",
+    });
+    expect(tracing).toMatchObject({ serviceName: "keys", sampler: "traceidratio", ratio: 0.5 });
+    expect(tracing?.attributes).toEqual({ team: "identity & access", "k8s.pod.name": "" });
+    const headers = Object.entries(tracing?.headers ?? {}).map(([name, value]) => [name, value.reveal()]);
+    expect(headers).toEqual([
+      ["authorization", "Basic aHVudGVyMg=="],
+      ["x-tenant", "a,b"],
+    ]);
+    expect(inspect(tracing)).not.toContain("aHVudGVyMg");
+  });
+
+  test.each([
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:hunter2@collector"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "hunter2"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a b=hunter2"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a=hunter2%0D%0Ab: c"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a=%zzhunter2"],
+    ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "team"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "=identity"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "team=%E0%A4%A"],
+    ["OTEL_TRACES_SAMPLER", "xray"],
+    ["OTEL_TRACES_SAMPLER_ARG", "2"],
+    ["OTEL_TRACES_SAMPLER_ARG", "-0.1"],
+    ["OTEL_TRACES_SAMPLER_ARG", "1%"],
+    ["OTEL_TRACES_SAMPLER_ARG", "0.01.2"],
+    ["OTEL_SERVICE_NAME", " "],
+  ])("%s is not taken as %j", (name, value) => {
+    const problems = problemsOf({ ...collector, [name]: value });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: .* is not `))]);
+    expect(problems.join()).not.toContain("hunter2");
+  });
+});
+
 test("all problems are reported at once", () => {
   const problems = problemsOf({ PORT: "abc", ADMIN_PORT: "3000", LOG_LEVEL: "loud", TLS_CERT: "cert.pem", MAX_BODY_BYTES: "-1" });
   expect(problems.map((problem) => problem.split(":")[0]).sort()).toEqual(["LOG_LEVEL", "MAX_BODY_BYTES", "PORT", "TLS_CERT and TLS_KEY"]);

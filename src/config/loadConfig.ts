@@ -19,6 +19,7 @@ import {
 } from "./parsers.ts";
 import { secretFileVariables } from "./secretFiles.ts";
 import { readServiceTls, type TlsFiles, tlsVariables } from "./tlsVariables.ts";
+import { readTracing, type TracingConfig, tracingVariables } from "./tracingVariables.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
@@ -64,6 +65,8 @@ export interface Config {
   readonly maxConnectionAge: number | undefined;
   /** Absent = there is none. */
   readonly console: ConsoleConfig | undefined;
+  /** Absent = nothing is traced. */
+  readonly tracing: TracingConfig | undefined;
 }
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -174,6 +177,7 @@ const variables = {
   ...analyticsVariables,
   ...consoleVariables,
   ...oidcVariables,
+  ...tracingVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
 /** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
@@ -202,8 +206,8 @@ export const loadConfig = (
     if (given === undefined) return undefined;
     const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
     if ("value" in parsed) return parsed.value;
-    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, adminToken } = variables;
-    const secrets = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, adminToken];
+    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, adminToken, otlpHeaders } = variables;
+    const secrets = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, adminToken, otlpHeaders];
     const unshown: readonly string[] = secrets.map(({ name }) => name);
     const mayHoldPassword = given.includes("@") || (unshown.includes(name) && given.trim() !== "");
     const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
@@ -269,6 +273,7 @@ export const loadConfig = (
     analytics: hasAnalytics ? analytics : undefined,
     maxConnectionAge: maxConnectionAge === undefined ? undefined : maxConnectionAge * 1_000,
     console: readConsole(reading, serviceHost),
+    tracing: readTracing({ read, readRequired }),
   };
   const ports = { PORT: config.port, ADMIN_PORT: config.admin.port, CONSOLE_PORT: config.console?.port };
   for (const [name, port] of Object.entries(ports)) {

@@ -10,7 +10,7 @@ const fileOf = (name: string): Variable<string> => ({
   parse: text,
 });
 
-type SecretFile = "mongodbUrlFile" | "encryptionKeysFile" | "clickhouseUrlFile" | "adminTokenFile";
+type SecretFile = "mongodbUrlFile" | "encryptionKeysFile" | "clickhouseUrlFile" | "adminTokenFile" | "otlpHeadersFile";
 
 /** Variables that name a file with the secret of another one, a part of the one table. */
 export const secretFileVariables: Readonly<Record<SecretFile, Variable<string>>> = {
@@ -22,6 +22,7 @@ export const secretFileVariables: Readonly<Record<SecretFile, Variable<string>>>
     description:
       "File that holds `ADMIN_TOKEN`, such as a mounted secret, in its place; a line end at its end does not count. Watched: a new token counts within seconds, and the old one no more.",
   },
+  otlpHeadersFile: fileOf("OTEL_EXPORTER_OTLP_HEADERS"),
 };
 
 /** An environment with what the files hold, and what is wrong with them, one sentence each. */

@@ -44,6 +44,7 @@ import { createRolesRepository } from "../storage/repositories/rolesRepository.t
 import { createRootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
 import type { BackgroundTask, Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { TraceOperation } from "../telemetry/tracing/tracer.ts";
 import { watchLeases } from "../telemetry/watchLeases.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
 import { createFailureBudget } from "../verification/failureBudget.ts";
@@ -73,6 +74,8 @@ export interface AssembleOptions {
   /** See `ServiceOverrides`. */
   readonly flushUsedPermissionsEvery: number | undefined;
   readonly oidc: OidcSettings | undefined;
+  /** Of what is asked of analytics; undefined where nothing is traced. */
+  readonly trace: TraceOperation | undefined;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
@@ -101,6 +104,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     clientAddress,
     slices,
     flushUsedPermissionsEvery,
+    trace,
   } = options;
   const contact = createContact(config.verifyStoreDown);
   const invalidations = createInvalidations(clock, contact);
@@ -151,7 +155,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     onDecision: metrics.ratelimit,
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
-  const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, expire: testClock === undefined });
+  const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, trace, expire: testClock === undefined });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: failed("last used") });
   const rootKeysLastUsed = createLastUsed({ clock, write: rootKeys.markUsed, onError: failed("root keys last used") });
   const usedPermissions = createUsedPermissions({

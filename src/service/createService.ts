@@ -20,6 +20,7 @@ import { createCapacity } from "../rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../rpc/pipeline/clientAddress.ts";
 import { countedProcedure } from "../rpc/pipeline/countedProcedure.ts";
 import { createSlices } from "../rpc/pipeline/slices.ts";
+import { tracePipeline } from "../rpc/pipeline/tracePipeline.ts";
 import { createHealthService } from "../rpc/standard/health.ts";
 import { createPublicStreams } from "../rpc/standard/publicStreams.ts";
 import { compileRpcRoutes } from "../rpc/wire/rpcRoutes.ts";
@@ -30,12 +31,14 @@ import { createEvents } from "../telemetry/events.ts";
 import type { Log } from "../telemetry/log.ts";
 import { meterStore } from "../telemetry/meterStore.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { traceStore } from "../telemetry/traceStore.ts";
 import { version } from "../version.ts";
 import { assemble } from "./assemble.ts";
 import { createBackgroundWork } from "./backgroundWork.ts";
 import { countClientRefusals } from "./countClientRefusals.ts";
 import { listenOn } from "./listenOn.ts";
 import { type OpenAdmin, openAdmin } from "./openAdmin.ts";
+import { openTracing } from "./openTracing.ts";
 import { prepareStore } from "./prepareStore.ts";
 import { readOidcSettings } from "./readOidcSettings.ts";
 import { runAll } from "./runAll.ts";
@@ -106,13 +109,10 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       log,
     }));
   const clock = testClock ?? overrides.clock ?? engine.clock;
-  const metrics = createMetrics({
-    version,
-    engine: engine.engine,
-    ratelimitStoreDown: config.ratelimitStoreDown,
-  });
+  const metrics = createMetrics({ version, engine: engine.engine, ratelimitStoreDown: config.ratelimitStoreDown });
   metrics.observe("clockOffset", () => [[[], (engine.clock.now() - systemClock.now()) / 1_000]]);
-  const store = guardStore(meterStore(engine, { clock, metrics }), {
+  const tracer = config.tracing && (await openTracing(config.tracing, metrics, events));
+  const guarded = guardStore(meterStore(engine, { clock, metrics }), {
     clock,
     onStateChange: (state, { cause }) => {
       metrics.storeState(state === "up");
@@ -120,6 +120,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause, config.ratelimitStoreDown);
     },
   });
+  const store = tracer ? traceStore(guarded, tracer.operation) : guarded;
   const { maxInFlight, maxBodyBytes } = config;
   const capacity = createCapacity({
     clock,
@@ -134,13 +135,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const {
-    pipeline,
-    authenticator,
-    console: consoleParts,
-    background,
-    endTails,
-  } = await assemble({
+  const parts = await assemble({
     config,
     clock,
     testClock,
@@ -153,7 +148,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     slices,
     flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
     oidc,
+    trace: tracer?.operation,
   });
+  const { pipeline, authenticator, console: consoleParts, background, endTails } = parts;
   const work = createBackgroundWork(background, { onLate: events.backgroundTaskLate });
 
   const observer: EdgeObserver = {
@@ -174,7 +171,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const health = createHealthService(served);
   const edge = {
     services: served,
-    pipeline,
+    pipeline: tracer ? tracePipeline(pipeline, { tracer, scheme: config.tls ? "https" : "http" }) : pipeline,
     findCaller: bearerCaller(authenticator),
     clock,
     errorsBaseUrl,
@@ -277,6 +274,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       () => consoleListener?.stop(),
       work.stop,
       store.close,
+      () => tracer?.stop(),
       () => admin?.stop(),
       async () => events.sumUp(),
     ]);

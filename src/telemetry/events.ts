@@ -82,6 +82,8 @@ export interface Events {
   readonly analyticsIsolationLeaks: (version: string, queries: readonly string[]) => void;
   /** Events that will never be visible, since the last such line. */
   readonly analyticsEventsDropped: (count: number, error: unknown) => void;
+  /** Spans that no collector will get. @param cause in words. */
+  readonly spansDropped: (spans: number, cause: string) => void;
   /** What deletions left behind begins to be removed. @param due deleted objects of each kind. */
   readonly sweepStarted: (due: Readonly<Record<string, number>>) => void;
   readonly sweepEnded: (facts: {
@@ -144,6 +146,13 @@ export const createEvents = (log: Log): Events => {
     first: ({ message }) => log.warn({ problem: message }, "identity provider failed"),
     more: ({ message }, count) => log.warn({ problem: message, count }, "identity provider failed again"),
   });
+  let droppedSpans = 0;
+  const drops = createRepeats<string>({
+    interval: SUM_UP_EVERY,
+    kindOf: (cause) => cause,
+    first: (cause) => log.warn({ cause, dropped: droppedSpans }, "trace spans dropped"),
+    more: (cause) => log.warn({ cause, dropped: droppedSpans }, "more trace spans dropped"),
+  });
   const refusals = createRepeats<string>({
     interval: SUM_UP_EVERY,
     kindOf: (resource) => resource,
@@ -164,7 +173,7 @@ export const createEvents = (log: Log): Events => {
     serviceStopping: (reason) => log.info({ reason }, "service stopping"),
     serviceStopped: () => log.info("service stopped"),
     sumUp: () => {
-      for (const { flush } of [failedCalls, failedTasks, providerFailures, refusals, clientRefusals]) flush();
+      for (const { flush } of [failedCalls, failedTasks, providerFailures, drops, refusals, clientRefusals]) flush();
     },
     firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
     storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
@@ -179,6 +188,10 @@ export const createEvents = (log: Log): Events => {
       log.error({ version, queries }, "analytics engine leaks rows to scoped queries: such queries are refused"),
     analyticsEventsDropped: (count, error) =>
       log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
+    spansDropped: (spans, cause) => {
+      droppedSpans += spans;
+      drops.happened(cause);
+    },
     sweepStarted: (due) => log.info({ due }, "sweep started"),
     sweepEnded: (facts) => log.info(facts, "sweep ended"),
     backfill: (step, progress) => log.info(progress, `backfill of searched names ${step}`),

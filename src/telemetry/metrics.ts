@@ -40,6 +40,8 @@ export interface Metrics extends CallMetrics, StoreMetrics {
   /** Binds the recorder of clients that a port refuses for their certificates. @param reasons those that there are; none where none are asked for. */
   readonly tlsClientsRefused: (port: string, reasons: readonly string[]) => (reason: string) => void;
   readonly analytics: AnalyticsMetrics;
+  /** Counts spans of traces that the collector took, or that nobody will see. */
+  readonly spans: (result: "exported" | "dropped", count: number) => void;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
   /** Deleted objects that wait for their sweep. */
@@ -86,6 +88,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const caches = createCounter({ name: "latchkey_cache_lookups_total", help: "Look-ups in caches.", labels: ["cache", "result"] });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
+  const spans = createCounter({
+    name: "latchkey_trace_spans_total",
+    help: "Spans of traces by whether the collector took them or they were dropped; none where nothing is traced.",
+    labels: ["result"],
+  });
   const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work and wait for something.", labels: [] });
   const shared = createGauge({
     name: "latchkey_capacity_taken",
@@ -113,7 +120,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
 
   const families = [
     ...[build, ...calls.families, inFlight, shared, limits, refused, tlsClients, verifications, ratelimits, caches],
-    ...[...store.families, swept, sweepDue, ...analytics.families],
+    ...[...store.families, swept, sweepDue, ...analytics.families, spans],
   ];
 
   build.bind(version, process.versions.node, engine)(1);
@@ -125,6 +132,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const denied = memoize((source) => ratelimits.bind("denied", source));
   // A series that begins with what it is there to tell of looks as if nothing had happened.
   for (const source of ["memory", "store", "store_down"] as const) for (const decided of [passed, denied]) decided(source);
+  const ofSpans = memoize((result) => spans.bind(result));
   const observed = new Map<ObservedMetric, () => readonly Sample[]>();
   const processMetrics = createProcessMetrics();
   const totals = { verifications: 0, limits: 0, eventsDropped: 0, storeUp: true, analyticsUp: true };
@@ -177,6 +185,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
         analytics.metrics.state(up);
       },
     },
+    spans: (result, count) => ofSpans(result)(count),
     observe: (metric, read) => void observed.set(metric, read),
     totals: () => ({ ...totals }),
     families: [

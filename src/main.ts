@@ -6,6 +6,10 @@ import type { Events } from "./telemetry/events.ts";
 
 /** The command line: the only file that touches the process itself. */
 
+/** What a signal does to a process that does not handle it, by its number as shells say it. The kernel spares the first of a container. */
+const endBySignal = { SIGINT: () => process.exit(130), SIGTERM: () => process.exit(143) } as const;
+if (process.pid === 1) for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, endBySignal[signal]);
+
 // What was compiled stays compiled: later starts take half the time and 20 MB less. The variable reaches worker threads.
 // Nothing but types may be imported before this.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../node_modules/.cache/latchkey");
@@ -70,6 +74,7 @@ const context: CommandContext = {
   untilStopped: () => {
     let asked = false;
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.off(signal, endBySignal[signal]);
       process.on(signal, () => {
         if (asked) exit(1);
         asked = true;

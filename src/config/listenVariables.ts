@@ -5,9 +5,10 @@ interface ListenVariables {
   readonly port: WithDefault<number>;
   readonly adminHost: Variable<string>;
   readonly adminPort: WithDefault<number>;
+  readonly shutdownDelay: WithDefault<number>;
 }
 
-/** Variables that say where the service listens, a part of the one table. */
+/** Variables that say where the service listens and how it stops, a part of the one table. */
 export const listenVariables: ListenVariables = {
   host: {
     name: "HOST",
@@ -32,5 +33,12 @@ export const listenVariables: ListenVariables = {
     byDefault: "9090",
     description: "Port of `/metrics`, `/livez` and `/readyz`, without authentication; `0` picks a free one.",
     parse: integer(0, 65_535),
+  },
+  shutdownDelay: {
+    name: "SHUTDOWN_DELAY",
+    byDefault: "0",
+    description:
+      "Seconds for which a service that is told to stop goes on as before, while `/readyz` answers 503, so that load balancers that ask it send no more calls.",
+    parse: integer(0, 300),
   },
 };

@@ -63,6 +63,8 @@ export interface Config {
   readonly analytics: AnalyticsConfig | undefined;
   /** Milliseconds, before the jitter; absent = connections may stay for ever. */
   readonly maxConnectionAge: number | undefined;
+  /** How long a service that is told to stop goes on as before, not ready any more, in milliseconds. */
+  readonly shutdownDelay: number;
   /** Absent = there is none. */
   readonly console: ConsoleConfig | undefined;
   /** Absent = nothing is traced. */
@@ -170,7 +172,7 @@ const variables = {
     name: "MAX_CONNECTION_AGE",
     byDefault: undefined,
     description:
-      "Seconds after which a connection is closed gracefully, give or take a tenth: by GOAWAY on HTTP/2, by `Connection: close` with the next answer on HTTP/1.1. Every call that was sent on it is answered. Never when unset.",
+      "Seconds after which a connection is closed gracefully, give or take a tenth: by GOAWAY on HTTP/2, by `Connection: close` with the next answer on HTTP/1.1. Calls in progress are answered; one that crosses the GOAWAY on its way is refused before it has begun. Never when unset.",
     parse: integer(1, 86_400),
   },
   ...secretFileVariables,
@@ -252,6 +254,7 @@ export const loadConfig = (
     host: serviceHost,
     port: readRequired(variables.port),
     admin: readAdmin(reading, serviceHost),
+    shutdownDelay: readRequired(variables.shutdownDelay) * 1_000,
     dataDir: readRequired(variables.dataDir),
     mongodbUrl: read(variables.mongodbUrl),
     migrates: readRequired(variables.migrate) === "on",

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/loadConfig.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "../domain/clock.ts";
 import { bearerCaller } from "../rpc/edges/bearerCaller.ts";
@@ -65,7 +66,7 @@ export interface Service extends AsyncDisposable {
   readonly start: (onPrepared?: () => Promise<void>) => Promise<Urls>;
   /** Reads at once the files that are watched: of TLS, and of the admin token. A problem is logged, and what was read before stays. */
   readonly reloadFiles: () => Promise<void>;
-  /** Stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
+  /** Is not ready any more, goes on for `shutdownDelay`, stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
   readonly stop: () => Promise<void>;
 }
 
@@ -263,9 +264,11 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   };
 
   const release = async (): Promise<void> => {
+    const wasReady = ready;
     ready = false;
     health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
+    if (wasReady && config.shutdownDelay > 0) await sleep(config.shutdownDelay);
     endTails();
     files.stop();
     // What never ran has nothing to finish, and a store that was never reached would only be said to be away.

@@ -163,7 +163,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const stop = async (graceMs: number): Promise<void> => {
     // Not the HTTP server's own way, which closes idle connections at once.
     const closed = new Promise<void>((resolve) => Server.prototype.close.call(server, () => resolve()));
-    http2.goAway();
+    http2.goAway(linger);
     for (const { latest } of connections) if (latest && !latest.headersSent) latest.shouldKeepAlive = false;
     let idle: NodeJS.Timeout | undefined;
     const closeIdle = (): void => {

@@ -15,6 +15,7 @@ if (process.pid === 1) for (const signal of ["SIGTERM", "SIGINT"] as const) proc
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../node_modules/.cache/latchkey");
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
+const { UNHANDLED_ERROR } = await import("./cli/command.ts");
 const { createLineWriter } = await import("./cli/lineWriter.ts");
 const { runCommandLine } = await import("./cli/runCommandLine.ts");
 const { systemClock } = await import("./domain/clock.ts");
@@ -96,7 +97,7 @@ const onUnhandled = (error: unknown): void => {
   events?.crashed(error);
   if (crashed) return;
   crashed = true;
-  stop.resolve("unhandled error");
+  stop.resolve(UNHANDLED_ERROR);
   setTimeout(() => exit(1), CRASH_GRACE_MS).unref();
 };
 process.on("uncaughtException", onUnhandled);

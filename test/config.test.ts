@@ -388,6 +388,9 @@ describe("traces", () => {
 
   test("go nowhere without a collector, whatever else is set", () => {
     expect(configOf({ OTEL_TRACES_SAMPLER: "always_on", OTEL_EXPORTER_OTLP_HEADERS: "a=b" }).tracing).toBeUndefined();
+    // What a platform sets for all of its programs, in forms that this one does not know.
+    const others = { OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_TRACES_SAMPLER: "jaeger_remote", OTEL_RESOURCE_ATTRIBUTES: "a=b," };
+    expect(configOf(others).tracing).toBeUndefined();
   });
 
   test("go to the collector's address for traces, one call in a hundred unless callers say otherwise", () => {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type ServerOptions, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { type AddressInfo, isIPv6, type Server as NetServer } from "node:net";
+import { type AddressInfo, isIPv6, type Server as NetServer, type Socket } from "node:net";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { replaceMaterial, secureContextOptions, type TlsMaterial } from "../tls/tlsMaterial.ts";
 import type { AdminAccess } from "./adminAccess.ts";
@@ -94,6 +94,12 @@ export const createAdminServer = (options: AdminOptions): AdminServer => {
     ? createSecureServer({ ...bounds, ...secureContextOptions(tls), ...clients, handshakeTimeout: HANDSHAKE_TIMEOUT }, listener)
     : createServer(bounds, listener);
   onServer?.(server);
+  // The server itself knows no connection whose handshake never ends.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   return {
     start: async () => {
       server.listen(port, host);
@@ -106,7 +112,9 @@ export const createAdminServer = (options: AdminOptions): AdminServer => {
       if (!server.listening) return;
       const closed = once(server, "close");
       server.close();
-      const timer = setTimeout(() => server.closeAllConnections(), 1_000);
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, 1_000);
       await closed;
       clearTimeout(timer);
     },

@@ -132,15 +132,17 @@ interface Reading {
 /** Undefined where nothing is traced. */
 export const readTracing = ({ read, readRequired }: Reading): TracingConfig | undefined => {
   const { otlpEndpoint, otlpHeaders, otlpProtocol, otelServiceName, otelAttributes, otelSampler, otelSamplerRatio } = tracingVariables;
-  readRequired(otlpProtocol);
   const endpoint = read(otlpEndpoint);
+  // Platforms set the others for all of their programs, also to what only some of these understand.
+  if (endpoint === undefined) return undefined;
+  readRequired(otlpProtocol);
   const sent = Object.entries(read(otlpHeaders) ?? {}).map(([name, value]) => [name, secret(value)] as const);
-  const rest = {
+  return {
+    url: `${endpoint}/v1/traces`,
     headers: Object.fromEntries(sent),
     sampler: readRequired(otelSampler),
     ratio: readRequired(otelSamplerRatio),
     serviceName: read(otelServiceName),
     attributes: read(otelAttributes) ?? {},
   };
-  return endpoint === undefined ? undefined : { url: `${endpoint}/v1/traces`, ...rest };
 };

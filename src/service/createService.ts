@@ -66,8 +66,8 @@ export interface Service extends AsyncDisposable {
   readonly start: (onPrepared?: () => Promise<void>) => Promise<Urls>;
   /** Reads at once the files that are watched: of TLS, and of the admin token. A problem is logged, and what was read before stays. */
   readonly reloadFiles: () => Promise<void>;
-  /** Is not ready any more, goes on for `shutdownDelay`, stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
-  readonly stop: () => Promise<void>;
+  /** Is not ready any more, goes on for so many milliseconds (`shutdownDelay` unless told), stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
+  readonly stop: (delay?: number) => Promise<void>;
 }
 
 export interface ServiceOverrides {
@@ -253,6 +253,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
         createListener({ ...console, tls: material?.(), port: consolePort, handler: alone }),
       );
     }
+    // The files may have changed while the ports were being opened.
+    const current = material?.();
+    if (current) for (const each of [listener, consoleListener]) each?.setTls(current);
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
     events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
     await work.start(starting.signal);
@@ -263,12 +266,12 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     return { url, adminUrl: admin.url, consoleUrl, errorsBaseUrl: errorsBaseUrl() };
   };
 
-  const release = async (): Promise<void> => {
+  const release = async (delay: number): Promise<void> => {
     const wasReady = ready;
     ready = false;
     health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
-    if (wasReady && config.shutdownDelay > 0) await sleep(config.shutdownDelay);
+    if (wasReady && delay > 0) await sleep(delay);
     endTails();
     files.stop();
     // What never ran has nothing to finish, and a store that was never reached would only be said to be away.
@@ -283,16 +286,13 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     ]);
   };
   let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => {
-    stopping ??= release();
-    return stopping;
-  };
+  const stop: Service["stop"] = (delay = config.shutdownDelay) => (stopping ??= release(delay));
 
   return {
     store,
     start,
     stop,
     reloadFiles: files.reload,
-    [Symbol.asyncDispose]: stop,
+    [Symbol.asyncDispose]: () => stop(),
   };
 };

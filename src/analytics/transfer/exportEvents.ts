@@ -5,6 +5,7 @@ import { syncDirectory } from "../../storage/embedded/syncDirectory.ts";
 import type { ClickHouse } from "../clickhouse.ts";
 import { digestFile } from "./digestFile.ts";
 import { columnList, conditionOf, type EventTable, eventTables } from "./eventTables.ts";
+import { areSoundColumns, isSoundPart } from "./isSoundPart.ts";
 import {
   DONE,
   EXPORT_FORMAT,
@@ -16,6 +17,7 @@ import {
   fileOf,
   MANIFEST,
   PLAN,
+  readJson,
   TransferRefusedError,
 } from "./manifest.ts";
 import type { TableFiles } from "./tableFiles.ts";
@@ -80,7 +82,10 @@ export const findBegun = async ({ directory, header }: Pick<ExportOptions, "dire
   }
   const file = join(directory, PLAN);
   if (existsSync(file)) {
-    const plan = json<ExportPlan>(await readFile(file, "utf8"));
+    const plan = readJson<ExportPlan>(await readFile(file, "utf8"));
+    if (plan === undefined || !plan.parts.every(isSoundPart) || !areSoundColumns(plan.columns)) {
+      throw new TransferRefusedError(`${file} was altered: name another directory`);
+    }
     if (plan.format === EXPORT_FORMAT && plan.source === header.source && plan.tables === header.tables) return plan;
     throw new TransferRefusedError(`${directory} holds the beginning of another export, of the ${plan.source}: name another directory`);
   }

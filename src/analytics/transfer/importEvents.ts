@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { ClickHouse } from "../clickhouse.ts";
 import { digestFile } from "./digestFile.ts";
 import { columnList, type EventTable, eventTables, monthOf } from "./eventTables.ts";
-import { EXPORT_FORMAT, type ExportedFile, type ExportManifest, fileOf, MANIFEST, TransferRefusedError } from "./manifest.ts";
+import { areSoundColumns, isSoundPart } from "./isSoundPart.ts";
+import { EXPORT_FORMAT, type ExportedFile, type ExportManifest, fileOf, MANIFEST, readJson, TransferRefusedError } from "./manifest.ts";
 import type { TableFiles } from "./tableFiles.ts";
 
 const ANSWER_BYTES = 1024 ** 2;
@@ -34,14 +35,8 @@ interface MonthProgress {
   readonly isDone: boolean;
 }
 
-/** Names out of a manifest become names of files, and of SQL. */
 const isSound = ({ files, columns }: ExportManifest): boolean =>
-  files.every(
-    (part) => eventTables.some(({ name }) => name === part.table) && /^\d{4}-\d\d-\d\d$/.test(part.day) && part.file === fileOf(part),
-  ) &&
-  Object.values(columns)
-    .flat()
-    .every((column) => /^\w+$/.test(column));
+  files.every((part) => isSoundPart(part) && part.file === fileOf(part)) && areSoundColumns(columns);
 
 /** An export that is whole and fits. */
 export interface CheckedExport {
@@ -49,6 +44,9 @@ export interface CheckedExport {
   /** Tells it from all others. */
   readonly id: string;
 }
+
+const wasAltered = (file: string): TransferRefusedError =>
+  new TransferRefusedError(`${file} was altered: copy the export again, or take another one`);
 
 /**
  * Reads what an export says of itself, without an engine. Rejects with `TransferRefusedError` where it cannot be imported.
@@ -60,7 +58,8 @@ export const checkExport = async (directory: string, tables: number): Promise<Ch
     throw new TransferRefusedError(`${directory} holds no export that is whole: repeat "latchkey analytics export" until it ends`);
   }
   const text = await readFile(file, "utf8");
-  const manifest = JSON.parse(text) as ExportManifest;
+  const manifest = readJson<ExportManifest>(text);
+  if (manifest === undefined) throw wasAltered(file);
   if (manifest.format !== EXPORT_FORMAT) {
     throw new TransferRefusedError(
       `${file} has the form ${manifest.format}, this version reads ${EXPORT_FORMAT}: import it with a version that does`,
@@ -71,7 +70,7 @@ export const checkExport = async (directory: string, tables: number): Promise<Ch
       `the export has tables of version ${manifest.tables}, this version of Latchkey has ${tables}: import it with version ${manifest.product}, then upgrade`,
     );
   }
-  if (!isSound(manifest)) throw new TransferRefusedError(`${file} was altered: copy the export again, or take another one`);
+  if (!isSound(manifest)) throw wasAltered(file);
   for (const { file: name, bytes } of manifest.files) {
     const path = join(directory, name);
     if (!existsSync(path) || statSync(path).size !== bytes) {
@@ -112,7 +111,7 @@ export const importEvents = async (options: ImportOptions): Promise<number> => {
     const others = await ask(`SELECT count() FROM ${log} WHERE export != '${id}'`);
     if (others !== "0") {
       throw new TransferRefusedError(
-        `the import of another export into ${database} did not end: repeat that one first, or begin with an empty database`,
+        `the import of another export into ${database} did not end: repeat that one, or drop the databases ${database} and ${database}_internal and begin anew`,
       );
     }
     const rows = await ask(`SELECT part, max(events), max(done) FROM ${log} GROUP BY part`);
@@ -131,38 +130,45 @@ export const importEvents = async (options: ImportOptions): Promise<number> => {
   const eventsIn = async (place: string, { table, month }: Month): Promise<number> =>
     Number(await ask(`SELECT ${table.events} FROM ${place} WHERE toYYYYMM(${table.day}) = ${month}`));
 
-  /** What there is of a month that this import has not put there. */
-  const refuseStrangers = async (each: Month, progress: MonthProgress | undefined): Promise<void> => {
-    if (progress?.isDone) return;
+  /** True where this import has put a month there. Rejects where what is there is of somebody else. */
+  const isLoaded = async (each: Month, progress: MonthProgress | undefined): Promise<boolean> => {
     const found = await eventsIn(`${database}.${each.table.name}`, each);
-    if (found <= (progress?.events ?? 0)) return;
+    // Somebody may have emptied the tables since.
+    if (progress?.isDone) return found > 0 || progress.events === 0;
+    // It may have died between the exchange and its note.
+    if (found === 0 || found === progress?.events) return false;
     throw new TransferRefusedError(
       `${database}.${each.table.name} holds events of ${each.month.slice(0, 4)}-${each.month.slice(4)} already: import into empty tables, before nodes write to them`,
     );
+  };
+
+  const expectUnaltered = async ({ files: some }: Month): Promise<void> => {
+    for (const { file, sha256 } of some) {
+      const path = join(directory, file);
+      if ((await digestFile(path)).sha256 !== sha256) throw wasAltered(path);
+    }
   };
 
   const load = async (each: Month): Promise<void> => {
     const columns = columnList(manifest.columns[each.table.name] ?? []);
     await run(`DROP TABLE IF EXISTS ${staging} SYNC`);
     await run(`CREATE TABLE ${staging} AS ${database}.${each.table.name}`);
-    for (const { file, sha256 } of each.files) {
-      const path = join(directory, file);
-      if ((await digestFile(path)).sha256 !== sha256)
-        throw new TransferRefusedError(`${path} was altered: copy the export again, or take another one`);
-      await files.insert(path, staging, columns);
-    }
+    for (const { file } of each.files) await files.insert(join(directory, file), staging, columns);
   };
 
   const months = monthsOf(manifest);
   const progress = await readProgress();
-  for (const each of months) await refuseStrangers(each, progress.get(partOf(each)));
+  const missing = new Set<Month>();
+  for (const each of months) if (!(await isLoaded(each, progress.get(partOf(each))))) missing.add(each);
+  // Before anything is written.
+  for (const each of missing) await expectUnaltered(each);
   await run(
     `CREATE TABLE IF NOT EXISTS ${log} (export String, part String, events Int64, done UInt8) ENGINE = MergeTree ORDER BY (export, part)`,
   );
   let done = 0;
   for (const each of months) {
     const part = partOf(each);
-    if (!progress.get(part)?.isDone) {
+    if (missing.has(each)) {
       await load(each);
       const events = await eventsIn(staging, each);
       // From now on what the month holds is of this import: until then it was empty.

@@ -53,6 +53,15 @@ export const DONE = "done.jsonl";
 export const fileOf = ({ table, day, slice, of }: ExportedPart): string =>
   `${table}/${day}${of === 1 ? "" : `.${slice + 1}-of-${of}`}.parquet`;
 
+/** Reads JSON that may have been cut off or altered; undefined for what is none. */
+export const readJson = <T>(text: string): T | undefined => {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return undefined;
+  }
+};
+
 /** Events cannot be exported, or imported, as things stand. The message is for the user. */
 export class TransferRefusedError extends Error {
   constructor(message: string) {

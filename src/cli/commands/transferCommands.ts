@@ -118,7 +118,12 @@ const exportCommand: Command = {
         source: describe(analytics, config),
       },
     };
-    await refusing(findBegun(place));
+    const begun = await refusing(findBegun(place));
+    if (begun !== undefined) {
+      await context.complain(
+        `${directory}: going on with the export of ${new Date(begun.takenAt).toISOString()}; of events since then some may be missing: export them to another directory`,
+      );
+    }
     const bar = progressOf(context);
     const manifest = await withAnalytics(config, async (connection) =>
       refusing(exportEvents({ ...connection, ...place, files: await filesOf(analytics, connection), onProgress: bar.reach })),

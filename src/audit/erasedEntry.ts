@@ -3,7 +3,7 @@ import type { AuditEvent } from "../storage/port/auditEvents.ts";
 import type { OperationOptions } from "../storage/port/collection.ts";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
-import { chainHash, plainMembers, textsDigest } from "./chainHash.ts";
+import { isHashedWhole, plainMembers, textsDigest } from "./chainHash.ts";
 import { readChanges } from "./readChanges.ts";
 
 /** The event that says of which entries of the log the texts were erased, and what is left of each: its statement. */
@@ -37,10 +37,8 @@ export const sealsText = (erased: readonly AuditLogDocument[]): string =>
 
 /** The seals that an entry of the log states, by their entries' numbers; none if it is no statement, or not as it was written. */
 export const statedSeals = (entry: AuditLogDocument): ReadonlyMap<number, string> => {
-  const { event, previousHash, sequence, hash: own, format } = entry;
   try {
-    if (event.event !== ERASED_EVENT || entry.erasure !== undefined) return new Map();
-    if (own !== chainHash(previousHash, sequence, event, format, entry)) return new Map();
+    if (entry.event.event !== ERASED_EVENT || !isHashedWhole(entry)) return new Map();
   } catch (error) {
     // Altered so much that it is no event any more.
     if (!(error instanceof TypeError)) throw error;

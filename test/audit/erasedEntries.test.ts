@@ -3,9 +3,10 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { type AppendEvents, createAppendEvents } from "../../src/audit/appendEvents.ts";
 import { auditEvent, resource } from "../../src/audit/auditEvent.ts";
+import { breakOfStub } from "../../src/audit/auditStub.ts";
 import { chainHash } from "../../src/audit/chainHash.ts";
 import { checkChain } from "../../src/audit/checkChain.ts";
-import { sealsText, withoutTexts } from "../../src/audit/erasedEntry.ts";
+import { sealsText, statedSeals, withoutTexts } from "../../src/audit/erasedEntry.ts";
 import { eraseEntries } from "../../src/audit/eraseEntries.ts";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
@@ -183,6 +184,55 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       const { previousHash, sequence, event } = asSecond;
       const rehashed = { ...asSecond, hash: chainHash(previousHash, sequence, event, 2) };
       expect(await alter(6, () => rehashed)).toContainEqual(expect.stringMatching(/^7 does not follow/));
+    });
+
+    test("who puts in a statement of the third form whose hash covers no texts, to change later what it states", async () => {
+      await fill();
+      const [first, , , , , last] = await entries();
+      if (first === undefined || last === undefined) return expect.unreachable();
+      const event = auditEvent(source, "audit.erase", "Erased the texts of 0 entries of the audit log", subject);
+      for (const salt of [undefined, "", "short", 7, null] as readonly (string | undefined)[]) {
+        const { salt: _, ...rest } = last;
+        const planted = { ...rest, _id: event.id, event, ...(salt === undefined ? {} : { salt }) };
+        const hashed = (entry: AuditLogDocument) => ({
+          ...entry,
+          hash: chainHash(entry.previousHash, entry.sequence, entry.event, 3, entry),
+        });
+        expect(await alter(6, () => hashed(planted))).toEqual(["6 was altered: its hash covers no texts"]);
+        const stating = { ...event, changes: [sealsText([withoutTexts(first, event.id)])] };
+        expect(statedSeals(hashed({ ...planted, event: stating }))).toEqual(new Map());
+      }
+    });
+
+    test("who leaves an erased entry of the third form without the digest of its texts", async () => {
+      await fill();
+      for (const digest of [undefined, "", "ABC"]) {
+        const plain = auditEvent(source, "audit.erase", "Erased the texts of 1 entry of the audit log", subject);
+        const whole = await entries();
+        const last = whole.at(-1) ?? expect.unreachable();
+        const erased = withoutTexts(last, plain.id);
+        const erasure = { statement: plain.id, ...(digest === undefined ? {} : { digest }) };
+        const forged = { ...erased, erasure, hash: chainHash(erased.previousHash, erased.sequence, erased.event, 3, { erasure }) };
+        await write([...whole.slice(0, -1), forged]);
+        await appendIn(3)([{ ...plain, changes: [sealsText([forged])] }]);
+        expect(await faults()).toEqual([`${erased.sequence} was altered: its hash covers no texts`]);
+        await write(whole);
+      }
+    });
+
+    test("who gives out as erased what confirms a stub, to change the hash that it names", async () => {
+      const hash = "1".repeat(64);
+      const dropped = (name: string) => auditEvent(source, "audit.drop", "Dropped", resource("auditLog", "0", name));
+      await appendIn(3)([dropped(hash)]);
+      const entry = (await entries())[0] ?? expect.unreachable();
+      const altered = { ...entry, event: { ...entry.event, resources: [resource("auditLog", "0", "2".repeat(64))] } };
+      const { erasure = expect.unreachable() } = withoutTexts(entry, "log_none");
+      const breakOf = async (statement: AuditLogDocument, of: string) => {
+        const stub = { sequence: 0, hash: of, droppedAt: 0, statement: entry._id };
+        return (await breakOfStub({ findEntry: async () => statement }, stub)).broken;
+      };
+      expect(await breakOf(entry, hash)).toBeUndefined();
+      expect(await breakOf({ ...altered, erasure }, "2".repeat(64))).toMatchObject({ sequence: 0 });
     });
 
     test("before an erasure: what was altered is not made good by it", async () => {

@@ -57,7 +57,7 @@ export const checkChain = async (
     // Behind the end of the chain there is nothing to be gone.
     if (checked === 0 && place.isGone === true) broken = place.broken;
     const follows = checked === 0 && place.isGone === true ? { ...before, hash: entry.previousHash } : before;
-    broken ??= faultsOf(entry, follows, stated)[0]?.broken;
+    broken ??= faultsOf(entry, follows, stated?.seal)[0]?.broken;
     to = entry.sequence;
     checked++;
     if (checked === limit) break;

@@ -48,8 +48,14 @@ export const statedSeals = (entry: AuditLogDocument): ReadonlyMap<number, string
   return new Map(Object.entries(after ?? {}).flatMap(([number, seal]) => (typeof seal === "string" ? [[Number(number), seal]] : [])));
 };
 
+/** What the log states of an erased entry, and the number of the statement. */
+export interface Stated {
+  readonly seal: string;
+  readonly by: number;
+}
+
 /** What the log states of an erased entry; undefined for one that was not erased, or of which nothing later in the log says so. */
-export type FindSeal = (entry: AuditLogDocument) => Promise<string | undefined>;
+export type FindSeal = (entry: AuditLogDocument) => Promise<Stated | undefined>;
 
 /** Looks for the statements of erased entries, each once for those that stand together. */
 export const createFindSeal = (auditLog: Pick<AuditLogRepository, "findEntry">, options: OperationOptions = {}): FindSeal => {
@@ -65,6 +71,7 @@ export const createFindSeal = (auditLog: Pick<AuditLogRepository, "findEntry">, 
   return async ({ sequence, erasure }) => {
     if (erasure === undefined) return undefined;
     const stated = kept.get(erasure.statement) ?? (await read(erasure.statement));
-    return stated.sequence > sequence ? stated.seals.get(sequence) : undefined;
+    const seal = stated.sequence > sequence ? stated.seals.get(sequence) : undefined;
+    return seal === undefined ? undefined : { seal, by: stated.sequence };
   };
 };

@@ -19,6 +19,11 @@ export interface AuditVerdict {
   readonly faults: readonly AuditFault[];
   /** Entries whose texts were erased; `unhashed`: those of them of whose rest no hash is known but that which the erasure states. */
   readonly erased: { readonly entries: number; readonly unhashed: number };
+  /**
+   * The last entry up to the one with the head that was asked for whose place only a later event states: the head covers what comes after
+   * it. Undefined: it covers all up to its own entry.
+   */
+  readonly uncovered: { readonly sequence: number; readonly statedBy: number } | undefined;
   /** Events that wait in the outbox of what they tell of. */
   readonly pending: number;
   /** What is left of the entries that were dropped; undefined when none was. */
@@ -38,6 +43,9 @@ export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntr
   let entries = 0;
   const erased = { entries: 0, unhashed: 0 };
   const { stub, broken } = await judgeBeginning(auditLog, (read) => breakOfStub(auditLog, read));
+  /** Those without a hash that a head may not cover: each was stated before the one in front of it here. */
+  let loose: { readonly sequence: number; readonly statedBy: number }[] = [];
+  let uncovered: AuditVerdict["uncovered"];
   let place: Place = stub ?? BEFORE_ALL;
   let anchored = anchor === place.hash;
   if (stub !== null && broken !== undefined) {
@@ -45,12 +53,19 @@ export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntr
     faults.push({ sequence: stub.sequence, eventId: stub.statement, problem, broken });
   }
   for await (const { entry, before, stated } of readChain(auditLog, place)) {
-    faults.push(...faultsOf(entry, before, stated));
+    faults.push(...faultsOf(entry, before, stated?.seal));
     entries++;
     if (entry.erasure !== undefined) erased.entries++;
-    if (entry.erasure !== undefined && entry.format !== AUDIT_FORMAT) erased.unhashed++;
+    if (entry.erasure !== undefined && entry.format !== AUDIT_FORMAT) {
+      erased.unhashed++;
+      const statedBy = stated?.by ?? Number.POSITIVE_INFINITY;
+      if (!anchored) loose = [...loose.filter((other) => other.statedBy > statedBy), { sequence: entry.sequence, statedBy }];
+    }
     place = entry;
-    anchored ||= entry.hash === anchor;
+    if (!anchored && entry.hash === anchor) {
+      anchored = true;
+      uncovered = loose.findLast(({ statedBy }) => statedBy > entry.sequence);
+    }
     onEntry?.(entry.sequence);
   }
   let pending = 0;
@@ -58,5 +73,6 @@ export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntr
     for (const { outbox = [] } of await auditLog.findPending(collection, PENDING_AT_MOST)) pending += outbox.length;
   }
   const dropped = stub ?? undefined;
-  return { entries, head: place.hash, anchored: anchor === undefined ? undefined : anchored, faults, erased, pending, dropped };
+  const found = anchor === undefined ? undefined : anchored;
+  return { entries, head: place.hash, anchored: found, faults, erased, uncovered, pending, dropped };
 };

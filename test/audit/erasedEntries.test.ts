@@ -118,6 +118,42 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
     expect(await back()).toBe("the texts of entry 1 are gone, and no event of it says so of what is left");
   });
 
+  test("of an early form rest on the statement: a head covers the entry, and what comes before, if it was kept since", async () => {
+    await fill();
+    const heads = (await entries()).map(({ hash }) => hash);
+    await erase([5]);
+    await erase([3]);
+    await erase([1]);
+    const uncovered = async (anchor: string | undefined) => {
+      const { faults: none, anchored, uncovered: found } = await verifyAudit(log(), { anchor });
+      expect([none, anchored]).toEqual([[], anchor === undefined ? undefined : true]);
+      return found && [found.sequence, found.statedBy];
+    };
+    expect(await uncovered(undefined)).toBeUndefined();
+    expect(await uncovered("0".repeat(64))).toBeUndefined();
+    expect(await uncovered(heads[0])).toEqual([1, 9]);
+    expect(await uncovered(heads[1])).toEqual([1, 9]);
+    expect(await uncovered(heads[2])).toEqual([3, 8]);
+    expect(await uncovered(heads[5])).toEqual([3, 8]);
+    const [, , , , , , , eighth, ninth] = await entries();
+    expect(await uncovered(eighth?.hash)).toEqual([1, 9]);
+    expect(await uncovered(ninth?.hash)).toBeUndefined();
+  });
+
+  test("of an early form that a forged statement frees: what was rewritten before is told of as not covered by the head", async () => {
+    for (let i = 0; i < 2; i++) await appendIn(2)([namingEvent(), namingEvent()]);
+    const [, , , fourth, ...rest] = await entries();
+    if (fourth === undefined) return expect.unreachable();
+    await store.collection("audit").deleteMany({});
+    await appendIn(2)([namingEvent(), namingEvent(), namingEvent()]);
+    const plain = auditEvent(source, "audit.erase", "Erased the texts of 1 entry of the audit log", subject);
+    const erased = withoutTexts({ ...fourth, previousHash: (await entries())[2]?.hash ?? "" }, plain.id);
+    await store.collection("audit").insertMany([erased, ...rest]);
+    await appendIn(3)([{ ...plain, changes: [sealsText([erased])] }]);
+    const verdict = await verifyAudit(log(), { anchor: fourth.hash });
+    expect(verdict).toMatchObject({ faults: [], anchored: true, uncovered: { sequence: 4, statedBy: 5 } });
+  });
+
   describe("an attacker who writes to the store is found out", () => {
     const write = async (changed: readonly AuditLogDocument[]) => {
       const audit = store.collection("audit");

@@ -1,6 +1,6 @@
 import type { AuditActor, AuditEvent, AuditResource } from "../storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
-import { AUDIT_FORMAT, chainHash, GENESIS, isKnownFormat, THIRD_FORM } from "./chainHash.ts";
+import { AUDIT_FORMAT, chainHash, coversTexts, GENESIS, isKnownFormat, THIRD_FORM } from "./chainHash.ts";
 import { ERASED_EVENT, hasTexts, sealOf } from "./erasedEntry.ts";
 
 /** Where a chain is broken, and how. */
@@ -74,7 +74,10 @@ const judgeEntry = (entry: AuditLogDocument, { sequence: before, hash: previousH
       report(`was altered: its texts are gone, and no event ${ERASED_EVENT} says so of what is left`, seal, stated ?? "nothing");
     }
   }
-  if (erasure === undefined || format === AUDIT_FORMAT) {
+  if (!coversTexts(entry)) {
+    const expected = erasure === undefined ? "a salt" : "the digest of its texts";
+    report("was altered: its hash covers no texts", expected, "none, or one of another form");
+  } else if (erasure === undefined || format === AUDIT_FORMAT) {
     const hash = chainHash(entry.previousHash, sequence, event, format, entry);
     if (entry.hash !== hash) report("was altered: its hash is not that of its content", hash, entry.hash);
   } else if (entry.hash.startsWith(THIRD_FORM)) {

@@ -78,7 +78,7 @@ export const createAuditRetention = ({ clock, auditLog, auditIndex, days, onBrok
     for await (const entry of readAudit(auditLog, stub?.sequence)) {
       if (count === MOST_AT_ONCE || (count % PAGE === 0 && !goesOn())) return { last, count, more: true };
       if (ageFrom(entry) >= before) break;
-      if (!isIntact(entry, last ?? stub ?? undefined, await findSeal(entry))) {
+      if (!isIntact(entry, last ?? stub ?? undefined, (await findSeal(entry))?.seal)) {
         onBroken?.(entry.sequence);
         break;
       }

@@ -19,6 +19,20 @@ const SALT_BYTES = 16;
 /** For the texts of an entry of the third form: who does not have it cannot tell from their digest what they were. */
 export const newSalt = (): string => randomBytes(SALT_BYTES).toString("base64url");
 
+/** 16 bytes in base64url. */
+const SALT = /^[\w-]{22}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/**
+ * Whether the hash of an entry covers texts: one of the third form has a salt for them, or their digest once they were erased. With neither
+ * it would have the same hash whatever it says.
+ */
+export const coversTexts = ({ format, salt, erasure }: Pick<AuditLogDocument, "format" | "salt" | "erasure">): boolean => {
+  if (format !== AUDIT_FORMAT) return true;
+  const [text, form]: [unknown, RegExp] = erasure === undefined ? [salt, SALT] : [erasure.digest, DIGEST];
+  return typeof text === "string" && form.test(text);
+};
+
 /** Hex SHA-256 of the texts of an event: its description, the names of its resources, its changes. */
 export const textsDigest = (salt: string, { display, resources, changes }: AuditEvent): string =>
   hash("sha256", JSON.stringify([salt, display, resources.map(({ name }) => name ?? null), changes ?? null]), "hex");
@@ -61,4 +75,10 @@ export const chainHash = (
   ];
   // Begins with its number, as the first form begins with a text: no entry has the same text in two forms.
   return hash("sha256", JSON.stringify(format === 1 ? members : [format, ...members, changes ?? null]), "hex");
+};
+
+/** Whether an entry has its texts, and is hashed as it stands: only then it can state something. Throws a `TypeError` where it is no event. */
+export const isHashedWhole = (entry: AuditLogDocument): boolean => {
+  const { previousHash, sequence, event, format, erasure } = entry;
+  return erasure === undefined && coversTexts(entry) && entry.hash === chainHash(previousHash, sequence, event, format, entry);
 };

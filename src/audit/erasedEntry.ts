@@ -3,7 +3,7 @@ import type { AuditEvent } from "../storage/port/auditEvents.ts";
 import type { OperationOptions } from "../storage/port/collection.ts";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
-import { chainHash, plainMembers, textsDigest } from "./chainHash.ts";
+import { isHashedWhole, plainMembers, textsDigest } from "./chainHash.ts";
 import { readChanges } from "./readChanges.ts";
 
 /** The event that says of which entries of the log the texts were erased, and what is left of each: its statement. */
@@ -37,10 +37,8 @@ export const sealsText = (erased: readonly AuditLogDocument[]): string =>
 
 /** The seals that an entry of the log states, by their entries' numbers; none if it is no statement, or not as it was written. */
 export const statedSeals = (entry: AuditLogDocument): ReadonlyMap<number, string> => {
-  const { event, previousHash, sequence, hash: own, format } = entry;
   try {
-    if (event.event !== ERASED_EVENT || entry.erasure !== undefined) return new Map();
-    if (own !== chainHash(previousHash, sequence, event, format, entry)) return new Map();
+    if (entry.event.event !== ERASED_EVENT || !isHashedWhole(entry)) return new Map();
   } catch (error) {
     // Altered so much that it is no event any more.
     if (!(error instanceof TypeError)) throw error;
@@ -50,8 +48,14 @@ export const statedSeals = (entry: AuditLogDocument): ReadonlyMap<number, string
   return new Map(Object.entries(after ?? {}).flatMap(([number, seal]) => (typeof seal === "string" ? [[Number(number), seal]] : [])));
 };
 
+/** What the log states of an erased entry, and the number of the statement. */
+export interface Stated {
+  readonly seal: string;
+  readonly by: number;
+}
+
 /** What the log states of an erased entry; undefined for one that was not erased, or of which nothing later in the log says so. */
-export type FindSeal = (entry: AuditLogDocument) => Promise<string | undefined>;
+export type FindSeal = (entry: AuditLogDocument) => Promise<Stated | undefined>;
 
 /** Looks for the statements of erased entries, each once for those that stand together. */
 export const createFindSeal = (auditLog: Pick<AuditLogRepository, "findEntry">, options: OperationOptions = {}): FindSeal => {
@@ -67,6 +71,7 @@ export const createFindSeal = (auditLog: Pick<AuditLogRepository, "findEntry">, 
   return async ({ sequence, erasure }) => {
     if (erasure === undefined) return undefined;
     const stated = kept.get(erasure.statement) ?? (await read(erasure.statement));
-    return stated.sequence > sequence ? stated.seals.get(sequence) : undefined;
+    const seal = stated.sequence > sequence ? stated.seals.get(sequence) : undefined;
+    return seal === undefined ? undefined : { seal, by: stated.sequence };
   };
 };

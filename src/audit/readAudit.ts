@@ -3,7 +3,7 @@ import type { OperationOptions } from "../storage/port/collection.ts";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { BEFORE_ALL, type Place } from "./auditFaults.ts";
-import { createFindSeal } from "./erasedEntry.ts";
+import { createFindSeal, type Stated } from "./erasedEntry.ts";
 
 const PAGE = 500;
 /** Checked in one turn of the event loop: some 10 µs each, with a user agent as long as headers may be 50. */
@@ -34,7 +34,7 @@ export async function* readChain(
   auditLog: AuditLogRepository,
   start: Place,
   options: OperationOptions = {},
-): AsyncGenerator<{ readonly entry: AuditLogDocument; readonly before: Place; readonly stated: string | undefined }> {
+): AsyncGenerator<{ readonly entry: AuditLogDocument; readonly before: Place; readonly stated: Stated | undefined }> {
   const findSeal = createFindSeal(auditLog, options);
   let before = start;
   for await (const entry of readAudit(auditLog, start === BEFORE_ALL ? BEGINNING : start.sequence, options)) {

@@ -22,6 +22,12 @@ export const droppedLine = ({
 /** Of entries whose texts were erased. @param unhashed those that earlier versions wrote */
 export const erasedLine = ({ entries, unhashed }: { readonly entries: number; readonly unhashed: number }): string => {
   const older =
-    unhashed === 0 ? "" : `; of ${unhashed.toLocaleString("en")}, written by earlier versions, only audit.erase says what is left`;
+    unhashed === 0
+      ? ""
+      : `; of ${unhashed.toLocaleString("en")}, written by earlier versions, only audit.erase says what is left of them, and what came before`;
   return `${counted(entries, "entry", "entries")} without texts, which were erased${older}.`;
 };
+
+/** Of a head that does not cover all before it, as the texts of an old entry were erased later. */
+export const uncoveredLine = ({ sequence, statedBy }: { readonly sequence: number; readonly statedBy: number }): string =>
+  `The head covers what comes after entry ${sequence}, whose texts entry ${statedBy} erased later: for what comes before, check an older head too, or one that was kept since.`;

@@ -3,9 +3,10 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { type AppendEvents, createAppendEvents } from "../../src/audit/appendEvents.ts";
 import { auditEvent, resource } from "../../src/audit/auditEvent.ts";
+import { breakOfStub } from "../../src/audit/auditStub.ts";
 import { chainHash } from "../../src/audit/chainHash.ts";
 import { checkChain } from "../../src/audit/checkChain.ts";
-import { sealsText, withoutTexts } from "../../src/audit/erasedEntry.ts";
+import { sealsText, statedSeals, withoutTexts } from "../../src/audit/erasedEntry.ts";
 import { eraseEntries } from "../../src/audit/eraseEntries.ts";
 import { verifyAudit } from "../../src/audit/verifyAudit.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
@@ -117,6 +118,42 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
     expect(await back()).toBe("the texts of entry 1 are gone, and no event of it says so of what is left");
   });
 
+  test("of an early form rest on the statement: a head covers the entry, and what comes before, if it was kept since", async () => {
+    await fill();
+    const heads = (await entries()).map(({ hash }) => hash);
+    await erase([5]);
+    await erase([3]);
+    await erase([1]);
+    const uncovered = async (anchor: string | undefined) => {
+      const { faults: none, anchored, uncovered: found } = await verifyAudit(log(), { anchor });
+      expect([none, anchored]).toEqual([[], anchor === undefined ? undefined : true]);
+      return found && [found.sequence, found.statedBy];
+    };
+    expect(await uncovered(undefined)).toBeUndefined();
+    expect(await uncovered("0".repeat(64))).toBeUndefined();
+    expect(await uncovered(heads[0])).toEqual([1, 9]);
+    expect(await uncovered(heads[1])).toEqual([1, 9]);
+    expect(await uncovered(heads[2])).toEqual([3, 8]);
+    expect(await uncovered(heads[5])).toEqual([3, 8]);
+    const [, , , , , , , eighth, ninth] = await entries();
+    expect(await uncovered(eighth?.hash)).toEqual([1, 9]);
+    expect(await uncovered(ninth?.hash)).toBeUndefined();
+  });
+
+  test("of an early form that a forged statement frees: what was rewritten before is told of as not covered by the head", async () => {
+    for (let i = 0; i < 2; i++) await appendIn(2)([namingEvent(), namingEvent()]);
+    const [, , , fourth, ...rest] = await entries();
+    if (fourth === undefined) return expect.unreachable();
+    await store.collection("audit").deleteMany({});
+    await appendIn(2)([namingEvent(), namingEvent(), namingEvent()]);
+    const plain = auditEvent(source, "audit.erase", "Erased the texts of 1 entry of the audit log", subject);
+    const erased = withoutTexts({ ...fourth, previousHash: (await entries())[2]?.hash ?? "" }, plain.id);
+    await store.collection("audit").insertMany([erased, ...rest]);
+    await appendIn(3)([{ ...plain, changes: [sealsText([erased])] }]);
+    const verdict = await verifyAudit(log(), { anchor: fourth.hash });
+    expect(verdict).toMatchObject({ faults: [], anchored: true, uncovered: { sequence: 4, statedBy: 5 } });
+  });
+
   describe("an attacker who writes to the store is found out", () => {
     const write = async (changed: readonly AuditLogDocument[]) => {
       const audit = store.collection("audit");
@@ -183,6 +220,55 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       const { previousHash, sequence, event } = asSecond;
       const rehashed = { ...asSecond, hash: chainHash(previousHash, sequence, event, 2) };
       expect(await alter(6, () => rehashed)).toContainEqual(expect.stringMatching(/^7 does not follow/));
+    });
+
+    test("who puts in a statement of the third form whose hash covers no texts, to change later what it states", async () => {
+      await fill();
+      const [first, , , , , last] = await entries();
+      if (first === undefined || last === undefined) return expect.unreachable();
+      const event = auditEvent(source, "audit.erase", "Erased the texts of 0 entries of the audit log", subject);
+      for (const salt of [undefined, "", "short", 7, null] as readonly (string | undefined)[]) {
+        const { salt: _, ...rest } = last;
+        const planted = { ...rest, _id: event.id, event, ...(salt === undefined ? {} : { salt }) };
+        const hashed = (entry: AuditLogDocument) => ({
+          ...entry,
+          hash: chainHash(entry.previousHash, entry.sequence, entry.event, 3, entry),
+        });
+        expect(await alter(6, () => hashed(planted))).toEqual(["6 was altered: its hash covers no texts"]);
+        const stating = { ...event, changes: [sealsText([withoutTexts(first, event.id)])] };
+        expect(statedSeals(hashed({ ...planted, event: stating }))).toEqual(new Map());
+      }
+    });
+
+    test("who leaves an erased entry of the third form without the digest of its texts", async () => {
+      await fill();
+      for (const digest of [undefined, "", "ABC"]) {
+        const plain = auditEvent(source, "audit.erase", "Erased the texts of 1 entry of the audit log", subject);
+        const whole = await entries();
+        const last = whole.at(-1) ?? expect.unreachable();
+        const erased = withoutTexts(last, plain.id);
+        const erasure = { statement: plain.id, ...(digest === undefined ? {} : { digest }) };
+        const forged = { ...erased, erasure, hash: chainHash(erased.previousHash, erased.sequence, erased.event, 3, { erasure }) };
+        await write([...whole.slice(0, -1), forged]);
+        await appendIn(3)([{ ...plain, changes: [sealsText([forged])] }]);
+        expect(await faults()).toEqual([`${erased.sequence} was altered: its hash covers no texts`]);
+        await write(whole);
+      }
+    });
+
+    test("who gives out as erased what confirms a stub, to change the hash that it names", async () => {
+      const hash = "1".repeat(64);
+      const dropped = (name: string) => auditEvent(source, "audit.drop", "Dropped", resource("auditLog", "0", name));
+      await appendIn(3)([dropped(hash)]);
+      const entry = (await entries())[0] ?? expect.unreachable();
+      const altered = { ...entry, event: { ...entry.event, resources: [resource("auditLog", "0", "2".repeat(64))] } };
+      const { erasure = expect.unreachable() } = withoutTexts(entry, "log_none");
+      const breakOf = async (statement: AuditLogDocument, of: string) => {
+        const stub = { sequence: 0, hash: of, droppedAt: 0, statement: entry._id };
+        return (await breakOfStub({ findEntry: async () => statement }, stub)).broken;
+      };
+      expect(await breakOf(entry, hash)).toBeUndefined();
+      expect(await breakOf({ ...altered, erasure }, "2".repeat(64))).toMatchObject({ sequence: 0 });
     });
 
     test("before an erasure: what was altered is not made good by it", async () => {

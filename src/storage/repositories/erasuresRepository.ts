@@ -1,3 +1,4 @@
+import { chunks } from "../../util/chunks.ts";
 import type { AuditEvent } from "../port/auditEvents.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { OperationOptions } from "../port/collection.ts";
@@ -38,14 +39,16 @@ export interface ErasuresRepository {
     keyIds: readonly string[],
     options?: OperationOptions,
   ) => Promise<ReadonlySet<string>>;
-  /** Forgets, of up to `limit` answers behind `after`, those that hold the text; the id of the last one, undefined at the end. */
-  readonly forgetAnswers: (text: string, after: string, limit: number, options?: OperationOptions) => Promise<string | undefined>;
+  /** Forgets, of up to `limit` answers behind `after`, those that tell the externalId; the id of the last one, undefined at the end. */
+  readonly forgetAnswers: (externalId: string, after: string, limit: number, options?: OperationOptions) => Promise<string | undefined>;
   /** Forgets of up to `limit` stripped keys whose they were; how many there were. */
   readonly detachKeys: (identityIds: readonly string[], limit: number, options?: OperationOptions) => Promise<number>;
   /** Forgets the erasure, leaves its identities to the sweep, and what was deleted is gone from the store's files. */
   readonly end: (erasure: Erasure, now: number) => Promise<void>;
 }
 
+/** Kept answers that are in memory at a time: one may have megabytes. */
+const ANSWERS = 16;
 const PREFIX = "erasure:";
 /** Whatever has the prefix comes before. */
 const BEHIND = "erasure;";
@@ -104,10 +107,15 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
       const found = await keys.findFields(["identityId"], { _id: { $in: keyIds } }, options);
       return new Set(found.flatMap(({ _id, identityId = "" }) => (of.has(identityId) ? _id : [])));
     },
-    forgetAnswers: async (text, after, limit, options) => {
-      const found = await answers.find(after === "" ? {} : { _id: { $gt: after } }, { ...options, sort: { _id: 1 }, limit }).toArray();
-      const telling = found.flatMap(({ _id, answer }) => (answer?.includes(text) ? _id : []));
-      if (telling.length > 0) await answers.deleteMany({ _id: { $in: telling } }, options);
+    forgetAnswers: async (externalId, after, limit, options) => {
+      // As a member: the externalId alone may be the name of another one, which every answer has.
+      const member = `"externalId":${JSON.stringify(externalId)}`;
+      const found = await answers.findFields([], after === "" ? {} : { _id: { $gt: after } }, { ...options, sort: { _id: 1 }, limit });
+      for (const some of chunks(found, ANSWERS)) {
+        const read = await answers.find({ _id: { $in: some.map(({ _id }) => _id) } }, options).toArray();
+        const telling = read.flatMap(({ _id, answer }) => (answer?.includes(member) ? _id : []));
+        if (telling.length > 0) await answers.deleteMany({ _id: { $in: telling } }, options);
+      }
       return found.length < limit ? undefined : found.at(-1)?._id;
     },
     detachKeys: async (ids, limit, options) => {

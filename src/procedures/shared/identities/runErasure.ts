@@ -15,9 +15,8 @@ import { namesPerson, resourcesOf } from "./personalEntries.ts";
 
 /** Keys of one write. */
 const KEYS = 100;
-/** Entries of the audit log, or kept answers, that are in memory at a time. */
+/** Entries of the audit log, or ids of kept answers, that are in memory at a time. */
 const PAGE = 500;
-const ANSWERS = 100;
 /** So long after the keys were stripped, verifications that were under way on any node have reached analytics. */
 const DELIVERED_MS = 3_000;
 /** Between two looks whether events have reached the audit log: another node may be the one that moves them. */
@@ -122,10 +121,20 @@ export const runErasure = async (
     return undefined;
   };
 
-  const forgetAnswers = async (): Promise<void> => {
-    for (let after: string | undefined = ""; after !== undefined; ) {
-      after = await erasures.forgetAnswers(JSON.stringify(erasure.externalId), after, ANSWERS, options);
+  /** False: no time is left. */
+  const forgetAnswers = async (): Promise<boolean> => {
+    while (goesOn()) {
+      const last = await erasures.forgetAnswers(erasure.externalId, erasure.answersThrough ?? "", PAGE, options);
+      if (last === undefined) return true;
+      await save({ answersThrough: last });
     }
+    return false;
+  };
+
+  /** False: no time is left. One batch comes first, so that each call gets on. */
+  const detachKeys = async (): Promise<boolean> => {
+    while ((await erasures.detachKeys(erasure.identityIds, KEYS, options)) === KEYS) if (!goesOn()) return false;
+    return true;
   };
 
   for (;;) {
@@ -136,14 +145,14 @@ export const runErasure = async (
     // What was told of them may stand before the place where they were found.
     await save({ through: 0, entries: 0 });
   }
-  await forgetAnswers();
+  if (!(await forgetAnswers())) return { erasure, done: false };
   if (analytics !== undefined) {
     await sleep(Math.max(0, beganAt + DELIVERED_MS - nodesClock.monotonic()), undefined, { signal });
     const living = await identities.findByExternalId(erasure.externalId, options);
     const events = await analytics.erasePerson(erasure.externalId, living?._id);
     await save({ events: erasure.events + events });
   }
-  while ((await erasures.detachKeys(erasure.identityIds, KEYS, options)) === KEYS);
+  if (!(await detachKeys())) return { erasure, done: false };
   await erasures.end(erasure, call.receivedAt);
   return { erasure, done: true };
 };

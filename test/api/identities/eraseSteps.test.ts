@@ -1,0 +1,50 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { runErasure } from "../../../src/procedures/shared/identities/runErasure.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
+import type { Store } from "../../../src/storage/port/store.ts";
+import { createErasuresRepository } from "../../../src/storage/repositories/erasuresRepository.ts";
+import { eraserCall, erasureOn, NAME } from "../../support/erasures.ts";
+import { engines } from "../../support/stores.ts";
+
+const nothing = { identityIds: [], through: 0, keys: 0, entries: 0, events: 0 };
+
+/** Keeps answers for repeated calls, with these texts. */
+const keepAnswers = (store: Store, answers: readonly string[]) =>
+  store.collection("idempotency").insertMany(
+    answers.map((answer, i) => ({
+      ...{ _id: `answer_${String(i).padStart(5, "0")}`, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, request: "", salt: "", now: 1 },
+      ...{ holder: "", leaseUntil: 1, permissions: [], answer, done: true, expireAt: new Date(8_000_000_000_000) },
+    })),
+  );
+
+const keptAnswers = async (store: Store) => (await store.collection("idempotency").find({}).toArray()).map(({ answer }) => answer);
+
+describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) => {
+  afterAll(() => engine.close());
+
+  test("forget the answers that tell the externalId, and not those that have it as another member or text", async () => {
+    const store = await engine.open();
+    const others = ['{"data":{"keyId":"key_1"}}', '{"data":{"externalId":"dave"}}', '{"data":{"name":"data"}}'];
+    await keepAnswers(store, [...others, '{"data":{"id":"id_1","externalId":"data"}}']);
+    await createErasuresRepository(store).forgetAnswers("data", "", 100);
+    expect((await keptAnswers(store)).sort()).toEqual(others.toSorted());
+  });
+
+  test("go on with the kept answers where the call before had no time left", async () => {
+    const store = await engine.open();
+    const told = JSON.stringify({ data: { externalId: NAME } });
+    await keepAnswers(
+      store,
+      Array.from({ length: 1_200 }, () => told),
+    );
+    const erasures = createErasuresRepository(store);
+    const left: number[] = [];
+    for (let calls = 0, done = false; !done && calls < 20; calls++) {
+      const [note = { id: "id_1", externalId: NAME, ...nothing }] = await erasures.list();
+      let asked = 0;
+      ({ done } = await runErasure(erasureOn(store), note, eraserCall(), () => asked++ < 3));
+      left.push((await keptAnswers(store)).length);
+    }
+    expect(left).toEqual([700, 200, 0]);
+  });
+});

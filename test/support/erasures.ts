@@ -5,7 +5,8 @@ import { unrestrictedGrants } from "../../src/domain/authorization.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createId } from "../../src/domain/ids.ts";
 import type { Call } from "../../src/procedures/shared/call.ts";
-import { eraseIdentity } from "../../src/procedures/shared/identities/eraseIdentity.ts";
+import { type EraseIdentityDeps, eraseIdentity } from "../../src/procedures/shared/identities/eraseIdentity.ts";
+import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
 import { createErasuresRepository } from "../../src/storage/repositories/erasuresRepository.ts";
@@ -20,7 +21,7 @@ export const NAME = "dave_7731";
 const noLeases = { acquire: async () => true, release: async () => undefined };
 
 /** What an erasure works with, on a node whose mover has the log to itself. */
-export const erasureOn = (store: Store) => {
+export const erasureOn = (store: Store): EraseIdentityDeps => {
   const auditLog = createAuditLogRepository(store);
   return {
     auditLog,
@@ -46,8 +47,23 @@ export const eraserCall = (): Call => {
 };
 
 /** A call of `identities.deleteIdentity` on a node that works with the store. */
-export const erasePerson = (store: Store, deps: Partial<ReturnType<typeof erasureOn>> = {}, name = NAME) =>
-  eraseIdentity({ ...erasureOn(store), ...deps }, name, eraserCall());
+export const erasePerson = (
+  store: Store,
+  deps: Partial<EraseIdentityDeps> = {},
+  identity: string = NAME,
+): ReturnType<typeof eraseIdentity> => eraseIdentity({ ...erasureOn(store), ...deps }, identity, eraserCall());
+
+/** A key with events that have not reached the log. */
+export const insertKey = (
+  store: Store,
+  { keyId, name, ...fields }: { readonly keyId: string; readonly name: string; readonly identityId?: string; readonly meta?: string },
+  events: readonly AuditEvent[],
+): Promise<unknown> =>
+  createKeysRepository(store).insert({
+    ...newDocument(keyId, clock.now(), events),
+    ...{ apiId: "api_1", hash: keyId, start: "k", name, nameKey: name, ...fields },
+    ...{ enabled: true, permissionIds: [], roleIds: [], ratelimits: [], revision: 0 },
+  });
 
 /** An identity with three keys, one of them deleted, and events that name them, some in the log and some on their way there. */
 export const fillPerson = async (store: Store): Promise<void> => {
@@ -61,11 +77,7 @@ export const fillPerson = async (store: Store): Promise<void> => {
     if (i === 3) await erasureOn(store).moveEvents();
     const keyId = createId("key", clock.now());
     const events = [auditEvent(source, "key.create", `Created key ${keyId}`, resource("key", keyId, NAME))];
-    await keys.insert({
-      ...newDocument(keyId, clock.now(), events),
-      ...{ apiId: "api_1", hash: keyId, start: "k", name: NAME, nameKey: NAME, meta: JSON.stringify({ name: NAME }), identityId },
-      ...{ enabled: true, permissionIds: [], roleIds: [], ratelimits: [], revision: 0 },
-    });
+    await insertKey(store, { keyId, identityId, name: NAME, meta: JSON.stringify({ name: NAME }) }, events);
     const key = await keys.find(keyId);
     if (i === 2 && key !== null) await keys.delete(key, clock.now(), []);
   }

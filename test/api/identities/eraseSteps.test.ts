@@ -1,9 +1,16 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { interceptStore } from "../../../bench/harness/interceptStore.ts";
+import { auditEvent, resource, systemSource } from "../../../src/audit/auditEvent.ts";
+import { systemClock } from "../../../src/domain/clock.ts";
+import { createId } from "../../../src/domain/ids.ts";
 import { runErasure } from "../../../src/procedures/shared/identities/runErasure.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
+import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { createErasuresRepository } from "../../../src/storage/repositories/erasuresRepository.ts";
-import { eraserCall, erasureOn, NAME } from "../../support/erasures.ts";
+import { createIdentitiesRepository } from "../../../src/storage/repositories/identitiesRepository.ts";
+import { createKeysRepository } from "../../../src/storage/repositories/keysRepository.ts";
+import { erasePerson, eraserCall, erasureOn, fillPerson, insertKey, NAME, remainsOf } from "../../support/erasures.ts";
 import { engines } from "../../support/stores.ts";
 
 const nothing = { identityIds: [], through: 0, keys: 0, entries: 0, events: 0 };
@@ -46,5 +53,45 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
       left.push((await keptAnswers(store)).length);
     }
     expect(left).toEqual([700, 200, 0]);
+  });
+
+  describe("go on beside an identity that took the externalId again", () => {
+    /** An erasure that died once it had read the log, and what was made then; ids of the identity and of its key. */
+    const begun = async (store: Store) => {
+      await fillPerson(store);
+      const dying = interceptStore(store, async (operation, { collection }) => {
+        if (collection === "idempotency") throw new StoreUnavailableError("died");
+        return operation();
+      });
+      await erasePerson(dying).catch(() => undefined);
+      const [identityId, keyId] = [createId("id", systemClock.now()), createId("key", systemClock.now())];
+      await createIdentitiesRepository(store).insert({ id: identityId, externalId: NAME }, systemClock.now(), []);
+      const tied = auditEvent(systemSource(systemClock), "key.update", "Tied to somebody", resource("key", keyId));
+      await insertKey(store, { keyId, identityId, name: "fresh" }, [
+        { ...tied, changes: [JSON.stringify({ field: "externalId", after: NAME })] },
+      ]);
+      return { identityId, keyId };
+    };
+    const texts = async (store: Store) => (await store.collection("audit").find({}).toArray()).map(({ event: { display } }) => display);
+
+    test("leaves it, its keys and what is told of them alone", async () => {
+      const store = await engine.open();
+      const { identityId, keyId } = await begun(store);
+      expect(await erasePerson(store)).toMatchObject({ done: true });
+      expect(await createIdentitiesRepository(store).find(identityId)).toMatchObject({ externalId: NAME });
+      expect(await createKeysRepository(store).find(keyId)).toMatchObject({ name: "fresh", identityId });
+      await erasureOn(store).moveEvents();
+      expect(await texts(store)).toContain("Tied to somebody");
+      expect(JSON.stringify(await createErasuresRepository(store).list())).toBe("[]");
+    });
+
+    test("erases it as well when it is named by its id", async () => {
+      const store = await engine.open();
+      const { identityId, keyId } = await begun(store);
+      expect(await erasePerson(store, {}, identityId)).toMatchObject({ done: true });
+      expect(await remainsOf(store)).toEqual([]);
+      expect(await createKeysRepository(store).find(keyId)).not.toHaveProperty("name");
+      expect(await texts(store)).not.toContain("Tied to somebody");
+    });
   });
 });

@@ -84,9 +84,12 @@ export const runErasure = async (
     return false;
   };
 
+  const namedThrough = (): number => erasure.namedThrough ?? 0;
+
   /** Identities of before that had the externalId, told by a page of the log; not the one that has it now. */
   const formerIdentities = async (page: readonly AuditLogDocument[]): Promise<readonly string[]> => {
-    const named = page.flatMap((entry) => resourcesOf(entry, "identity").filter(({ name }) => name === erasure.externalId));
+    const before = page.filter(({ sequence }) => sequence <= namedThrough());
+    const named = before.flatMap((entry) => resourcesOf(entry, "identity").filter(({ name }) => name === erasure.externalId));
     const unknown = [...new Set(named.map(({ id }) => id))].filter((id) => !erasure.identityIds.includes(id));
     if (unknown.length === 0) return [];
     const living = new Set((await identities.findMany(unknown, options)).map(({ _id }) => _id));
@@ -96,7 +99,8 @@ export const runErasure = async (
   const eraseEntriesOf = async (page: readonly AuditLogDocument[]): Promise<number> => {
     const keyIds = [...new Set(page.flatMap((entry) => resourcesOf(entry, "key").map(({ id }) => id)))];
     const own = await erasures.findKeysOf(erasure.identityIds, keyIds, options);
-    const person = { externalId: erasure.externalId, identityIds: erasure.identityIds, keyIds: own };
+    const { externalId, identityIds } = erasure;
+    const person = { externalId, identityIds, keyIds: own, namedThrough: namedThrough() };
     const found = page.filter((entry) => namesPerson(entry, person));
     await eraseEntries({ auditLog, append: appendEvents }, found, source, resource("identity", erasure.identityIds[0] ?? erasure.id));
     return found.length;
@@ -139,6 +143,7 @@ export const runErasure = async (
 
   for (;;) {
     if (!(await stripKeys(erasure.identityIds)) || !(await settle())) return { erasure, done: false };
+    if (erasure.namedThrough === undefined) await save({ namedThrough: (await auditLog.head(options))?.sequence ?? 0 });
     const read = await readLog();
     if (read === undefined) return { erasure, done: false };
     if (read === "end") break;

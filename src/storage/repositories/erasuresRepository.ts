@@ -31,8 +31,6 @@ export interface ErasuresRepository {
     eventsOf: (key: KeyDocument) => readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<number>;
-  /** Whether all that was told of the identities and of their keys has reached the audit log. */
-  readonly isSettled: (identityIds: readonly string[], options?: OperationOptions) => Promise<boolean>;
   /** Those of the keys that were stripped as keys of one of the identities. */
   readonly findKeysOf: (
     identityIds: readonly string[],
@@ -62,7 +60,6 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
   const keys = store.collection("keys");
   const identities = store.collection("identities");
   const answers = store.collection("idempotency");
-  const pending = { pendingMark: { $exists: true } } as const;
 
   return {
     list: async (options) => {
@@ -93,14 +90,6 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
         options,
       );
       return found.length;
-    },
-    isSettled: async (ids, options) => {
-      const one = { ...options, limit: 1 };
-      const told = [
-        await identities.findFields([], { _id: { $in: ids }, ...pending }, one),
-        await keys.findFields([], { workspaceId: WORKSPACE_ID, identityId: { $in: ids.map(stripped) }, ...pending }, one),
-      ];
-      return told.every(({ length }) => length === 0);
     },
     findKeysOf: async (ids, keyIds, options) => {
       const of = new Set(ids.map(stripped));

@@ -55,6 +55,51 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect(left).toEqual([700, 200, 0]);
   });
 
+  test("read the log again when a call died right after it took the names from keys of an identity found late", async () => {
+    const store = await engine.open();
+    const deps = erasureOn(store);
+    const source = systemSource(systemClock);
+    const [identityId, keyId] = [createId("id", systemClock.now()), createId("key", systemClock.now())];
+    await insertKey(store, { keyId, name: NAME }, [auditEvent(source, "key.create", "Created", resource("key", keyId, NAME))]);
+    await deps.moveEvents();
+    await deps.appendEvents(Array.from({ length: 500 }, () => auditEvent(source, "api.create", "Created", resource("api", "api_1"))));
+    const identities = createIdentitiesRepository(store);
+    const target = resource("identity", identityId, NAME);
+    await identities.insert({ id: identityId, externalId: NAME }, systemClock.now(), [auditEvent(source, "identity.create", "", target)]);
+    await store.collection("keys").updateOne({ _id: keyId }, { $set: { identityId } });
+    await identities.delete(identityId, systemClock.now(), () => []);
+    let isStripped = false;
+    const dying = interceptStore(store, async (operation, { collection, name }) => {
+      if (isStripped) throw new StoreUnavailableError("died");
+      if (collection === "keys" && name === "bulkWrite") isStripped = true;
+      return operation();
+    });
+    await expect(erasePerson(dying)).rejects.toThrow("died");
+    expect(isStripped).toBe(true);
+    expect(await erasePerson(store)).toMatchObject({ done: true });
+    expect(await remainsOf(store)).toEqual([]);
+  });
+
+  test("wait for what was told a moment before and another node still has to bring into the log", async () => {
+    const store = await engine.open();
+    const identities = createIdentitiesRepository(store);
+    const identityId = createId("id", systemClock.now());
+    const tell = (event: "identity.create" | "identity.delete") => [
+      auditEvent(systemSource(systemClock), event, `Of ${NAME}`, resource("identity", identityId, NAME)),
+    ];
+    await identities.insert({ id: identityId, externalId: NAME }, systemClock.now(), tell("identity.create"));
+    const { moveEvents } = erasureOn(store);
+    await moveEvents();
+    await identities.delete(identityId, systemClock.now(), () => tell("identity.delete"));
+    let rounds = 0;
+    const elsewhere = async () => {
+      if (rounds++ > 1) await moveEvents();
+    };
+    expect(await erasePerson(store, { moveEvents: elsewhere })).toMatchObject({ done: true, entries: 2n });
+    await moveEvents();
+    expect(await remainsOf(store)).toEqual([]);
+  });
+
   describe("go on beside an identity that took the externalId again", () => {
     /** An erasure that died once it had read the log, and what was made then; ids of the identity and of its key. */
     const begun = async (store: Store) => {

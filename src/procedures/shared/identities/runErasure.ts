@@ -19,6 +19,8 @@ const KEYS = 100;
 const PAGE = 500;
 /** So long after the keys were stripped, verifications that were under way on any node have reached analytics. */
 const DELIVERED_MS = 3_000;
+/** Changed objects whose events are waited for at a time. */
+const MARKS = 1_000;
 /** Between two looks whether events have reached the audit log: another node may be the one that moves them. */
 const SETTLE_MS = 100;
 
@@ -75,13 +77,18 @@ export const runErasure = async (
     return true;
   };
 
+  /** Waits until all that was told of identities and keys up to now is in the log. False: no time is left. */
   const settle = async (): Promise<boolean> => {
-    while (goesOn()) {
-      await moveEvents();
-      if (await erasures.isSettled(erasure.identityIds, options)) return true;
-      await sleep(SETTLE_MS, undefined, { signal });
+    for (const collection of ["identities", "keys"] as const) {
+      for (let marks = await auditLog.listPendingMarks(collection, MARKS); marks.length > 0; ) {
+        if (!goesOn()) return false;
+        await moveEvents();
+        const known = await auditLog.findKnown(marks);
+        if (marks.some((mark) => !known.has(mark))) await sleep(SETTLE_MS, undefined, { signal });
+        else marks = marks.length < MARKS ? [] : await auditLog.listPendingMarks(collection, MARKS);
+      }
     }
-    return false;
+    return goesOn();
   };
 
   const namedThrough = (): number => erasure.namedThrough ?? 0;
@@ -106,16 +113,15 @@ export const runErasure = async (
     return found.length;
   };
 
-  /** Looks through the log up to its end. Undefined: no time is left; else whether keys were found that nobody knew of before. */
-  const readLog = async (): Promise<"end" | "more keys" | undefined> => {
+  /** Looks through the log up to its end. Undefined: no time is left; else whether identities were found that nobody knew of before. */
+  const readLog = async (): Promise<"end" | "more identities" | undefined> => {
     while (goesOn()) {
       const page = await auditLog.listAfter(erasure.through, PAGE, options);
       const former = await formerIdentities(page);
       if (former.length > 0) {
-        const known = erasure.keys;
-        await save({ identityIds: [...erasure.identityIds, ...former] });
-        if (!(await stripKeys(former))) return undefined;
-        if (erasure.keys > known) return "more keys";
+        // What was told of their keys may stand before this place. In one write: who dies next must not go on from here.
+        await save({ identityIds: [...erasure.identityIds, ...former], through: 0, entries: 0 });
+        return "more identities";
       }
       const entries = erasure.entries + (await eraseEntriesOf(page));
       const last = page.at(-1);
@@ -147,8 +153,6 @@ export const runErasure = async (
     const read = await readLog();
     if (read === undefined) return { erasure, done: false };
     if (read === "end") break;
-    // What was told of them may stand before the place where they were found.
-    await save({ through: 0, entries: 0 });
   }
   if (!(await forgetAnswers())) return { erasure, done: false };
   if (analytics !== undefined) {

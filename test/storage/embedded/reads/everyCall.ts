@@ -194,7 +194,6 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     list: (erasures) => erasures.list(),
     save: (erasures) => erasures.save(sampleErasure),
     stripKeys: (erasures) => erasures.stripKeys("id_big", 100, 1, () => []),
-    isSettled: (erasures) => erasures.isSettled(["id_big", ...ids("id", 99)]),
     findKeysOf: (erasures) => erasures.findKeysOf(["id_big"], ids("key", 1_000)),
     forgetAnswers: (erasures) => erasures.forgetAnswers("nowhere", "", 100),
     detachKeys: (erasures) => erasures.detachKeys(["id_big"], 100),

@@ -41,8 +41,12 @@ export interface ErasuresRepository {
   readonly forgetAnswers: (externalId: string, after: string, limit: number, options?: OperationOptions) => Promise<string | undefined>;
   /** Forgets of up to `limit` stripped keys whose they were; how many there were. */
   readonly detachKeys: (identityIds: readonly string[], limit: number, options?: OperationOptions) => Promise<number>;
-  /** Forgets the erasure, leaves its identities to the sweep, and what was deleted is gone from the store's files. */
-  readonly end: (erasure: Erasure, now: number) => Promise<void>;
+  /** Leaves its identities to the sweep. */
+  readonly release: (identityIds: readonly string[], now: number) => Promise<void>;
+  /** What was deleted is gone from the store's files as well; false while somebody reads what was there before. */
+  readonly scrub: () => Promise<boolean>;
+  /** Forgets the erasure. */
+  readonly remove: (id: string) => Promise<void>;
 }
 
 /** Kept answers that are in memory at a time: one may have megabytes. */
@@ -119,13 +123,15 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
       }
       return found.length;
     },
-    end: async ({ id, identityIds }, now) => {
-      for (const _id of identityIds) {
+    release: async (ids, now) => {
+      for (const _id of ids) {
         const ended = { $set: { erased: true, sweepFrom: now }, $unset: { externalId: "", meta: "" } } as const;
         await identities.updateOne({ _id, deletedAt: { $exists: true } }, ended);
       }
+    },
+    scrub: async () => (await store.scrub?.()) ?? true,
+    remove: async (id) => {
       await system.deleteOne({ _id: PREFIX + id });
-      await store.scrub?.();
     },
   };
 };

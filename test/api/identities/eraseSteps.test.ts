@@ -100,6 +100,22 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect(await remainsOf(store)).toEqual([]);
   });
 
+  test("are not done while somebody still reads what the store's files held before", async () => {
+    const store = await engine.open();
+    await fillPerson(store);
+    let isRead = true;
+    const read = { ...store, scrub: async () => !isRead };
+    const [id, asked] = [(await createIdentitiesRepository(store).findByExternalId(NAME))?._id ?? "", { times: 0 }];
+    await createIdentitiesRepository(store).deleteToErase(id, systemClock.now(), () => []);
+    const begun = { id, externalId: NAME, ...nothing, identityIds: [id] };
+    await createErasuresRepository(store).save(begun);
+    expect(await runErasure(erasureOn(read), begun, eraserCall(), () => asked.times++ < 20)).toMatchObject({ done: false });
+    expect(await remainsOf(store)).toEqual(["system"]);
+    isRead = false;
+    expect(await erasePerson(read)).toMatchObject({ done: true });
+    expect(await remainsOf(store)).toEqual([]);
+  });
+
   describe("go on beside an identity that took the externalId again", () => {
     /** An erasure that died once it had read the log, and what was made then; ids of the identity and of its key. */
     const begun = async (store: Store) => {

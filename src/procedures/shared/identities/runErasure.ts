@@ -21,7 +21,7 @@ const PAGE = 500;
 const DELIVERED_MS = 3_000;
 /** Changed objects whose events are waited for at a time. */
 const MARKS = 1_000;
-/** Between two looks whether events have reached the audit log: another node may be the one that moves them. */
+/** Between two looks whether events have reached the audit log, which another node may be moving, or whether a reader has ended. */
 const SETTLE_MS = 100;
 
 export interface RunErasureDeps {
@@ -147,6 +147,15 @@ export const runErasure = async (
     return true;
   };
 
+  /** False: somebody reads what was there before, and no time is left. */
+  const scrub = async (): Promise<boolean> => {
+    while (!(await erasures.scrub())) {
+      if (!goesOn()) return false;
+      await sleep(SETTLE_MS, undefined, { signal });
+    }
+    return true;
+  };
+
   for (;;) {
     if (!(await stripKeys(erasure.identityIds)) || !(await settle())) return { erasure, done: false };
     if (erasure.namedThrough === undefined) await save({ namedThrough: (await auditLog.head(options))?.sequence ?? 0 });
@@ -162,6 +171,10 @@ export const runErasure = async (
     await save({ events: erasure.events + events });
   }
   if (!(await detachKeys())) return { erasure, done: false };
-  await erasures.end(erasure, call.receivedAt);
+  await erasures.release(erasure.identityIds, call.receivedAt);
+  if (!(await scrub())) return { erasure, done: false };
+  await erasures.remove(erasure.id);
+  // The note itself had the externalId. Should a reader have come in between, its page goes with the log's next turn.
+  await scrub();
   return { erasure, done: true };
 };

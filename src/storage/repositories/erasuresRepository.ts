@@ -17,7 +17,9 @@ export interface Erasure extends ErasureState {
 export interface ErasuresRepository {
   /** Those that did not end yet. */
   readonly list: (options?: OperationOptions) => Promise<readonly Erasure[]>;
-  /** Notes how far it has come. */
+  /** Makes its note; one that is there stays as it is. */
+  readonly begin: (erasure: Erasure, options?: OperationOptions) => Promise<void>;
+  /** Notes how far it has come; nothing if another call has ended it. */
   readonly save: (erasure: Erasure, options?: OperationOptions) => Promise<void>;
   /**
    * Takes names and metadata from up to `limit` keys of an identity, deleted ones included. They leave the identity; that they were its is
@@ -31,7 +33,7 @@ export interface ErasuresRepository {
     eventsOf: (key: KeyDocument) => readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<number>;
-  /** Those of the keys that were stripped as keys of one of the identities. */
+  /** Those of the keys that are one of the identities', or were stripped as such. */
   readonly findKeysOf: (
     identityIds: readonly string[],
     keyIds: readonly string[],
@@ -70,9 +72,12 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
       const found = await system.find({ _id: { $gte: PREFIX, $lt: BEHIND } }, { ...options, sort: { _id: 1 } }).toArray();
       return found.flatMap(({ _id, erasure }) => (erasure === undefined ? [] : { ...erasure, id: _id.slice(PREFIX.length) }));
     },
-    save: async ({ id, ...erasure }, options) => {
+    begin: async ({ id, ...erasure }, options) => {
       const note = { erasure, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID };
-      await system.updateOne({ _id: PREFIX + id }, { $set: note }, { ...options, upsert: true });
+      await system.updateOne({ _id: PREFIX + id }, { $setOnInsert: note }, { ...options, upsert: true });
+    },
+    save: async ({ id, ...erasure }, options) => {
+      await system.updateOne({ _id: PREFIX + id }, { $set: { erasure, v: SCHEMA_VERSION } }, options);
     },
     stripKeys: async (identityId, limit, now, eventsOf, options) => {
       const found = await keys.find({ workspaceId: WORKSPACE_ID, identityId }, { ...options, limit }).toArray();
@@ -96,7 +101,7 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
       return found.length;
     },
     findKeysOf: async (ids, keyIds, options) => {
-      const of = new Set(ids.map(stripped));
+      const of = new Set([...ids, ...ids.map(stripped)]);
       const found = await keys.findFields(["identityId"], { _id: { $in: keyIds } }, options);
       return new Set(found.flatMap(({ _id, identityId = "" }) => (of.has(identityId) ? _id : [])));
     },

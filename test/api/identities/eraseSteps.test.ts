@@ -45,6 +45,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
       Array.from({ length: 1_200 }, () => told),
     );
     const erasures = createErasuresRepository(store);
+    await erasures.begin({ id: "id_1", externalId: NAME, ...nothing });
     const left: number[] = [];
     for (let calls = 0, done = false; !done && calls < 20; calls++) {
       const [note = { id: "id_1", externalId: NAME, ...nothing }] = await erasures.list();
@@ -108,12 +109,48 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     const [id, asked] = [(await createIdentitiesRepository(store).findByExternalId(NAME))?._id ?? "", { times: 0 }];
     await createIdentitiesRepository(store).deleteToErase(id, systemClock.now(), () => []);
     const begun = { id, externalId: NAME, ...nothing, identityIds: [id] };
-    await createErasuresRepository(store).save(begun);
+    await createErasuresRepository(store).begin(begun);
     expect(await runErasure(erasureOn(read), begun, eraserCall(), () => asked.times++ < 20)).toMatchObject({ done: false });
     expect(await remainsOf(store)).toEqual(["system"]);
     isRead = false;
     expect(await erasePerson(read)).toMatchObject({ done: true });
     expect(await remainsOf(store)).toEqual([]);
+  });
+
+  test.each(["audit", "idempotency"])("take the name from a key that comes to the identity once they have reached: %s", async (place) => {
+    const store = await engine.open();
+    await fillPerson(store);
+    const identityId = (await createIdentitiesRepository(store).findByExternalId(NAME))?._id ?? "";
+    const keyId = createId("key", systemClock.now());
+    const late = auditEvent(systemSource(systemClock), "key.create", "Created", resource("key", keyId, NAME));
+    let isMade = false;
+    const meeting = interceptStore(store, async (operation, { collection }) => {
+      if (collection === place && !isMade) {
+        isMade = true;
+        await insertKey(store, { keyId, identityId, name: NAME }, [late]);
+        await erasureOn(store).moveEvents();
+      }
+      return operation();
+    });
+    for (let calls = 0; calls < 3 && !(await erasePerson(meeting)).done; calls++);
+    expect(await createKeysRepository(store).find(keyId)).not.toHaveProperty("name");
+    expect(await remainsOf(store)).toEqual([]);
+  });
+
+  test("make no note again that another call has removed", async () => {
+    const store = await engine.open();
+    await fillPerson(store);
+    const dying = interceptStore(store, async (operation, { collection, name }) => {
+      if (collection === "idempotency") throw new StoreUnavailableError("died");
+      const answer = await operation();
+      // Once the keys have no names any more, another call ends the erasure; this one goes on.
+      if (collection === "keys" && name === "bulkWrite") {
+        for (const { id } of await createErasuresRepository(store).list()) await createErasuresRepository(store).remove(id);
+      }
+      return answer;
+    });
+    await expect(erasePerson(dying)).rejects.toThrow("died");
+    expect(await createErasuresRepository(store).list()).toEqual([]);
   });
 
   describe("go on beside an identity that took the externalId again", () => {

@@ -73,7 +73,7 @@ export const eraseIdentity = async (
   } else if (wanted.length === 0) {
     wanted.push({ id: call.newId("id", "erasure"), identityIds: [], ...nothing });
   }
-  for (const erasure of wanted) if (!begun.includes(erasure)) await erasures.save(erasure, call);
+  for (const erasure of wanted) if (!begun.includes(erasure)) await erasures.begin(erasure, call);
   if (living !== null) await identities.deleteToErase(living._id, call.receivedAt, eventsOf(call), call);
 
   const until = nodesClock.monotonic() + WORK_MS;

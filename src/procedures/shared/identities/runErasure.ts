@@ -170,6 +170,9 @@ export const runErasure = async (
     const events = await analytics.erasePerson(erasure.externalId, living?._id);
     await save({ events: erasure.events + events });
   }
+  // A call that had read the identity before it was deleted may have given it a key since: what is told of that is still to be read.
+  const known = erasure.keys;
+  if (!(await stripKeys(erasure.identityIds)) || erasure.keys > known) return { erasure, done: false };
   if (!(await detachKeys())) return { erasure, done: false };
   await erasures.release(erasure.identityIds, call.receivedAt);
   if (!(await scrub())) return { erasure, done: false };

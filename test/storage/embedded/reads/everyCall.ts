@@ -192,6 +192,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
   },
   erasures: {
     list: (erasures) => erasures.list(),
+    begin: (erasures) => erasures.begin(sampleErasure),
     save: (erasures) => erasures.save(sampleErasure),
     stripKeys: (erasures) => erasures.stripKeys("id_big", 100, 1, () => []),
     findKeysOf: (erasures) => erasures.findKeysOf(["id_big"], ids("key", 1_000)),

@@ -185,9 +185,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       const { bavail, blocks, bsize } = await statfs(directory);
       return { files: { database: bytes, wal: walBytes, journal: journalBytes }, disk: { free: bavail * bsize, size: blocks * bsize } };
     },
-    scrub: async () => {
-      await queue.write({ kind: "emptyLog" });
-    },
+    scrub: async () => (await queue.write({ kind: "emptyLog" })).modified === 1,
     progress: progress.next,
     ping: async (signal) => {
       readRow("SELECT 1", []);

@@ -55,6 +55,10 @@ export interface ErasureState {
   readonly identityIds: readonly string[];
   /** Number of the last entry of the audit log that was looked at. */
   readonly through: number;
+  /** Number of the last entry whose externalId is the person's; absent until all that was told before the erasure is in the log. */
+  readonly namedThrough?: number;
+  /** Id of the last kept answer that was looked at; absent before the first. */
+  readonly answersThrough?: string;
   /** What was found to be the person's so far: keys, entries of the audit log, events of analytics. */
   readonly keys: number;
   readonly entries: number;

@@ -37,8 +37,11 @@ export interface Store {
   estimate?(name: CollectionName): Promise<number>;
   /** What an operator wants to know of it, no secret: where it is, how large it was found, which versions meet. Empty before it is prepared. */
   facts?(): Readonly<Record<string, unknown>>;
-  /** What was deleted or replaced is gone from its files as well. A store whose files others keep has none. */
-  scrub?(): Promise<void>;
+  /**
+   * What was deleted or replaced goes from its files as well; false while somebody reads what was there before, such as a backup. A store
+   * whose files others keep has none.
+   */
+  scrub?(): Promise<boolean>;
   /** For the metrics. Asks no server for it. */
   usage?(): Promise<StoreUsage>;
   /** Resolves when the store answers; rejects with `StoreUnavailableError`. */

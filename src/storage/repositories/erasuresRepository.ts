@@ -1,3 +1,4 @@
+import { chunks } from "../../util/chunks.ts";
 import type { AuditEvent } from "../port/auditEvents.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { OperationOptions } from "../port/collection.ts";
@@ -16,7 +17,9 @@ export interface Erasure extends ErasureState {
 export interface ErasuresRepository {
   /** Those that did not end yet. */
   readonly list: (options?: OperationOptions) => Promise<readonly Erasure[]>;
-  /** Notes how far it has come. */
+  /** Makes its note; one that is there stays as it is. */
+  readonly begin: (erasure: Erasure, options?: OperationOptions) => Promise<void>;
+  /** Notes how far it has come; nothing if another call has ended it. */
   readonly save: (erasure: Erasure, options?: OperationOptions) => Promise<void>;
   /**
    * Takes names and metadata from up to `limit` keys of an identity, deleted ones included. They leave the identity; that they were its is
@@ -30,22 +33,26 @@ export interface ErasuresRepository {
     eventsOf: (key: KeyDocument) => readonly AuditEvent[],
     options?: OperationOptions,
   ) => Promise<number>;
-  /** Whether all that was told of the identities and of their keys has reached the audit log. */
-  readonly isSettled: (identityIds: readonly string[], options?: OperationOptions) => Promise<boolean>;
-  /** Those of the keys that were stripped as keys of one of the identities. */
+  /** Those of the keys that are one of the identities', or were stripped as such. */
   readonly findKeysOf: (
     identityIds: readonly string[],
     keyIds: readonly string[],
     options?: OperationOptions,
   ) => Promise<ReadonlySet<string>>;
-  /** Forgets, of up to `limit` answers behind `after`, those that hold the text; the id of the last one, undefined at the end. */
-  readonly forgetAnswers: (text: string, after: string, limit: number, options?: OperationOptions) => Promise<string | undefined>;
+  /** Forgets, of up to `limit` answers behind `after`, those that tell the externalId; the id of the last one, undefined at the end. */
+  readonly forgetAnswers: (externalId: string, after: string, limit: number, options?: OperationOptions) => Promise<string | undefined>;
   /** Forgets of up to `limit` stripped keys whose they were; how many there were. */
   readonly detachKeys: (identityIds: readonly string[], limit: number, options?: OperationOptions) => Promise<number>;
-  /** Forgets the erasure, leaves its identities to the sweep, and what was deleted is gone from the store's files. */
-  readonly end: (erasure: Erasure, now: number) => Promise<void>;
+  /** Leaves its identities to the sweep. */
+  readonly release: (identityIds: readonly string[], now: number) => Promise<void>;
+  /** What was deleted is gone from the store's files as well; false while somebody reads what was there before. */
+  readonly scrub: () => Promise<boolean>;
+  /** Forgets the erasure. */
+  readonly remove: (id: string) => Promise<void>;
 }
 
+/** Kept answers that are in memory at a time: one may have megabytes. */
+const ANSWERS = 16;
 const PREFIX = "erasure:";
 /** Whatever has the prefix comes before. */
 const BEHIND = "erasure;";
@@ -59,16 +66,18 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
   const keys = store.collection("keys");
   const identities = store.collection("identities");
   const answers = store.collection("idempotency");
-  const pending = { pendingMark: { $exists: true } } as const;
 
   return {
     list: async (options) => {
       const found = await system.find({ _id: { $gte: PREFIX, $lt: BEHIND } }, { ...options, sort: { _id: 1 } }).toArray();
       return found.flatMap(({ _id, erasure }) => (erasure === undefined ? [] : { ...erasure, id: _id.slice(PREFIX.length) }));
     },
-    save: async ({ id, ...erasure }, options) => {
+    begin: async ({ id, ...erasure }, options) => {
       const note = { erasure, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID };
-      await system.updateOne({ _id: PREFIX + id }, { $set: note }, { ...options, upsert: true });
+      await system.updateOne({ _id: PREFIX + id }, { $setOnInsert: note }, { ...options, upsert: true });
+    },
+    save: async ({ id, ...erasure }, options) => {
+      await system.updateOne({ _id: PREFIX + id }, { $set: { erasure, v: SCHEMA_VERSION } }, options);
     },
     stripKeys: async (identityId, limit, now, eventsOf, options) => {
       const found = await keys.find({ workspaceId: WORKSPACE_ID, identityId }, { ...options, limit }).toArray();
@@ -91,23 +100,20 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
       );
       return found.length;
     },
-    isSettled: async (ids, options) => {
-      const one = { ...options, limit: 1 };
-      const told = [
-        await identities.findFields([], { _id: { $in: ids }, ...pending }, one),
-        await keys.findFields([], { workspaceId: WORKSPACE_ID, identityId: { $in: ids.map(stripped) }, ...pending }, one),
-      ];
-      return told.every(({ length }) => length === 0);
-    },
     findKeysOf: async (ids, keyIds, options) => {
-      const of = new Set(ids.map(stripped));
+      const of = new Set([...ids, ...ids.map(stripped)]);
       const found = await keys.findFields(["identityId"], { _id: { $in: keyIds } }, options);
       return new Set(found.flatMap(({ _id, identityId = "" }) => (of.has(identityId) ? _id : [])));
     },
-    forgetAnswers: async (text, after, limit, options) => {
-      const found = await answers.find(after === "" ? {} : { _id: { $gt: after } }, { ...options, sort: { _id: 1 }, limit }).toArray();
-      const telling = found.flatMap(({ _id, answer }) => (answer?.includes(text) ? _id : []));
-      if (telling.length > 0) await answers.deleteMany({ _id: { $in: telling } }, options);
+    forgetAnswers: async (externalId, after, limit, options) => {
+      // As a member: the externalId alone may be the name of another one, which every answer has.
+      const member = `"externalId":${JSON.stringify(externalId)}`;
+      const found = await answers.findFields([], after === "" ? {} : { _id: { $gt: after } }, { ...options, sort: { _id: 1 }, limit });
+      for (const some of chunks(found, ANSWERS)) {
+        const read = await answers.find({ _id: { $in: some.map(({ _id }) => _id) } }, options).toArray();
+        const telling = read.flatMap(({ _id, answer }) => (answer?.includes(member) ? _id : []));
+        if (telling.length > 0) await answers.deleteMany({ _id: { $in: telling } }, options);
+      }
       return found.length < limit ? undefined : found.at(-1)?._id;
     },
     detachKeys: async (ids, limit, options) => {
@@ -122,13 +128,15 @@ export const createErasuresRepository = (store: Store): ErasuresRepository => {
       }
       return found.length;
     },
-    end: async ({ id, identityIds }, now) => {
-      for (const _id of identityIds) {
+    release: async (ids, now) => {
+      for (const _id of ids) {
         const ended = { $set: { erased: true, sweepFrom: now }, $unset: { externalId: "", meta: "" } } as const;
         await identities.updateOne({ _id, deletedAt: { $exists: true } }, ended);
       }
+    },
+    scrub: async () => (await store.scrub?.()) ?? true,
+    remove: async (id) => {
       await system.deleteOne({ _id: PREFIX + id });
-      await store.scrub?.();
     },
   };
 };

@@ -59,7 +59,7 @@ export interface IdentitiesRepository {
     eventsOf: (identity: IdentityDocument) => readonly AuditEvent[],
     options?: ModifyOptions,
   ) => Promise<boolean>;
-  /** Deletes an identity whose keys are looked for next: no sweep takes it from them, until `ErasuresRepository.end`. */
+  /** Deletes an identity whose keys are looked for next: no sweep takes it from them, until `ErasuresRepository.release`. */
   readonly deleteToErase: IdentitiesRepository["delete"];
 }
 

@@ -56,10 +56,13 @@ export const eraseIdentity = async (
   requirePermissions(call.caller, ["identity.erase_identity", "*"]);
   const { identities, erasures, auditLog, nodesClock } = deps;
   await refuseOlderNodes(deps);
-  const living = await lookUpIdentity(identities, identity, call);
-  const externalId = living?.externalId ?? identity;
+  const found = await lookUpIdentity(identities, identity, call);
+  const externalId = found?.externalId ?? identity;
   const isBegun = (one: Erasure): boolean => one.externalId === externalId || one.identityIds.includes(identity);
   const begun = (await erasures.list(call)).filter(isBegun);
+  // What has the externalId now and is not in the note was made after the erasure began: it goes only if it is meant by its id.
+  const isMeant = begun.length === 0 || found?._id === identity || begun.some(({ identityIds }) => identityIds.includes(found?._id ?? ""));
+  const living = isMeant ? found : null;
   if (living === null && begun.length === 0 && !EXTERNAL_ID.test(identity)) throw identityNotFound(identity);
   await call.begin(undefined, undefined, living);
 
@@ -70,7 +73,7 @@ export const eraseIdentity = async (
   } else if (wanted.length === 0) {
     wanted.push({ id: call.newId("id", "erasure"), identityIds: [], ...nothing });
   }
-  for (const erasure of wanted) if (!begun.includes(erasure)) await erasures.save(erasure, call);
+  for (const erasure of wanted) if (!begun.includes(erasure)) await erasures.begin(erasure, call);
   if (living !== null) await identities.deleteToErase(living._id, call.receivedAt, eventsOf(call), call);
 
   const until = nodesClock.monotonic() + WORK_MS;
@@ -80,7 +83,7 @@ export const eraseIdentity = async (
   const sum = (of: (erasure: Erasure) => number): number => ran.reduce((all, { erasure }) => all + of(erasure), 0);
   const [keys, entries, events] = [sum((one) => one.keys), sum((one) => one.entries), sum((one) => one.events)];
   const done = ran.every((one) => one.done);
-  if (done && living === null && keys + entries + events === 0 && sum(({ identityIds }) => identityIds.length) === 0) {
+  if (done && found === null && keys + entries + events === 0 && sum(({ identityIds }) => identityIds.length) === 0) {
     throw identityNotFound(identity);
   }
   const end = (await auditLog.head(call))?.sequence ?? 0;

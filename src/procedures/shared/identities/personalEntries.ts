@@ -8,6 +8,8 @@ export interface Person {
   readonly identityIds: readonly string[];
   /** Keys of the person, of those that the entries are about. */
   readonly keyIds: ReadonlySet<string>;
+  /** Number of the last entry whose externalId is the person's: what came later tells of whoever took it again. */
+  readonly namedThrough: number;
 }
 
 /** What tells who somebody is, as `changes` name it. */
@@ -21,9 +23,10 @@ export const resourcesOf = ({ event: { resources } }: AuditLogDocument, type: st
  * Whether the texts of an entry name the person, or did before they were erased. What was done to the person's identity and keys without
  * naming anybody stays told.
  */
-export const namesPerson = (entry: AuditLogDocument, { externalId, identityIds, keyIds }: Person): boolean => {
+export const namesPerson = (entry: AuditLogDocument, { externalId, identityIds, keyIds, namedThrough }: Person): boolean => {
   const changes = readChanges(entry) ?? [];
-  if (changes.some(({ field, before, after }) => field === "externalId" && (before === externalId || after === externalId))) return true;
+  const isNamed = changes.some(({ field, before, after }) => field === "externalId" && (before === externalId || after === externalId));
+  if (isNamed && entry.sequence <= namedThrough) return true;
   const own = [
     ...resourcesOf(entry, "identity").filter(({ id }) => identityIds.includes(id)),
     ...resourcesOf(entry, "key").filter(({ id }) => keyIds.has(id)),

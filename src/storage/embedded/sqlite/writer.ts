@@ -32,6 +32,16 @@ const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
   return { unavailable: { message: messageOf(error), outcomeUnknown, tooSlow: isBusy(error) } };
 };
 
+/** Copies the log into the file and empties it; false when somebody reads. At once: all writes would wait for a reader that stays. */
+const emptyLog = (): boolean => {
+  database.exec("PRAGMA busy_timeout=0");
+  try {
+    return database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+  } finally {
+    database.exec(`PRAGMA busy_timeout=${patience}`);
+  }
+};
+
 const commit = (operations: readonly WriteOperation[]): BatchReply => {
   let results: readonly WriteResult[];
   try {
@@ -44,7 +54,10 @@ const commit = (operations: readonly WriteOperation[]): BatchReply => {
   const began = systemClock.monotonic();
   try {
     database.exec("COMMIT");
-    if (operations.some(({ kind }) => kind === "emptyLog")) database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (operations.some(({ kind }) => kind === "emptyLog")) {
+      const modified = emptyLog() ? 1 : 0;
+      results = results.map((result, i) => (operations[i]?.kind === "emptyLog" ? { ...result, modified } : result));
+    }
   } catch (error) {
     // What reached the disk before it failed may still count after a crash.
     return unavailable(error, true);

@@ -192,13 +192,15 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
   },
   erasures: {
     list: (erasures) => erasures.list(),
+    begin: (erasures) => erasures.begin(sampleErasure),
     save: (erasures) => erasures.save(sampleErasure),
     stripKeys: (erasures) => erasures.stripKeys("id_big", 100, 1, () => []),
-    isSettled: (erasures) => erasures.isSettled(["id_big", ...ids("id", 99)]),
     findKeysOf: (erasures) => erasures.findKeysOf(["id_big"], ids("key", 1_000)),
     forgetAnswers: (erasures) => erasures.forgetAnswers("nowhere", "", 100),
     detachKeys: (erasures) => erasures.detachKeys(["id_big"], 100),
-    end: (erasures) => erasures.end(sampleErasure, 1),
+    release: (erasures) => erasures.release(["id_big"], 1),
+    scrub: (erasures) => erasures.scrub(),
+    remove: (erasures) => erasures.remove("id_big"),
   },
   failedSignIns: {
     find: (failed) => failed.find(idOf("address", 1)),

@@ -1,6 +1,7 @@
 import { createReadStream, createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import type { ClickHouse, Settings } from "../clickhouse.ts";
+import { quoteText } from "../sql/tokens.ts";
 
 /** Moves rows between an engine and Parquet files of this machine, without holding more than a piece of a file. */
 export interface TableFiles {
@@ -15,16 +16,14 @@ const writing: Settings = { output_format_parquet_row_group_size: 50_000, max_th
 /** What is inserted is new, also where it looks like what was inserted before. */
 const inserting: Settings = { insert_deduplicate: 0, max_threads: 2 };
 
-const quoted = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
-
 /** The embedded engine reads and writes files itself. @param file paths are absolute */
 export const embeddedFiles = (clickhouse: ClickHouse): TableFiles => ({
   write: (select, file) =>
-    clickhouse.command(`INSERT INTO FUNCTION file(${quoted(file)}, 'Parquet') ${select}`, {
+    clickhouse.command(`INSERT INTO FUNCTION file(${quoteText(file)}, 'Parquet') ${select}`, {
       settings: { ...writing, engine_file_truncate_on_insert: 1 },
     }),
   insert: (file, table, columns) =>
-    clickhouse.command(`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM file(${quoted(file)}, 'Parquet')`, {
+    clickhouse.command(`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM file(${quoteText(file)}, 'Parquet')`, {
       settings: inserting,
     }),
 });

@@ -13,6 +13,7 @@ import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, CommandFailure } from "../command.ts";
 import { createProgressBar } from "../progressBar.ts";
 import { readConfig } from "../readConfig.ts";
+import { refusing } from "../refusing.ts";
 
 /** Of tables as services make them. */
 const schemaOf = ({ cluster }: AnalyticsConfig) => ({ cluster, workspaceId: WORKSPACE_ID, expire: true });
@@ -36,12 +37,7 @@ const countWriters = async (config: Config, { clock }: CommandContext): Promise<
   return lookAtStore({ ...config, clock }, async ({ nodes }) => nodes.filter(({ analytics }) => analytics.kind !== "none").length);
 };
 
-/** What stands against it ends the command with 5. */
-const refusing = <T>(work: Promise<T>): Promise<T> =>
-  work.catch(async (error: unknown) => {
-    const { TransferRefusedError } = await import("../../analytics/transfer/manifest.ts");
-    throw error instanceof TransferRefusedError ? new CommandFailure(5, error.message) : error;
-  });
+const refusal = async () => (await import("../../analytics/transfer/manifest.ts")).TransferRefusedError;
 
 /** Opens the configured analytics for the time of `use`; the embedded ones are nobody else's meanwhile. */
 const withAnalytics = async <T>(config: Config, use: (connection: Connection) => Promise<T>): Promise<T> => {
@@ -118,7 +114,7 @@ const exportCommand: Command = {
         source: describe(analytics, config),
       },
     };
-    const begun = await refusing(findBegun(place));
+    const begun = await refusing(findBegun(place), refusal);
     if (begun !== undefined) {
       await context.complain(
         `${directory}: going on with the export of ${new Date(begun.takenAt).toISOString()}; of events since then some may be missing: export them to another directory`,
@@ -126,7 +122,7 @@ const exportCommand: Command = {
     }
     const bar = progressOf(context);
     const manifest = await withAnalytics(config, async (connection) =>
-      refusing(exportEvents({ ...connection, ...place, files: await filesOf(analytics, connection), onProgress: bar.reach })),
+      refusing(exportEvents({ ...connection, ...place, files: await filesOf(analytics, connection), onProgress: bar.reach }), refusal),
     ).finally(bar.end);
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
     await context.print(`${directory}: ${counted(manifest.files.length, "file")}, ${counted(bytes, "byte")}, of the ${manifest.source}`);
@@ -152,10 +148,13 @@ const importCommand: Command = {
     const writers = await countWriters(config, context);
     if (writers > 0) throw new CommandFailure(5, `${counted(writers, "service")} may write events there: stop what is running first`);
     const { checkExport, importEvents } = await import("../../analytics/transfer/importEvents.ts");
-    const place = { directory: resolve(directory), checked: await refusing(checkExport(resolve(directory), await tablesOf(analytics))) };
+    const place = {
+      directory: resolve(directory),
+      checked: await refusing(checkExport(resolve(directory), await tablesOf(analytics)), refusal),
+    };
     const bar = progressOf(context);
     const events = await withAnalytics(config, async (connection) =>
-      refusing(importEvents({ ...connection, ...place, files: await filesOf(analytics, connection), onProgress: bar.reach })),
+      refusing(importEvents({ ...connection, ...place, files: await filesOf(analytics, connection), onProgress: bar.reach }), refusal),
     ).finally(bar.end);
     const { files, takenAt } = place.checked.manifest;
     await context.print(

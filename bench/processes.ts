@@ -39,6 +39,12 @@ const readStat = (file: string): { readonly name: string; readonly seconds: numb
 /** CPU time that a process has used so far, by all of its threads, in seconds. */
 export const cpuSecondsOf = (pid: number): number => readStat(`/proc/${pid}/stat`).seconds;
 
+/** Megabytes of a process, of /proc/<pid>/status: `VmRSS` now, `VmHWM` at most so far. */
+export const memoryOf = (pid: number, field: "VmRSS" | "VmHWM"): number => {
+  const [, kilobytes = "NaN"] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kilobytes) / 1024;
+};
+
 /** Starts a Node program on the server's core, in the root of the checkout. */
 export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess => {
   const child: ChildProcess = spawn(...pinned(SERVER_CORE, process.execPath, args), {

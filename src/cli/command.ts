@@ -2,6 +2,9 @@ import type { LogLevel } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Log } from "../telemetry/log.ts";
 
+/** The reason of a stop that no signal asked for: nothing is known of the state of the process any more. */
+export const UNHANDLED_ERROR = "unhandled error";
+
 /** What a command may touch of the process it runs in. Made by main; tests make their own. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -19,7 +22,7 @@ export interface CommandContext {
   readonly nodeVersion: string;
   /** The structured log, on standard error. */
   readonly openLog: (level: LogLevel) => Log;
-  /** From the call on, a signal to end is left to the command: resolves, with the signal's name, at the first one. */
+  /** From the call on, a signal to end is left to the command: resolves, with the signal's name or `UNHANDLED_ERROR`, at the first one. */
   readonly untilStopped: () => Promise<string>;
   /** From the call on, `listener` is called whenever a signal tells to read files again. */
   readonly onReload: (listener: () => void) => void;

@@ -1,3 +1,4 @@
+import { createAppendEvents } from "../audit/appendEvents.ts";
 import { createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
@@ -28,6 +29,7 @@ import { createAuditIndexRepository } from "../storage/repositories/auditIndexRe
 import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
 import { createCounterListRepository } from "../storage/repositories/counterListRepository.ts";
+import { createErasuresRepository } from "../storage/repositories/erasuresRepository.ts";
 import { createIdentitiesRepository } from "../storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository } from "../storage/repositories/keySearchRepository.ts";
 import { createKeysRepository } from "../storage/repositories/keysRepository.ts";
@@ -42,6 +44,7 @@ import { createRolesRepository } from "../storage/repositories/rolesRepository.t
 import { createRootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
 import type { BackgroundTask, Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { TraceOperation } from "../telemetry/tracing/tracer.ts";
 import { watchLeases } from "../telemetry/watchLeases.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
 import { createFailureBudget } from "../verification/failureBudget.ts";
@@ -71,6 +74,8 @@ export interface AssembleOptions {
   /** See `ServiceOverrides`. */
   readonly flushUsedPermissionsEvery: number | undefined;
   readonly oidc: OidcSettings | undefined;
+  /** Of what is asked of analytics; undefined where nothing is traced. */
+  readonly trace: TraceOperation | undefined;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
@@ -99,6 +104,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     clientAddress,
     slices,
     flushUsedPermissionsEvery,
+    trace,
   } = options;
   const contact = createContact(config.verifyStoreDown);
   const invalidations = createInvalidations(clock, contact);
@@ -149,7 +155,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     onDecision: metrics.ratelimit,
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
-  const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, expire: testClock === undefined });
+  const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, trace, expire: testClock === undefined });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: failed("last used") });
   const rootKeysLastUsed = createLastUsed({ clock, write: rootKeys.markUsed, onError: failed("root keys last used") });
   const usedPermissions = createUsedPermissions({
@@ -225,6 +231,9 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     keys,
     keySearch,
     identities,
+    erasures: createErasuresRepository(store),
+    appendEvents: createAppendEvents({ clock: commonClock, auditLog, knownFormat: () => nodes.knownAuditFormat(commonClock.now()) }),
+    moveEvents: auditMover.run,
     permissions,
     roles,
     rootKeys,

@@ -37,7 +37,11 @@ export interface Metrics extends CallMetrics, StoreMetrics {
   readonly capacityLimit: (resource: string, limit: number) => void;
   /** Counts what was refused, or taken away, for the sake of other callers. */
   readonly capacityRefused: (resource: string) => void;
+  /** Binds the recorder of clients that a port refuses for their certificates. @param reasons those that there are; none where none are asked for. */
+  readonly tlsClientsRefused: (port: string, reasons: readonly string[]) => (reason: string) => void;
   readonly analytics: AnalyticsMetrics;
+  /** Counts spans of traces that the collector took, or that nobody will see. */
+  readonly spans: (result: "exported" | "dropped", count: number) => void;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
   /** Deleted objects that wait for their sweep. */
@@ -84,6 +88,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const caches = createCounter({ name: "latchkey_cache_lookups_total", help: "Look-ups in caches.", labels: ["cache", "result"] });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
   const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
+  const spans = createCounter({
+    name: "latchkey_trace_spans_total",
+    help: "Spans of traces by whether the collector took them or they were dropped; none where nothing is traced.",
+    labels: ["result"],
+  });
   const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work and wait for something.", labels: [] });
   const shared = createGauge({
     name: "latchkey_capacity_taken",
@@ -100,13 +109,18 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     help: "Refused, or taken away, because a caller had its share.",
     labels: ["resource"],
   });
+  const tlsClients = createCounter({
+    name: "latchkey_tls_clients_refused_total",
+    help: "Connections, and on the admin port requests, refused for their client's certificate, by reason.",
+    labels: ["port", "reason"],
+  });
   const calls = createCallMetrics(BUCKETS);
   const store = createStoreMetrics({ engine, ratelimitStoreDown, buckets: BUCKETS });
   const analytics = createAnalyticsMetrics(BUCKETS);
 
   const families = [
-    ...[build, ...calls.families, inFlight, shared, limits, refused, verifications, ratelimits, caches],
-    ...[...store.families, swept, sweepDue, ...analytics.families],
+    ...[build, ...calls.families, inFlight, shared, limits, refused, tlsClients, verifications, ratelimits, caches],
+    ...[...store.families, swept, sweepDue, ...analytics.families, spans],
   ];
 
   build.bind(version, process.versions.node, engine)(1);
@@ -118,6 +132,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const denied = memoize((source) => ratelimits.bind("denied", source));
   // A series that begins with what it is there to tell of looks as if nothing had happened.
   for (const source of ["memory", "store", "store_down"] as const) for (const decided of [passed, denied]) decided(source);
+  const ofSpans = memoize((result) => spans.bind(result));
   const observed = new Map<ObservedMetric, () => readonly Sample[]>();
   const processMetrics = createProcessMetrics();
   const totals = { verifications: 0, limits: 0, eventsDropped: 0, storeUp: true, analyticsUp: true };
@@ -148,6 +163,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
       capacityRefused(resource);
     },
     capacityRefused: (resource) => capacityRefused(resource)(),
+    tlsClientsRefused: (port, reasons) => {
+      // From 0 on, so that the first one is an increase.
+      for (const reason of reasons) tlsClients.bind(port, reason);
+      return (reason) => tlsClients.bind(port, reason)();
+    },
     storeState: (up) => {
       totals.storeUp = up;
       store.metrics.storeState(up);
@@ -165,6 +185,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
         analytics.metrics.state(up);
       },
     },
+    spans: (result, count) => ofSpans(result)(count),
     observe: (metric, read) => void observed.set(metric, read),
     totals: () => ({ ...totals }),
     families: [

@@ -8,6 +8,7 @@ export type ObservedMetric =
   | "cacheLimit"
   | "leases"
   | "certificateExpiry"
+  | "reloadFailed"
   | "storeFiles"
   | "diskFree"
   | "diskSize"
@@ -43,8 +44,13 @@ export const observedHeads: Readonly<Record<ObservedMetric, Head>> = {
   },
   certificateExpiry: {
     name: "latchkey_tls_certificate_expiry_timestamp_seconds",
-    help: "When the certificate of the service port expires, in Unix time; none without TLS.",
-    labels: [],
+    help: "When the certificate of a port expires, in Unix time; none without TLS.",
+    labels: ["port"],
+  },
+  reloadFailed: {
+    name: "latchkey_file_reload_failed",
+    help: "1 while watched files hold what cannot be used, by reason; what was read before is used.",
+    labels: ["files", "reason"],
   },
   storeFiles: {
     name: "latchkey_store_file_bytes",

@@ -6,7 +6,7 @@ import { createRootKeysRepository } from "../../storage/repositories/rootKeysRep
 import { createEvents, type Events } from "../../telemetry/events.ts";
 import { version } from "../../version.ts";
 import { readArguments } from "../arguments.ts";
-import { type Command, type CommandContext, UsageError } from "../command.ts";
+import { type Command, type CommandContext, UNHANDLED_ERROR, UsageError } from "../command.ts";
 import { describeStore } from "../configuredStore.ts";
 import { createApiCommand, createFirstRootKey, type FirstRootKey, findUnusedFirstRootKey, reachable } from "../firstStart.ts";
 import { readConfig } from "../readConfig.ts";
@@ -68,10 +68,11 @@ export const serve: Command = {
     const stopped = context.untilStopped().then(async (reason) => {
       isStopping = true;
       events.serviceStopping(reason);
-      await service.stop();
+      // A faulty process takes no more calls.
+      await service.stop(reason === UNHANDLED_ERROR ? 0 : undefined);
       events.serviceStopped();
     });
-    context.onReload(() => void service.reloadCertificate());
+    context.onReload(() => void service.reloadFiles());
     try {
       let first: FirstRootKey | undefined;
       // Before the service is ready: whoever waits for that may read the file next.

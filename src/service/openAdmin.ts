@@ -1,0 +1,52 @@
+import { createAdminAccess } from "../admin/adminAccess.ts";
+import { type AdminServer, createAdminServer } from "../admin/adminServer.ts";
+import type { AdminConfig } from "../config/adminVariables.ts";
+import { createFairShares } from "../domain/fairness/fairShares.ts";
+import { plainAddress } from "../domain/ipAllowlist.ts";
+import { boundConnections } from "../rpc/http/boundConnections.ts";
+import { addressAdminConnections, adminConnections } from "../rpc/http/limits.ts";
+import { networkOf } from "../rpc/pipeline/clientAddress.ts";
+import type { Events } from "../telemetry/events.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { RefusedClient } from "../tls/clientRefusal.ts";
+import { listenOn } from "./listenOn.ts";
+import type { WatchedFiles } from "./watchedFiles.ts";
+
+export interface OpenAdminOptions {
+  readonly config: AdminConfig;
+  readonly files: WatchedFiles;
+  readonly metrics: Metrics;
+  readonly events: Pick<Events, "profileTaken">;
+  readonly isReady: () => boolean;
+  readonly onClientRefused: (client: RefusedClient) => void;
+}
+
+/** The admin port, and where it listens. */
+export interface OpenAdmin extends Pick<AdminServer, "stop"> {
+  readonly url: string;
+}
+
+/** Reads what the admin port needs, and listens. Rejects when the files cannot be used, or the port is taken. */
+export const openAdmin = async ({ config, files, events, onClientRefused, ...more }: OpenAdminOptions): Promise<OpenAdmin> => {
+  const { host, port, tls } = config;
+  let server: AdminServer | undefined;
+  const material = tls && (await files.tls("admin", tls, (next) => server?.setTls(next)));
+  const connections = createFairShares({ capacity: adminConnections, most: [addressAdminConnections] });
+  const token = config.tokenFile === undefined ? () => config.token : await files.token(config.tokenFile);
+  server = createAdminServer({
+    ...more,
+    host,
+    port,
+    tls: material?.(),
+    onServer: (bounded) => boundConnections(bounded, (remoteIp) => connections.take([networkOf(plainAddress(remoteIp))], 1)),
+    access: createAdminAccess({ token, clients: tls?.clientCaFile === undefined ? undefined : tls, onClientRefused }),
+    profiles: config.profiles
+      ? {
+          // Loaded by the first who asks, so hardly ever.
+          record: async (...recording) => (await import("../admin/recordProfile.ts")).recordProfile(...recording),
+          onTaken: events.profileTaken,
+        }
+      : undefined,
+  });
+  return { url: await listenOn("ADMIN_HOST, ADMIN_PORT", host, port, server.start), stop: server.stop };
+};

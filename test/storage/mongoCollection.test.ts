@@ -13,7 +13,8 @@ import { sampleKey } from "./contract/samples.ts";
 const collectionsOver = (write: () => Promise<unknown>): readonly [Collection<KeyDocument>, Collection<KeyDocument>] => {
   const driver = { insertOne: write, updateOne: write, findOneAndUpdate: write };
   const turns = createKeyedMutex();
-  const open = () => mongoCollection<KeyDocument>("keys", driver as never, (operation) => operation(), turns, { sortsInMemory: false });
+  const open = () =>
+    mongoCollection<KeyDocument>("keys", driver as never, (operation) => operation(), turns, { sortsInMemory: false }, 2_500);
   return [open(), open()];
 };
 

@@ -15,7 +15,9 @@ import { sized } from "../support/sized.ts";
 import { embeddedPlace, freshDirectory, places, type StorePlace } from "../support/storePlaces.ts";
 
 const KILLS = sized(1, 10);
-const DOCUMENTS = sized(4_000, 40_000);
+const DOCUMENTS = sized(4_000, 20_000);
+/** Beside other load each start of a command takes seconds. */
+const TIMEOUT = { timeout: 900_000 };
 const KEYS = sized(20, 300);
 
 /** A store that takes a command a while, in a backup. */
@@ -100,7 +102,7 @@ test.each(places)(
   },
 );
 
-test("[data §4] an erasure whose command or service is killed at any moment and repeated comes to the same end", async () => {
+test("[data §4] an erasure whose command or service is killed at any moment and repeated comes to the same end", TIMEOUT, async () => {
   const dataDir = await freshDirectory();
   let service = await startService({ dataDir });
   onTestFinished(() => service[Symbol.asyncDispose]());

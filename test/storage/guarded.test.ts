@@ -128,6 +128,24 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(await patientKeys.find({}).toArray()).toEqual([]);
   });
 
+  test("a write that another one kept waiting too long does not make a store away that answers a ping", async () => {
+    const stuck: Store = {
+      ...faulty,
+      isInProcess: false,
+      collection: (name) => ({
+        ...faulty.collection(name),
+        insertOne: () => Promise.reject(new StoreUnavailableError("statement timeout", { outcomeUnknown: true, tooSlow: true })),
+        deleteOne: () => new Promise(() => undefined),
+      }),
+    };
+    const guardedStuck = guardStore(stuck, { clock: systemClock, operationTimeout: 50, pingTimeout: 30_000 });
+    const writes = guardedStuck.collection("keys");
+    const refused = await Promise.all([failure(writes.insertOne(sampleKey())), failure(writes.deleteOne({}))]);
+    for (const error of refused) expect(error).toMatchObject({ name: "StoreUnavailableError", tooSlow: true, outcomeUnknown: true });
+    expect(guardedStuck.state()).toBe("up");
+    expect(await guardedStuck.collection("keys").find({}).toArray()).toEqual([]);
+  });
+
   test("fails at once while the store is away: nothing is sent, so the outcome is known", async () => {
     faulty.behave("hangs");
     await failure(keys().findOne({}));

@@ -10,8 +10,11 @@ import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import { sampleKey } from "./contract/samples.ts";
 
 /** Collections over one driver of which every write is `write`, as a store makes them when it is asked twice. */
-const collectionsOver = (write: () => Promise<unknown>): readonly [Collection<KeyDocument>, Collection<KeyDocument>] => {
-  const driver = { insertOne: write, updateOne: write, findOneAndUpdate: write };
+const collectionsOver = (
+  write: () => Promise<unknown>,
+  findOne: (filter: unknown) => Promise<unknown> = async () => null,
+): readonly [Collection<KeyDocument>, Collection<KeyDocument>] => {
+  const driver = { insertOne: write, updateOne: write, findOneAndUpdate: write, findOne };
   const turns = createKeyedMutex();
   const open = () =>
     mongoCollection<KeyDocument>("keys", driver as never, (operation) => operation(), turns, { sortsInMemory: false }, 2_500);
@@ -65,6 +68,42 @@ describe("writes that give a document a unique value", () => {
       expect(reason).toMatchObject({ outcomeUnknown: false });
     }
     expect(sent).toBe(1);
+  });
+
+  test("look for the value before an insert that had to wait: it would be refused, and deadlock with other nodes until then", async () => {
+    const sent: unknown[] = [];
+    const looks: unknown[] = [];
+    const [keys] = collectionsOver(
+      async () => {
+        sent.push("insert");
+        await sleep(5);
+      },
+      async (filter) => {
+        looks.push(filter);
+        return { _id: "key_of_the_first" };
+      },
+    );
+    const key = sampleKey({ hash: "same" });
+    const outcomes = await Promise.allSettled([keys.insertOne(key), keys.insertOne(sampleKey({ hash: "same" }))]);
+    expect(outcomes).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason: { name: "DuplicateKeyError", index: "hash" } }]);
+    expect(sent).toHaveLength(1);
+    expect(looks).toEqual([{ workspaceId: key.workspaceId, hash: "same" }]);
+  });
+
+  test("look for the value when the server undid the first attempt, and are sent again when nobody has it", async () => {
+    let sent = 0;
+    let looks = 0;
+    const [keys] = collectionsOver(
+      async () => {
+        if (++sent === 1) throw new MongoServerError({ message: "WriteConflict", code: 112 });
+      },
+      async () => {
+        looks++;
+        return null;
+      },
+    );
+    await keys.insertOne(sampleKey({ hash: "wanted" }));
+    expect([sent, looks]).toEqual([2, 1]);
   });
 });
 

@@ -48,10 +48,27 @@ describe("[design §9] the store's clock", () => {
   test("goes by the server's time, whatever this machine's says, within the uncertainty that it tells", () => {
     const { clock, look, advance, serverTime } = scene();
     look(3, 5);
-    expect(clock.uncertainty()).toBeLessThanOrEqual(4.5);
+    expect(clock.uncertainty()).toBeLessThanOrEqual(9);
     for (let i = 0; i < 100; i++) {
       advance(97);
       expect(Math.abs(clock.now() - serverTime())).toBeLessThanOrEqual(clock.uncertainty() + 1);
+    }
+  });
+
+  test("is never ahead of the server's, whichever way took long", () => {
+    for (const [there, back] of [
+      [0, 200],
+      [200, 0],
+      [90, 110],
+    ] as const) {
+      const { clock, look, advance, serverTime } = scene();
+      for (let i = 0; i < 20; i++) {
+        look(there, back);
+        expect(clock.now()).toBeLessThanOrEqual(serverTime());
+        expect(clock.now()).toBeGreaterThanOrEqual(serverTime() - clock.uncertainty() - 1);
+        advance(977);
+        expect(clock.now()).toBeLessThanOrEqual(serverTime());
+      }
     }
   });
 

@@ -58,10 +58,10 @@ const inTime = <T>(operation: Promise<T>, milliseconds: number, outcomeUnknown: 
 /**
  * The same store, with every operation bounded in time. After one `StoreUnavailableError` all operations fail at once
  * (nothing is sent, so the outcome is known) until the store answers a ping, which is sent in the background: a call
- * that needs several operations does not wait for each of them on a store that is away. A read that was too slow proves
- * little, it may have had much to look through: it trips the store only if that does not answer a ping either. The same holds
- * for a write of a store in this process, whose disk may be slow (there everything that is finished meanwhile is an answer),
- * and which says by itself when another process holds its file: that fails the operation alone. Nothing else trips it, neither duplicate keys, nor damage, nor an abort, nor that more is asked of the store than it takes at once (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
+ * that needs several operations does not wait for each of them on a store that is away. An operation that was too slow proves
+ * little, it may have had much to look through, or others in its way: it trips the store only if that does not answer a ping either.
+ * Of a store in this process, whose disk may be slow, everything that is finished meanwhile is an answer, and it
+ * says by itself when another process holds its file: that fails the operation alone. Nothing else trips it, neither duplicate keys, nor damage, nor an abort, nor that more is asked of the store than it takes at once (`places`), for which there are lines: who waits too long is told so, by `StoreOverloadedError`. An operation whose signal
  * is aborted before it starts does not wait any longer, and rejects with the signal's reason.
  *
  * Large `insertMany`, `bulkWrite` and `deleteMany` are under the same bound: keep them small. `prepare` and `close`
@@ -169,7 +169,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
         const { isInProcess = false } = store;
-        if (!error.tooSlow || (kind === "write" && !isInProcess)) trip(error);
+        if (!error.tooSlow) trip(error);
         else if (isSilent || !isInProcess) await doubt(error);
       }
       throw error;

@@ -113,20 +113,39 @@ export const mongoCollection = <D extends Identified>(
    * Lets this node take one value of the unique index once at a time. FerretDB's servers deadlock over it: PostgreSQL
    * undoes one of them after a second, then the next, so that a dozen at once would time out.
    */
-  const oneByOne = <T>(fields: Fields, operation: () => Promise<T>): Promise<T> => {
+  const oneByOne = <T>(fields: Fields, operation: (waited: boolean) => Promise<T>): Promise<T> => {
     const values = uniqueFields.map((field) => fields[field]);
-    if (values.length === 0 || values.includes(undefined)) return operation();
+    if (values.length === 0 || values.includes(undefined)) return operation(false);
     const last = systemClock.monotonic() + maxTimeMS;
-    return turns.run(JSON.stringify([name, ...values]), () => {
+    return turns.run(JSON.stringify([name, ...values]), (waited) => {
       // Its caller has been told that the store is away, or will be before this could end.
       if (systemClock.monotonic() > last)
         throw new StoreUnavailableError(`too many writes of one value of ${unique?.name}`, { tooSlow: true });
-      return operation();
+      return operation(waited);
     });
   };
 
+  /** Refuses a document whose unique value is already stored, as the index would. */
+  const refuseTaken = async (document: Fields): Promise<void> => {
+    if (unique === undefined) return;
+    const taken = Object.fromEntries(unique.fields.map((field) => [field, document[field]])) as Filter<D>;
+    const holder = await native.findOne(checked(taken), { ...bounded, projection: { _id: 1 } } as OperationOptions);
+    if (holder !== null) throw new DuplicateKeyError(unique.name);
+  };
+
+  /**
+   * Where another insert of its value went before, on this node or on one over which the server undid this one, it looks first: an
+   * insert that is bound to be refused still deadlocks with other nodes' writes of that value.
+   */
   const insertOne = (document: D, signal: AbortSignal | undefined) =>
-    oneByOne(document as Fields, () => attemptOne(signal, () => native.insertOne(document, bounded)));
+    oneByOne(document as Fields, (waited) => {
+      let isFirst = !waited;
+      return attemptOne(signal, async () => {
+        if (!isFirst) await refuseTaken(document as Fields);
+        isFirst = false;
+        return native.insertOne(document, bounded);
+      });
+    });
 
   const modified = <T>(update: Update<D>, signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> =>
     oneByOne(update.$set ?? {}, () => attemptOne(signal, operation));

@@ -13,7 +13,7 @@ export interface ClockSample {
 export interface StoreClock extends Clock {
   /** Takes a look into account. */
   readonly learn: (sample: ClockSample) => void;
-  /** The most, in milliseconds, that `now` differs from the server's clock as it was last seen; infinite before the first look. */
+  /** How far `now` may lie behind the server's clock as it was last seen, in milliseconds; infinite before the first look. */
   readonly uncertainty: () => number;
 }
 
@@ -28,23 +28,25 @@ const SLOWEST = 0.5;
 
 /** The server's time at monotonic 0, as a look shows it. */
 interface Estimate {
+  /** The earliest that it can be. */
   readonly base: number;
-  /** Half of the range that the look leaves. */
-  readonly error: number;
+  /** How much later it may be. */
+  readonly range: number;
   readonly at: number;
 }
 
 const estimateOf = ({ time, askedAt, answeredAt }: ClockSample): Estimate => ({
-  base: time + RESOLUTION_MS / 2 - (askedAt + answeredAt) / 2,
-  error: (answeredAt - askedAt + RESOLUTION_MS) / 2,
+  base: time - answeredAt,
+  range: answeredAt - askedAt + RESOLUTION_MS,
   at: answeredAt,
 });
 
-const errorAt = ({ error, at }: Estimate, now: number): number => error + DRIFT * Math.max(0, now - at);
+const rangeAt = ({ range, at }: Estimate, now: number): number => range + DRIFT * Math.max(0, now - at);
 
 /**
- * A clock that goes by another machine's. The server's time at a look lies between question and answer; of the last
- * eight looks the one that leaves the smallest range counts, and monotonic time goes on from it. Looks that contradict
+ * A clock that goes by another machine's, and is not ahead of it: a node that begins a window too early admits what still counts in
+ * the one before, while one that is late only asks for less. The server's time at a look lies between question and answer; of the
+ * last eight looks the one that leaves the smallest range counts, and monotonic time goes on from the earliest that it leaves. Looks that contradict
  * each other mean that something has jumped: the server's clock, the server (after a failover), or this machine's
  * monotonic time (while it was suspended); the newest is right then, those before it are forgotten.
  *
@@ -70,12 +72,15 @@ export const createStoreClock = (local: Clock): StoreClock => {
     learn: (sample) => {
       const monotonic = local.monotonic();
       const newest = estimateOf(sample);
-      const agree = (other: Estimate): boolean => Math.abs(other.base - newest.base) <= errorAt(other, newest.at) + newest.error;
+      const agree = (other: Estimate): boolean => {
+        const drifted = rangeAt(other, newest.at) - other.range;
+        return other.base - drifted <= newest.base + newest.range && newest.base <= other.base + other.range + drifted;
+      };
       estimates = [...estimates.filter(agree), newest].slice(-REMEMBERED);
       told = best === undefined ? Number.NEGATIVE_INFINITY : baseAt(monotonic);
       since = monotonic;
-      best = estimates.reduce((a, b) => (errorAt(b, monotonic) <= errorAt(a, monotonic) ? b : a));
+      best = estimates.reduce((a, b) => (rangeAt(b, monotonic) <= rangeAt(a, monotonic) ? b : a));
     },
-    uncertainty: () => (best === undefined ? Number.POSITIVE_INFINITY : errorAt(best, local.monotonic())),
+    uncertainty: () => (best === undefined ? Number.POSITIVE_INFINITY : rangeAt(best, local.monotonic())),
   };
 };

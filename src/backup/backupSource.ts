@@ -43,17 +43,42 @@ export interface BackupSource {
 export const MOST_DOCUMENTS = 500;
 const MOST_CHARACTERS = 1_000_000;
 
-/** Groups texts into batches. */
-export const inBatches = function* (collection: BackedUpCollection, all: Iterable<string>): Generator<SourceBatch, void> {
+/** Texts of one collection as they come by. */
+export interface Gathered {
+  /** @returns a batch, once there is a whole one */
+  readonly add: (text: string) => SourceBatch | undefined;
+  /** What is left at the end. */
+  readonly rest: () => SourceBatch | undefined;
+}
+
+/** Gathers texts into batches. */
+export const gather = (collection: BackedUpCollection): Gathered => {
   let texts: string[] = [];
   let characters = 0;
-  for (const text of all) {
-    texts.push(text);
-    characters += text.length;
-    if (texts.length < MOST_DOCUMENTS && characters < MOST_CHARACTERS) continue;
-    yield { collection, texts };
+  const rest = (): SourceBatch | undefined => {
+    if (texts.length === 0) return undefined;
+    const batch = { collection, texts };
     texts = [];
     characters = 0;
+    return batch;
+  };
+  return {
+    add: (text) => {
+      texts.push(text);
+      characters += text.length;
+      return texts.length < MOST_DOCUMENTS && characters < MOST_CHARACTERS ? undefined : rest();
+    },
+    rest,
+  };
+};
+
+/** Groups texts into batches. */
+export const inBatches = function* (collection: BackedUpCollection, all: Iterable<string>): Generator<SourceBatch, void> {
+  const { add, rest } = gather(collection);
+  for (const text of all) {
+    const batch = add(text);
+    if (batch !== undefined) yield batch;
   }
-  if (texts.length > 0) yield { collection, texts };
+  const last = rest();
+  if (last !== undefined) yield last;
 };

@@ -3,9 +3,8 @@ import { createReadStream } from "node:fs";
 import { createZstdDecompress } from "node:zlib";
 import { SCHEMA_VERSION } from "../storage/port/baseDocument.ts";
 import { SchemaTooNewError } from "../storage/schemaVersion.ts";
-import type { BackedUpCollection } from "./backedUp.ts";
 import { BACKUP_FORMAT, type BackupEnd, type BackupHeader, BackupUnusableError, digestLine, readMark } from "./backupLines.ts";
-import { inBatches, type SourceBatch } from "./backupSource.ts";
+import { type Gathered, gather, type SourceBatch } from "./backupSource.ts";
 
 /** No document is as long: the largest body of a request has 10 MiB. */
 const LONGEST_LINE = 64 * 1024 * 1024;
@@ -16,7 +15,7 @@ const LAST_MOMENT = 8.64e15;
 /** Lines of a compressed file, several at a time. */
 const linesOf = async function* (file: string): AsyncGenerator<readonly string[], void> {
   const input = createReadStream(file, { highWaterMark: 256 * 1024 });
-  const text = input.pipe(createZstdDecompress());
+  const text = input.pipe(createZstdDecompress({ chunkSize: 256 * 1024 }));
   // A pipe does not tell of errors behind itself.
   input.on("error", (error) => text.destroy(error));
   let rest: Buffer[] = [];
@@ -63,20 +62,18 @@ export type BackupPart =
 
 async function* partsOf(file: string): AsyncGenerator<BackupPart, void> {
   const sum = createHash("sha256");
-  let collection: BackedUpCollection | undefined;
+  let gathered: Gathered | undefined;
   let isBegun = false;
   let end: BackupEnd | undefined;
+  const partOf = function* (batch: SourceBatch | undefined): Generator<BackupPart, void> {
+    if (batch !== undefined) yield { kind: "batch", ...batch };
+  };
   for await (const lines of linesOf(file)) {
-    let texts: string[] = [];
-    const flush = function* (): Generator<BackupPart, void> {
-      if (collection !== undefined) for (const batch of inBatches(collection, texts)) yield { kind: "batch", ...batch };
-      texts = [];
-    };
     for (const line of lines) {
       if (end !== undefined) throw new BackupUnusableError("something follows its end");
       const mark = isBegun && line.startsWith("[") ? readMark(line) : undefined;
       if (typeof mark === "object") {
-        yield* flush();
+        yield* partOf(gathered?.rest());
         if (mark.sha256 !== sum.digest("hex")) throw new BackupUnusableError("its checksum does not fit: it was changed or damaged");
         end = mark;
         yield { kind: "end", end };
@@ -84,17 +81,16 @@ async function* partsOf(file: string): AsyncGenerator<BackupPart, void> {
       }
       digestLine(sum, line);
       if (mark !== undefined) {
-        yield* flush();
-        collection = mark;
+        yield* partOf(gathered?.rest());
+        gathered = gather(mark);
       } else if (isBegun) {
-        if (collection === undefined) throw new BackupUnusableError("a document belongs to no collection");
-        texts.push(line);
+        if (gathered === undefined) throw new BackupUnusableError("a document belongs to no collection");
+        yield* partOf(gathered.add(line));
       } else {
         isBegun = true;
         yield { kind: "header", header: readHeader(line) };
       }
     }
-    yield* flush();
   }
   if (end === undefined) throw new BackupUnusableError("it has no end: it was not finished, or was cut off");
 }

@@ -1,24 +1,37 @@
 import type { Fields } from "../storage/port/applyUpdate.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../storage/port/baseDocument.ts";
+import type { Update } from "../storage/port/collection.ts";
 import type { KeyDocument } from "../storage/port/documents.ts";
-import type { RestoreState } from "../storage/port/internalDocuments.ts";
+import { DuplicateKeyError } from "../storage/port/errors.ts";
+import type { RestoreState, SystemDocument } from "../storage/port/internalDocuments.ts";
 import type { Store } from "../storage/port/store.ts";
 import { RESTORING_SCHEMA } from "../storage/schemaVersion.ts";
 import type { BackedUpCollection } from "./backedUp.ts";
 import { MOST_DOCUMENTS, type SourceBatch } from "./backupSource.ts";
 import { type CheckedBackup, differencesBetween } from "./checkBackup.ts";
+import { once, type Patiently } from "./patiently.ts";
 import { readBackup } from "./readBackup.ts";
 import { anyOf, judgeStore, refuseOther } from "./restoreTarget.ts";
 import { readStore } from "./storeSource.ts";
 import { createTally, expiryOf, type Tallies } from "./tally.ts";
+import { writeInTurns } from "./writeInTurns.ts";
 
 const SCHEMA = { _id: "schema" } as const;
+
+/** A few, so that the store has the next when it is done with one. */
+const BATCHES_AT_ONCE = 4;
+/** How many documents come in before the store is told how far the restore has come. */
+const NOTED_EVERY = 5_000;
+/** How many documents at most an attempt that was killed may have begun to write behind what was noted, those of the turn that notes included. */
+const MOST_UNNOTED = NOTED_EVERY + (BATCHES_AT_ONCE + 1) * MOST_DOCUMENTS;
 
 export interface RestoreOptions {
   /** The file is an import's own, see `RestoreState`. */
   readonly isImport?: true | undefined;
-  /** Hears how many documents were written, then how many were compared. */
-  readonly onProgress?: ((step: "write" | "compare", documents: number) => void) | undefined;
+  /** Hears how many documents were written, that the indexes are built then, and how many documents were compared. */
+  readonly onProgress?: ((step: "write" | "index" | "compare", documents: number) => void) | undefined;
+  /** What becomes of an operation that the store could not do. One attempt unless told. */
+  readonly patiently?: Patiently | undefined;
 }
 
 /** What was done. */
@@ -33,11 +46,15 @@ export interface Restored {
 }
 
 /** Where a restore begins: behind what an earlier attempt with the same backup has written. */
-const begin = async (store: Store, first: RestoreState): Promise<{ readonly restoring: RestoreState; readonly resumedAt?: number }> => {
-  const before = await judgeStore(store);
+const begin = async (
+  store: Store,
+  first: RestoreState,
+  patiently: Patiently,
+): Promise<{ readonly restoring: RestoreState; readonly resumedAt?: number }> => {
+  const before = await patiently(() => judgeStore(store));
   refuseOther(before, first.backup);
   if (before !== undefined) return { restoring: before, resumedAt: before.documents };
-  await store.collection("system").updateOne(SCHEMA, { $set: { restoring: first, schema: RESTORING_SCHEMA } });
+  await patiently(() => store.collection("system").updateOne(SCHEMA, { $set: { restoring: first, schema: RESTORING_SCHEMA } }));
   return { restoring: first };
 };
 
@@ -62,13 +79,13 @@ const lasting = (tallies: Tallies): Tallies =>
   Object.fromEntries(Object.entries(tallies).filter(([collection]) => expiryOf(collection as BackedUpCollection) === undefined));
 
 /** Reads the store again. Throws where it does not hold what the backup does. */
-const compare = async (store: Store, tallies: Tallies, onProgress: ((documents: number) => void) | undefined): Promise<void> => {
+const compare = async (store: Store, tallies: Tallies, patiently: Patiently, onProgress: (documents: number) => void): Promise<void> => {
   const tally = createTally();
   let documents = 0;
-  for await (const batch of readStore(store)) {
+  for await (const batch of readStore(store, patiently)) {
     tally.add(batch);
     documents += batch.texts.length;
-    onProgress?.(documents);
+    onProgress(documents);
   }
   const different = differencesBetween(lasting(tallies), lasting(tally.result()));
   if (different.length > 0) {
@@ -87,13 +104,21 @@ export const restoreBackup = async (
   store: Store,
   file: string,
   { header, end }: CheckedBackup,
-  { isImport, onProgress }: RestoreOptions = {},
+  { isImport, onProgress, patiently = once }: RestoreOptions = {},
 ): Promise<Restored> => {
   const system = store.collection("system");
-  const { restoring, resumedAt } = await begin(store, { backup: end.sha256, documents: 0, ...(isImport && { isImport }) });
+  const setSchema = (update: Update<SystemDocument>) => patiently(() => system.updateOne(SCHEMA, update));
+  const { restoring, resumedAt } = await begin(store, { backup: end.sha256, documents: 0, ...(isImport && { isImport }) }, patiently);
   let documents = 0;
   let expired = 0;
   let expiring = 0;
+  let noted = resumedAt ?? 0;
+  const writes = writeInTurns(BATCHES_AT_ONCE, async (end) => {
+    onProgress?.("write", end);
+    if (end - noted < NOTED_EVERY) return;
+    noted = end;
+    await setSchema({ $set: { restoring: { ...restoring, documents: end } satisfies RestoreState } });
+  });
   for await (const part of readBackup(file)) {
     if (part.kind !== "batch") continue;
     const { collection, texts } = part;
@@ -103,17 +128,26 @@ export const restoreBackup = async (
     const collected = anyOf(store, collection);
     const live = liveOnes(part, store.clock.now());
     expired += texts.length - live.length;
-    // An attempt that was killed may have written some of the batch that it was at.
-    if (resumedAt !== undefined && documents - texts.length < resumedAt + MOST_DOCUMENTS) {
-      await collected.deleteMany({ _id: { $in: live.map(({ _id }) => _id) } });
-    }
-    await collected.insertMany(live);
-    await system.updateOne(SCHEMA, { $set: { restoring: { ...restoring, documents } satisfies RestoreState } });
-    onProgress?.("write", documents);
+    const mayBeThere = resumedAt !== undefined && documents - texts.length < resumedAt + MOST_UNNOTED;
+    const write = () =>
+      patiently(async (isRepeated) => {
+        if (mayBeThere || isRepeated) await collected.deleteMany({ _id: { $in: live.map(({ _id }) => _id) } });
+        await collected.insertMany(live);
+      });
+    await writes.add(write, documents);
   }
-  await compare(store, end.tallies, (count) => onProgress?.("compare", count));
+  await writes.finish();
+  onProgress?.("index", documents);
+  await patiently(async () => store.buildIndexes?.()).catch((error: unknown) => {
+    if (!(error instanceof DuplicateKeyError)) throw error;
+    throw new Error(
+      `the backup holds two objects with one value of the unique index ${error.index}: take another one while no node runs, and begin with an empty store`,
+      { cause: error },
+    );
+  });
+  await compare(store, end.tallies, patiently, (count) => onProgress?.("compare", count));
   const { madeBy, backfill } = header;
-  await system.updateOne(SCHEMA, {
+  await setSchema({
     $set: { v: madeBy, schema: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, ...(backfill && { backfill }) },
     $unset: { restoring: "" },
   });

@@ -75,7 +75,7 @@ export const judgeTarget = async (
 ): Promise<RestoreState | undefined> => {
   if (mongodbUrl !== undefined) {
     const { openMongoStore } = await import("../storage/mongo/openMongoStore.ts");
-    const store = openMongoStore({ url: mongodbUrl, clock, mode: "look" });
+    const store = openMongoStore({ url: mongodbUrl, clock, mode: "look", limitsFor: "data" });
     return store
       .prepare()
       .then(() => judgeStore(store))

@@ -6,7 +6,7 @@ import { type Config, withoutCredentials } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
 import { announceWrites } from "../storage/decorators/announceWrites.ts";
 import { filesIn } from "../storage/embedded/storeFiles.ts";
-import { openStore } from "../storage/openStore.ts";
+import { type OpenStoreOptions, openStore } from "../storage/openStore.ts";
 import type { Store } from "../storage/port/store.ts";
 import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
@@ -33,7 +33,7 @@ export type OnMissing = "refuse" | "create";
 
 /** Opens the configured store for the time of `use`, also while a server uses it. Rejects when it is missing, unless told. */
 export const withStore = async <T>(
-  config: Pick<Config, "mongodbUrl" | "dataDir">,
+  config: Pick<Config, "mongodbUrl" | "dataDir"> & Pick<OpenStoreOptions, "limitsFor">,
   clock: Clock,
   use: (store: Store) => Promise<T>,
   onMissing: OnMissing = "refuse",

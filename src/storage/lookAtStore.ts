@@ -3,11 +3,11 @@ import type { StoreLook } from "./port/storeLook.ts";
 import { createNodesRepository } from "./repositories/nodesRepository.ts";
 import { refuseUnusable } from "./schemaVersion.ts";
 
-type Place = Pick<OpenStoreOptions, "mongodbUrl" | "dataDir" | "clock">;
+type Place = Pick<OpenStoreOptions, "mongodbUrl" | "dataDir" | "clock" | "limitsFor">;
 
-const lookAtMongo = async <T>(url: string, clock: Place["clock"], use: (look: StoreLook) => Promise<T>): Promise<T> => {
+const lookAtMongo = async <T>(url: string, { clock, limitsFor = "service" }: Place, use: (look: StoreLook) => Promise<T>): Promise<T> => {
   const { openMongoStore } = await import("./mongo/openMongoStore.ts");
-  const store = openMongoStore({ url, clock, mode: "look" });
+  const store = openMongoStore({ url, clock, mode: "look", limitsFor });
   try {
     await store.prepare();
     const [schema, changes, nodes] = await Promise.all([
@@ -30,12 +30,13 @@ const lookAtMongo = async <T>(url: string, clock: Place["clock"], use: (look: St
  * Looks at a store of either engine for the time of `use`. Nothing in it changes, neither its schema nor its indexes. Rejects where this
  * version cannot use it, see `refuseUnusable`.
  */
-export const lookAtStore = async <T>({ mongodbUrl, dataDir, clock }: Place, use: (look: StoreLook) => Promise<T>): Promise<T> => {
+export const lookAtStore = async <T>(place: Place, use: (look: StoreLook) => Promise<T>): Promise<T> => {
+  const { mongodbUrl, dataDir } = place;
   const checked = (look: StoreLook): Promise<T> => {
     refuseUnusable(look.schema);
     return use(look);
   };
-  if (mongodbUrl !== undefined) return lookAtMongo(mongodbUrl, clock, checked);
+  if (mongodbUrl !== undefined) return lookAtMongo(mongodbUrl, place, checked);
   const { lookAtEmbedded } = await import("./embedded/lookAtEmbedded.ts");
   return lookAtEmbedded(dataDir, checked);
 };

@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import type { TimeLimitsFor } from "./mongo/timeLimits.ts";
 import type { Store } from "./port/store.ts";
 import type { StoreLog } from "./port/storeLog.ts";
 import type { StoreMode } from "./port/storeMode.ts";
@@ -10,6 +11,8 @@ export interface OpenStoreOptions {
   /** This machine's, or a test's. */
   readonly clock: Clock;
   readonly mode: StoreMode;
+  /** See `MongoStoreOptions`: nothing in the embedded store takes as long. */
+  readonly limitsFor?: TimeLimitsFor;
   /** See `MongoStoreOptions`: the embedded store is always brought up to date. */
   readonly migrates?: boolean;
   readonly log?: StoreLog;
@@ -19,11 +22,19 @@ export interface OpenStoreOptions {
  * The engine that the configuration names; the other one is not even loaded, it would cost memory and start-up time.
  * Nothing is opened or connected before `prepare`.
  */
-export const openStore = async ({ mongodbUrl, dataDir, clock, mode, migrates = true, log }: OpenStoreOptions): Promise<Store> => {
+export const openStore = async ({
+  mongodbUrl,
+  dataDir,
+  clock,
+  mode,
+  limitsFor,
+  migrates = true,
+  log,
+}: OpenStoreOptions): Promise<Store> => {
   if (mongodbUrl === undefined) {
     const { openEmbeddedStore } = await import("./embedded/openEmbeddedStore.ts");
     return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
   }
   const { openMongoStore } = await import("./mongo/openMongoStore.ts");
-  return openMongoStore({ url: mongodbUrl, clock, mode, migrates, ...(log && { log }) });
+  return openMongoStore({ url: mongodbUrl, clock, mode, migrates, ...(limitsFor && { limitsFor }), ...(log && { log }) });
 };

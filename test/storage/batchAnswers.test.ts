@@ -16,7 +16,7 @@ const answering = (...answers: (() => unknown)[]) => {
     },
     find: () => ({ toArray: async () => [] }),
   };
-  return { counters: batchedCounters(driver as never, (operation) => operation()), sent };
+  return { counters: batchedCounters(driver as never, (operation) => operation(), 2_500), sent };
 };
 
 const partly = (writeErrors: readonly object[], { matchedCount = 0, upsertedIds = {}, concern = undefined as unknown } = {}) => {
@@ -66,7 +66,7 @@ describe("what a server answers to several writes", () => {
         },
       }),
     };
-    const counters = batchedCounters(driver as never, (operation) => operation());
+    const counters = batchedCounters(driver as never, (operation) => operation(), 2_500);
     const charged = await Promise.allSettled(["a", "b"].map((key) => counters.charge(key, 5, 9, 1)));
     expect(charged).toMatchObject([unknown, unknown]);
   });

@@ -49,7 +49,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     client.on("commandStarted", ({ commandName }) => {
       if (commandName !== "endSessions") commands.push(commandName);
     });
-    return batchedCounters(client.db().collection("counters"), (operation) => operation());
+    return batchedCounters(client.db().collection("counters"), (operation) => operation(), 2_500);
   };
   const plain = new MongoClient(url);
   const stored = plain.db().collection<{ _id: string; seq: number; current: number | string; previous: number }>("counters");

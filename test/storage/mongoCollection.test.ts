@@ -16,7 +16,8 @@ const collectionsOver = (
 ): readonly [Collection<KeyDocument>, Collection<KeyDocument>] => {
   const driver = { insertOne: write, updateOne: write, findOneAndUpdate: write, findOne };
   const turns = createKeyedMutex();
-  const open = () => mongoCollection<KeyDocument>("keys", driver as never, (operation) => operation(), turns, { sortsInMemory: false });
+  const open = () =>
+    mongoCollection<KeyDocument>("keys", driver as never, (operation) => operation(), turns, { sortsInMemory: false }, 2_500);
   return [open(), open()];
 };
 

@@ -27,7 +27,7 @@ const verify: Command = {
     const anchor = readHead(values.head);
     const service = await namedService(values, context);
     if (service !== undefined) return verifyByService(service, anchor, context);
-    return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
+    return withStore({ ...readConfig(context.env), limitsFor: "data" }, context.clock, async (store): Promise<ExitCode> => {
       const auditLog = createAuditLogRepository(store);
       const bar = createProgressBar(context, (await auditLog.head())?.sequence ?? 0);
       const { entries, head, anchored, faults, erased, uncovered, pending, dropped } = await verifyAudit(auditLog, {
@@ -65,7 +65,7 @@ const exportEvents: Command = {
     const since = readSince(values.since);
     const service = await namedService(values, context);
     if (service !== undefined) return exportByService(service, since, context);
-    return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
+    return withStore({ ...readConfig(context.env), limitsFor: "data" }, context.clock, async (store): Promise<ExitCode> => {
       const auditLog = createAuditLogRepository(store);
       // Lines and a bar at one terminal would be in each other's way.
       const bar = createProgressBar(context.printsToTerminal ? {} : context, (await auditLog.head())?.sequence ?? 0);

@@ -2,9 +2,12 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { CheckedBackup } from "../../backup/checkBackup.ts";
+import type { Patiently } from "../../backup/patiently.ts";
+import type { RestoreOptions } from "../../backup/restoreBackup.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import { openStore } from "../../storage/openStore.ts";
 import type { RestoreState } from "../../storage/port/internalDocuments.ts";
+import type { Store } from "../../storage/port/store.ts";
 import { createNodesRepository } from "../../storage/repositories/nodesRepository.ts";
 import { counted } from "../../util/counted.ts";
 import { version } from "../../version.ts";
@@ -44,19 +47,42 @@ const takeBackup = async (place: Place, file: string, context: CommandContext): 
     import("../../storage/mongo/openMongoStore.ts"),
     import("../../backup/storeSource.ts"),
   ]);
-  const store = openMongoStore({ url: place.mongodbUrl, clock: context.clock, mode: "look" });
+  const store = openMongoStore({ url: place.mongodbUrl, clock: context.clock, mode: "look", limitsFor: "data" });
   try {
     await store.prepare();
-    const source = await storeSource(store, withoutCredentials(place.mongodbUrl));
+    const source = await storeSource(store, withoutCredentials(place.mongodbUrl), await patientlyWith(store, context));
     const nodes = await createNodesRepository(store).list(store.clock.now());
     if (nodes.length > 0) {
       await context.complain(
         `${counted(nodes.length, "node")} of the service ${nodes.length === 1 ? "is" : "are"} running: what changes meanwhile may be in the backup by half; stop them for an exact one`,
       );
     }
-    await write(source);
+    await givingUp(write(source), place, "then take the backup again");
   } finally {
     await store.close();
+  }
+};
+
+/** Tries again what the store could not do, and says so. */
+const patientlyWith = async (store: Store, context: CommandContext): Promise<Patiently> => {
+  const { createPatiently } = await import("../../backup/patiently.ts");
+  const onPause = ({ message }: Error, seconds: number): void => {
+    context.showProgress?.("");
+    void context.complain(`${message}; trying again in ${counted(seconds, "second")}`);
+  };
+  return createPatiently(store, { onPause });
+};
+
+/** Where the store was away for longer than a command waits: what to do then. */
+const givingUp = async <T>(work: Promise<T>, place: Place, advice: string): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    const { StoreUnavailableError } = await import("../../storage/port/errors.ts");
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    throw new CommandFailure(7, `gave up: the ${describeStore(place)} did not answer for five minutes; see that it is up, ${advice}`, {
+      cause: error,
+    });
   }
 };
 
@@ -100,8 +126,13 @@ const putBack = async (file: string, checked: CheckedBackup, config: Config, con
     await store.prepare();
     // Once to write, once to compare.
     const bar = createProgressBar(context, 2 * checked.documents);
-    const onProgress = (step: "write" | "compare", count: number): void => bar.reach(step === "write" ? count : checked.documents + count);
-    const done = await refusing(restoreBackup(store, file, checked, { isImport, onProgress }), refusal).finally(bar.end);
+    const onProgress: RestoreOptions["onProgress"] = (step, count) => {
+      if (step === "index") context.showProgress?.("building the indexes …");
+      else bar.reach(step === "write" ? count : checked.documents + count);
+    };
+    const restoring = restoreBackup(store, file, checked, { isImport, onProgress, patiently: await patientlyWith(store, context) });
+    const advice = "then repeat this command: it goes on where it was";
+    const done = await givingUp(refusing(restoring, refusal), config, advice).finally(bar.end);
     const { documents, expired, expiring, resumedAt } = done;
     const notCompared = expiring === 0 ? "" : `, but for ${expiring.toLocaleString("en")} that will expire`;
     const resumed = resumedAt === undefined ? "" : `; ${resumedAt.toLocaleString("en")} of them by an attempt before this one`;

@@ -74,7 +74,7 @@ const finish = async (store: Store, { writers, searched }: Due, context: Command
 };
 
 const migrateStore = async (config: Config, due: Due, context: CommandContext): Promise<void> => {
-  const store = await openStore({ ...config, clock: context.clock, mode: "tool", migrates: true });
+  const store = await openStore({ ...config, clock: context.clock, mode: "tool", limitsFor: "data", migrates: true });
   try {
     context.showProgress?.("bringing schema and indexes up to date …");
     await store.prepare().finally(() => context.showProgress?.(""));
@@ -108,7 +108,9 @@ export const migrate: Command = {
     const isDry = values["dry-run"] === true;
     const config = readConfig(context.env);
     requireStore(config);
-    const due = await lookAtStore({ ...config, clock: context.clock }, (look) => findDue(look, config, context.clock.now()));
+    const due = await lookAtStore({ ...config, clock: context.clock, limitsFor: "data" }, (look) =>
+      findDue(look, config, context.clock.now()),
+    );
     for (const line of due.lines) await context.print(line);
     if (!isDry) await migrateStore(config, due, context);
     const tables = await migrateAnalytics(config, isDry);

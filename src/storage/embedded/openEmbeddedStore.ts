@@ -171,13 +171,16 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       await queue.write({ kind: "define", collections: ["system"] }, signal);
       if (mode === "tool") await refuseBesideOlderServer(signal);
       const version = await claimSchemaVersion(collection("system"), signal, mode === "restore");
-      await queue.write({ kind: "define", collections: collectionNames }, signal);
+      await queue.write({ kind: "define", collections: collectionNames, withoutIndexes: mode === "restore" }, signal);
       if (mode === "server") {
         mark ??= openMark(files.marks, "record");
         await counters.recover(store);
         expiring ??= setInterval(() => void removeExpired(), expiryInterval).unref();
       }
       facts ??= { file, ...found, ...version, sqlite: process.versions.sqlite };
+    },
+    buildIndexes: async () => {
+      await queue.write({ kind: "define", collections: collectionNames });
     },
     facts: () => ({ ...facts }),
     usage: async () => {

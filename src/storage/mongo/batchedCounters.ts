@@ -4,7 +4,6 @@ import type { Counters, SharedCounter } from "../port/counters.ts";
 import type { CounterDocument } from "../port/documents.ts";
 import { StoreUnavailableError } from "../port/errors.ts";
 import { isTransient, toStoreError } from "./mongoErrors.ts";
-import { OPERATION_TIME } from "./operationTime.ts";
 import { repeated } from "./repeated.ts";
 import { createTurnBatches } from "./turnBatches.ts";
 import { type ConditionalWrite, type WriteOutcome, writeConditionally } from "./writeConditionally.ts";
@@ -41,11 +40,16 @@ const lostCharge = (error: unknown): unknown =>
  * turn of the event loop leaves as one command: conditional writes, whose outcomes are known one by one, or a find. A charge
  * that leaves alone tells the counter by its own answer; those of one command read theirs afterwards, together.
  * @param run surrounds every command.
+ * @param maxTimeMS what the server gives one command, in milliseconds.
  */
-export const batchedCounters = (collection: Collection, run: <T>(operation: () => Promise<T>) => Promise<T>): Counters => {
+export const batchedCounters = (
+  collection: Collection,
+  run: <T>(operation: () => Promise<T>) => Promise<T>,
+  maxTimeMS: number,
+): Counters => {
   const sendReads = async (reads: readonly Read[]): Promise<void> => {
     try {
-      const options = { batchSize: reads.length + 1, maxTimeMS: OPERATION_TIME };
+      const options = { batchSize: reads.length + 1, maxTimeMS };
       const filter: object = { _id: { $in: reads.map(({ key }) => key) } };
       const found = (await run(() => collection.find(filter, options).toArray())) as unknown as CounterDocument[];
       const counters = new Map(found.map((counter) => [counter._id, counter]));
@@ -60,7 +64,7 @@ export const batchedCounters = (collection: Collection, run: <T>(operation: () =
     if (writes.length === 1 && first?.sendAlone) return first.sendAlone();
     try {
       const statements = writes.map(({ statement }) => statement);
-      const outcomes = await run(() => writeConditionally(collection, statements));
+      const outcomes = await run(() => writeConditionally(collection, statements, maxTimeMS));
       for (const [i, outcome] of outcomes.entries()) {
         if (outcome instanceof MongoServerError) writes[i]?.reject(outcome);
         else writes[i]?.resolve(outcome);
@@ -72,7 +76,7 @@ export const batchedCounters = (collection: Collection, run: <T>(operation: () =
     }
   };
 
-  const lane = { most: MOST, atOnce: AT_ONCE, patience: OPERATION_TIME };
+  const lane = { most: MOST, atOnce: AT_ONCE, patience: maxTimeMS };
   const joinReads = createTurnBatches<Read>({ send: sendReads, ...lane });
   const joinWrites = createTurnBatches<Write>({ send: sendWrites, ...lane });
 
@@ -109,7 +113,7 @@ export const batchedCounters = (collection: Collection, run: <T>(operation: () =
         resolve: (outcome) => resolve(outcome === "refused" ? null : readCharged(key, seq, atMost + amount)),
         reject,
         sendAlone: () =>
-          run(() => collection.findOneAndUpdate(filter as object, update, { returnDocument: "after", maxTimeMS: OPERATION_TIME })).then(
+          run(() => collection.findOneAndUpdate(filter as object, update, { returnDocument: "after", maxTimeMS })).then(
             (after) => resolve(after as SharedCounter | null),
             reject,
           ),

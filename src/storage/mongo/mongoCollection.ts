@@ -8,10 +8,7 @@ import { DuplicateKeyError, StoreUnavailableError } from "../port/errors.ts";
 import { indexes } from "../port/indexes.ts";
 import { readable } from "../readable.ts";
 import { isTooSlow, isTransient, toStoreError } from "./mongoErrors.ts";
-import { OPERATION_TIME } from "./operationTime.ts";
 import { repeated } from "./repeated.ts";
-
-const bounded: OperationOptions & { readonly maxTimeMS: number } = { maxTimeMS: OPERATION_TIME };
 
 /**
  * Documents of one answer of the server, which holds 16 MiB of them: more than any find tells, so that a find is one command
@@ -64,6 +61,7 @@ const didNothing = (error: unknown): boolean =>
  * @param run surrounds every operation.
  * @param turns in which this node's writes of one unique value wait for each other; one for the whole store, which may be asked for a collection many times.
  * @param traits known once the store is prepared.
+ * @param maxTimeMS what the server gives one operation, in milliseconds.
  */
 export const mongoCollection = <D extends Identified>(
   name: CollectionName,
@@ -71,7 +69,9 @@ export const mongoCollection = <D extends Identified>(
   run: <T>(operation: () => Promise<T>) => Promise<T>,
   turns: KeyedMutex,
   traits: ServerTraits,
+  maxTimeMS: number,
 ): Collection<D> => {
+  const bounded: OperationOptions & { readonly maxTimeMS: number } = { maxTimeMS };
   const native = driver as unknown as Collection<D>;
   const known = readable<D>(name);
   const knownOrNull = (document: D | null): D | null => (document === null ? null : known(document));
@@ -99,7 +99,7 @@ export const mongoCollection = <D extends Identified>(
   const oneByOne = <T>(fields: Fields, operation: (waited: boolean) => Promise<T>): Promise<T> => {
     const values = uniqueFields.map((field) => fields[field]);
     if (values.length === 0 || values.includes(undefined)) return operation(false);
-    const last = systemClock.monotonic() + OPERATION_TIME;
+    const last = systemClock.monotonic() + maxTimeMS;
     return turns.run(JSON.stringify([name, ...values]), (waited) => {
       // Its caller has been told that the store is away, or will be before this could end.
       if (systemClock.monotonic() > last)
@@ -167,9 +167,12 @@ export const mongoCollection = <D extends Identified>(
         ...bounded,
       };
       if (!traits.sortsInMemory || !isPage(filter, options)) return native.find(checked(filter), page).toArray();
+      const byIds: typeof page & { readonly hint: string } = { ...page, hint: "_id_" };
+      // The ids in their order are all that it asks for, however long that takes: any other way reads everything behind.
+      if (Object.keys(filter).every((field) => field === "_id")) return native.find(checked(filter), byIds).toArray();
+      const briefly: typeof byIds = { ...byIds, maxTimeMS: ATTEMPT_TIME };
       try {
-        const byIds = { ...page, hint: "_id_", maxTimeMS: ATTEMPT_TIME };
-        return await native.find(checked(filter), byIds).toArray();
+        return await native.find(checked(filter), briefly).toArray();
       } catch (error) {
         if (!isTooSlow(error)) throw error;
         return native.find(checked(filter), page).toArray();

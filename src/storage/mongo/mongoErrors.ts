@@ -88,10 +88,10 @@ export const isTransient = (error: unknown): boolean =>
 /**
  * The name of the index that refused a write, or undefined for any other error. The message may hold stored values,
  * the name never does. MongoDB: `… index: hash dup key: { … }`; FerretDB: `… Index 'hash'`, but a
- * `findAndModify` there tells only that it was not the id: `declared` is the one unique index that it can be.
+ * `findAndModify`, or an index that is made, there tells only that it was not the id: `declared` is the one unique index that it can be.
  */
 const duplicateIn = ({ code, message }: MongoError, declared: string): string | undefined => {
-  if (code === INTERNAL_ERROR && message.includes("violates exclusion constraint")) return declared;
+  if (code === INTERNAL_ERROR && /(violates|could not create) exclusion constraint/.test(message)) return declared;
   if (code !== DUPLICATE_KEY) return undefined;
   const [, mongo, ferret] = /index: (?:\S+\.\$)?(\S+)|Index '([^']+)'/.exec(message) ?? [];
   const name = mongo ?? ferret ?? declared;

@@ -15,6 +15,7 @@ import { toStoreError } from "./mongoErrors.ts";
 import { createOperations } from "./operations.ts";
 import { indexChangesDue, prepareIndexes } from "./prepareIndexes.ts";
 import { createStoreClock } from "./storeClock.ts";
+import { type TimeLimits, type TimeLimitsFor, timeLimits } from "./timeLimits.ts";
 import { watchClock } from "./watchClock.ts";
 
 export interface MongoStoreOptions {
@@ -24,6 +25,8 @@ export interface MongoStoreOptions {
   readonly clock?: Clock;
   /** A server's unless told. */
   readonly mode?: MongoStoreMode;
+  /** How long operations may take: as long as a service waits unless told, but for a restore. */
+  readonly limitsFor?: TimeLimitsFor;
   /** False: `prepare` leaves a store as it is that is not up to date, and rejects with `StoreNotMigratedError`. */
   readonly migrates?: boolean;
   readonly log?: StoreLog;
@@ -32,33 +35,31 @@ export interface MongoStoreOptions {
 /** For pings: whether the server is there must not depend on how much it is asked. */
 const SPARE_CONNECTIONS = 2;
 
-/** No operation takes so long by the driver's own timeouts, nor does a look at a server, in milliseconds. */
-const PATIENCE = 20_000;
+/** No look at a server takes so long by the driver's own timeouts, in milliseconds. */
 const STUCK = 10_000;
 
 /** Closing a client may take this long, in milliseconds; what is left then ends with the process. */
 const CLOSE_TIME = 3_000;
 
-/** Building an index over what is already stored may take this long, in milliseconds, and all of them so long. */
-const INDEX_TIME = 600_000;
-const PREPARATION_TIME = 6 * INDEX_TIME;
+/** Of a collection's time for its indexes: all of them together. */
+const PREPARATIONS = 6;
 
-const options: MongoClientOptions = {
+const optionsFor = ({ acknowledgement, silence }: TimeLimits): MongoClientOptions => ({
   appName: "latchkey",
   ignoreUndefined: true,
-  writeConcern: { w: "majority", journal: true, wtimeoutMS: 2500 },
+  writeConcern: { w: "majority", journal: true, wtimeoutMS: acknowledgement },
   readConcernLevel: "majority",
   retryWrites: true,
   retryReads: true,
-  // Nothing waits for long: callers are told instead that the store is away.
+  // Nothing waits for long for a server that is away: callers are told of it, and commands try again by themselves.
   serverSelectionTimeoutMS: 2000,
   connectTimeoutMS: 2000,
   waitQueueTimeoutMS: 2000,
-  socketTimeoutMS: 3500,
+  socketTimeoutMS: silence,
   // Each question to a server tells its time as well, and how long the way was; a stream of answers would not.
   serverMonitoringMode: "poll",
   heartbeatFrequencyMS: 1000,
-};
+});
 
 const within = (milliseconds: number, work: Promise<unknown>): Promise<unknown> =>
   Promise.race([work, sleep(milliseconds, undefined, { ref: false })]);
@@ -69,7 +70,16 @@ const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?
  * The store in a MongoDB database. The driver connects by itself, also again after the server was away.
  * Writes are acknowledged by a majority and journaled.
  */
-export const openMongoStore = ({ url, clock: local = systemClock, mode = "server", migrates = true, log }: MongoStoreOptions): Store => {
+export const openMongoStore = ({
+  url,
+  clock: local = systemClock,
+  mode = "server",
+  limitsFor = mode === "restore" ? "data" : "service",
+  migrates = true,
+  log,
+}: MongoStoreOptions): Store => {
+  const limits = timeLimits[limitsFor];
+  const options = optionsFor(limits);
   const client = new MongoClient(url, options);
   const connections = countConnections(client);
   const clock = createStoreClock(local);
@@ -80,7 +90,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
     else if (before !== after) log?.info({ server: address, type: after }, "a MongoDB server is there");
   });
 
-  const operations = createOperations(PATIENCE);
+  const operations = createOperations(limits.neverSettled);
   const { run } = operations;
 
   const reachable = <T>(operation: () => Promise<T>, patience?: number): Promise<T> =>
@@ -93,7 +103,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
   let facts: Readonly<Record<string, unknown>> | undefined;
   const turns = createKeyedMutex();
   const collection = <N extends CollectionName>(name: N) =>
-    mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits);
+    mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits, limits.operation);
 
   /** The driver waits for ever for what it never sent: nothing but a new connection of the client ends that. */
   let isBroken = false;
@@ -115,16 +125,18 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
   };
 
   const prepareAllIndexes = async (signal: AbortSignal | undefined): Promise<void> => {
-    const patient = new MongoClient(url, { ...options, socketTimeoutMS: INDEX_TIME });
+    const patient = new MongoClient(url, { ...options, socketTimeoutMS: limits.index });
     const close = (): void => void patient.close().catch(() => undefined);
     signal?.addEventListener("abort", close);
     try {
-      await prepareIndexes(patient.db(database.databaseName), INDEX_TIME);
+      await prepareIndexes(patient.db(database.databaseName), limits.index);
     } finally {
       signal?.removeEventListener("abort", close);
       await within(CLOSE_TIME, patient.close());
     }
   };
+
+  const buildIndexes = (signal?: AbortSignal): Promise<void> => reachable(() => prepareAllIndexes(signal), PREPARATIONS * limits.index);
 
   const changesDue = () => reachable(() => indexChangesDue(database));
 
@@ -139,7 +151,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
     }
     const version = await claimSchemaVersion(collection("system"), signal, mode === "restore");
     signal?.throwIfAborted();
-    await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
+    if (mode !== "restore") await buildIndexes(signal);
     return version;
   };
 
@@ -149,7 +161,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
     ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
     clock,
     collection,
-    counters: batchedCounters(database.collection("counters"), run),
+    counters: batchedCounters(database.collection("counters"), run, limits.operation),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.
@@ -166,6 +178,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
       traits.sortsInMemory = ferretdb !== undefined;
       facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };
     },
+    buildIndexes: () => buildIndexes(),
     changesDue,
     estimate: (name) => reachable(() => database.collection(name).estimatedDocumentCount()),
     facts: () => ({ ...facts }),

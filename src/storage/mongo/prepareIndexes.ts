@@ -2,6 +2,7 @@ import { type Db, type IndexDescription, MongoError } from "mongodb";
 import type { CollectionName } from "../port/documents.ts";
 import { type IndexDeclaration, indexes, retired } from "../port/indexes.ts";
 import type { PendingChange } from "../port/pendingChange.ts";
+import { toStoreError } from "./mongoErrors.ts";
 
 const NOT_FOUND = new Set<unknown>([
   26, // NamespaceNotFound
@@ -42,13 +43,18 @@ export const indexChangesDue = async (database: Db): Promise<readonly PendingCha
 /**
  * Creates the indexes that are missing, then drops those whose place they took: until then a node of the version before,
  * which may still run, has its own, and from then on these serve it as well. Safe to call from several nodes at once.
+ * Rejects with `DuplicateKeyError` where a unique one cannot be made of what is stored.
  * @param maxTimeMS what one index may take over what is already stored.
  */
 export const prepareIndexes = async (database: Db, maxTimeMS: number): Promise<void> => {
   for (const [collection, declared] of Map.groupBy(indexes, (index) => index.collection)) {
     const create = () => database.collection(collection).createIndexes(declared.map(description), { maxTimeMS });
     // Servers may refuse a second creation while the first is still running; then it is asked for again.
-    await create().catch(create);
+    await create()
+      .catch(create)
+      .catch((error: unknown) => {
+        throw toStoreError(error, "write", declared.find(({ unique }) => unique)?.name);
+      });
   }
   for (const { collection, name } of retired) {
     try {

@@ -1,7 +1,6 @@
 import { type Collection, MongoBulkWriteError, MongoServerError } from "mongodb";
 import type { Filter, Identified, Update } from "../port/collection.ts";
 import { StoreUnavailableError } from "../port/errors.ts";
-import { OPERATION_TIME } from "./operationTime.ts";
 
 /** What became of a write: it found its document, made it, or found none that is as the filter asks for and did nothing. */
 export type WriteOutcome = "updated" | "inserted" | "refused";
@@ -36,12 +35,13 @@ const untold = (what: string): StoreUnavailableError => new StoreUnavailableErro
 export const writeConditionally = async <D extends Identified>(
   collection: Collection,
   writes: readonly ConditionalWrite<D>[],
+  maxTimeMS: number,
 ): Promise<readonly (WriteOutcome | MongoServerError)[]> => {
   const statements = writes.map(({ filter, update, inserts }) => ({
     updateOne: { filter: filter as object, update: (inserts ? update : { ...update, ...INSERT_NOTHING }) as object, upsert: true },
   }));
   const outcomes = new Array<WriteOutcome | MongoServerError>(writes.length).fill("updated");
-  const options = { ordered: false, maxTimeMS: OPERATION_TIME };
+  const options = { ordered: false, maxTimeMS };
   const result = await collection.bulkWrite(statements, options).catch((error: unknown) => {
     const failed = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
     if (!(error instanceof MongoBulkWriteError) || failed.length === 0) throw error;

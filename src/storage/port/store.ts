@@ -31,6 +31,8 @@ export interface Store {
   readonly counters: Counters;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;
+  /** Of a store opened for a restore, whose documents come in faster without: makes its indexes. May be repeated. Rejects as a write of the refused document would. */
+  buildIndexes?(): Promise<void>;
   /** What `prepare` still has to change, beside the schema version. Of a server that it may connect to without changing anything. */
   changesDue?(): Promise<readonly PendingChange[]>;
   /** About how many documents a collection has, of the same. */

@@ -10,7 +10,7 @@ import { engines } from "../../support/stores.ts";
 describe.each(engines)("[data §4] an erasure on $name", (engine) => {
   afterAll(() => engine.close());
 
-  test("that dies at any operation leaves a whole log, and is ended by the next call", { timeout: 120_000 }, async () => {
+  test("that dies at any operation leaves a whole log, and is ended by the next call", { timeout: 600_000 }, async () => {
     const store = await engine.open();
     const step = sized(3, 1);
     let deaths = 0;

@@ -117,7 +117,7 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       case "bulk":
         return bulk(operation.operations);
       case "define":
-        for (const collection of operation.collections) createMissing(database, collection);
+        for (const collection of operation.collections) createMissing(database, collection, operation.withoutIndexes);
         return nothing;
       case "name":
         nameStore(database, operation.store);

@@ -28,8 +28,8 @@ export type WriteOperation =
     }
   /** In order; the first that fails ends it, and those before it stay. */
   | { readonly kind: "bulk"; readonly operations: readonly WriteOperation[] }
-  /** Creates what is missing of these collections. */
-  | { readonly kind: "define"; readonly collections: readonly CollectionName[] }
+  /** Creates what is missing of these collections, with or without their indexes. */
+  | { readonly kind: "define"; readonly collections: readonly CollectionName[]; readonly withoutIndexes?: boolean }
   /** Gives a file that has none the id of its store. */
   | { readonly kind: "name"; readonly store: string }
   /** Once it is committed, the log is copied into the file and emptied; `modified` is 0 where somebody reads. */

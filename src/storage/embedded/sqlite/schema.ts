@@ -84,11 +84,13 @@ const make = (database: DatabaseSync, { kind, collection, name }: PendingChange)
  * a column would not keep it in step with the document: whoever adds one raises `SCHEMA_VERSION`, too, unless no earlier version
  * writes the field.
  */
-export const createMissing = (database: DatabaseSync, collection: CollectionName): void => {
+export const createMissing = (database: DatabaseSync, collection: CollectionName, withoutIndexes = false): void => {
   // The text comes last: what stands before it is read without the pages that a long one overflows to. Rows stand in the
   // order in which they came, so new ones share their pages, whatever their ids: each page that changes is written
   // whole. (Tables of a file from before that are in the order of their ids, and stay so.)
   const columns = ["id TEXT NOT NULL PRIMARY KEY", ...columnsOf(collection).map(columnName), "doc TEXT NOT NULL"];
   database.exec(`CREATE TABLE IF NOT EXISTS "${collection}" (${columns.join(", ")})`);
-  for (const change of changesDue(database, collection)) make(database, change);
+  for (const change of changesDue(database, collection)) {
+    if (!withoutIndexes || change.kind === "add column") make(database, change);
+  }
 };

@@ -1,2 +1,0 @@
-/** What the server gives one operation, in milliseconds. */
-export const OPERATION_TIME = 2500;

@@ -1,0 +1,132 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { runLatchkey, spawnLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { checkBackup, differencesBetween } from "../../src/backup/checkBackup.ts";
+import { readBackup } from "../../src/backup/readBackup.ts";
+import { restoreBackup } from "../../src/backup/restoreBackup.ts";
+import { storeSource } from "../../src/backup/storeSource.ts";
+import { writeBackup } from "../../src/backup/writeBackup.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
+import { procedureCaller } from "../support/procedureCaller.ts";
+import { sized } from "../support/sized.ts";
+import { embeddedPlace, freshDirectory, places, type StorePlace } from "../support/storePlaces.ts";
+
+const KILLS = sized(1, 10);
+const DOCUMENTS = sized(4_000, 20_000);
+/** Beside other load each start of a command takes seconds. */
+const TIMEOUT = { timeout: 900_000 };
+const KEYS = sized(20, 300);
+
+/** A store that takes a command a while, in a backup. */
+const largeBackup = async (): Promise<string> => {
+  const { facts } = await storeSource(await (await embeddedPlace()).open("tool"), "the test");
+  const file = join(await freshDirectory(), "large.backup");
+  const base = { v: SCHEMA_VERSION, workspaceId: "ws_default", createdAt: 1, description: "x".repeat(200) };
+  const read = function* () {
+    for (let from = 0; from < DOCUMENTS; from += 500) {
+      const ids = Array.from({ length: 500 }, (_, i) => `perm_${String(from + i).padStart(8, "0")}`);
+      yield { collection: "permissions", texts: ids.map((_id) => JSON.stringify({ ...base, _id, slugKey: _id })) } as const;
+    }
+  };
+  await writeBackup({ facts, size: DOCUMENTS, read }, file, { product: "test", now: systemClock.now() });
+  return file;
+};
+
+const seconds = async (work: Promise<unknown>): Promise<number> => {
+  const startedAt = systemClock.monotonic();
+  await work;
+  return (systemClock.monotonic() - startedAt) / 1_000;
+};
+
+/** Kills a command at random moments of the time that it takes. @returns how often it had not come to its end */
+const killed = async (args: readonly string[], env: Readonly<Record<string, string>>, lasts: number): Promise<number> => {
+  let cutShort = 0;
+  for (let kills = 0; kills < KILLS; kills++) {
+    const child = spawnLatchkey(args, env);
+    const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+    await sleep(1_000 * lasts * Math.random());
+    child.kill("SIGKILL");
+    if ((await ended) === null) cutShort++;
+  }
+  return cutShort;
+};
+
+const textsOf = async (file: string): Promise<readonly string[]> => {
+  const texts: string[] = [];
+  for await (const part of readBackup(file)) if (part.kind === "batch") texts.push(...part.texts);
+  return texts;
+};
+
+/** What a place holds, by another backup of it. */
+const expectSame = async (place: StorePlace, file: string): Promise<void> => {
+  const copy = join(await freshDirectory(), "copy.backup");
+  expect(await runLatchkey(["backup", copy], place.env)).toMatchObject({ code: 0 });
+  const [one, another] = [await checkBackup(file), await checkBackup(copy)];
+  expect(differencesBetween(one.end.tallies, another.end.tallies)).toEqual([]);
+};
+
+test.each(places)(
+  "[data §1] on %s, backup, restore and import that are killed at any moment and repeated come to the same end",
+  async (_, make) => {
+    const file = await largeBackup();
+    const whole = await make();
+    const lasts = await seconds(runLatchkey(["restore", file], whole.env));
+    const target = await make();
+    let cutShort = await killed(["restore", file], target.env, lasts);
+    const restored = await runLatchkey(["restore", file], target.env);
+    // The last that was killed may have been done.
+    if (restored.code !== 0) expect(restored.stderr).toContain("the store is not empty");
+    await expectSame(target, file);
+
+    const copy = join(await freshDirectory(), "copy.backup");
+    cutShort += await killed(["backup", copy], whole.env, lasts / 2);
+    const taken = await runLatchkey(["backup", copy], whole.env);
+    if (taken.code !== 0) expect(taken.stderr).toContain("exists already");
+    expect(existsSync(`${copy}.part`)).toBe(false);
+    expect((await checkBackup(copy)).end.tallies).toEqual((await checkBackup(file)).end.tallies);
+
+    const from = await embeddedPlace();
+    const source = await from.open("restore");
+    await restoreBackup(source, file, await checkBackup(file));
+    await source.close();
+    const args = ["import", "--from-data-dir", from.env.DATA_DIR, "--file", join(await freshDirectory(), "import.backup")];
+    const imported = await make();
+    cutShort += await killed(args, imported.env, 1.5 * lasts);
+    const done = await runLatchkey(args, imported.env);
+    if (done.code !== 0) expect(done.stderr).toMatch(/the store is not empty|exists already/);
+    await expectSame(imported, file);
+    expect(cutShort).toBeGreaterThan(0);
+  },
+);
+
+test("[data §4] an erasure whose command or service is killed at any moment and repeated comes to the same end", TIMEOUT, async () => {
+  const dataDir = await freshDirectory();
+  let service = await startService({ dataDir });
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  const rootKey = await service.rootKey();
+  const call = procedureCaller(service.url, rootKey);
+  const { apiId } = await call("apis.createApi", { name: "payments" });
+  await call("identities.createIdentity", { externalId: "dave_7731", meta: { mail: "dave_7731@example.com" } });
+  for (let i = 0; i < KEYS; i++) await call("keys.createKey", { apiId, externalId: "dave_7731", name: `dave_7731 ${i}` });
+  const erase = (url: string) => [["identity", "erase", "dave_7731", "--url", url], { LATCHKEY_ROOT_KEY: rootKey }] as const;
+  for (let kills = 0; kills < KILLS; kills++) {
+    const child = spawnLatchkey(...erase(service.url));
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    await sleep(300 + Math.random() * 1_200);
+    child.kill("SIGKILL");
+    service.kill("SIGKILL");
+    await Promise.all([ended, service.exited]);
+    service = await startService({ dataDir });
+  }
+  const erased = await runLatchkey(...erase(service.url));
+  // The last that was killed may have been done.
+  if (erased.code !== 0) expect(erased).toMatchObject({ code: 4 });
+  await service.stop();
+  expect(await runLatchkey(["audit", "verify"], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
+  const copy = join(await freshDirectory(), "erased.backup");
+  expect(await runLatchkey(["backup", copy], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
+  expect((await textsOf(copy)).filter((text) => text.includes("dave_7731"))).toEqual([]);
+});

@@ -1,0 +1,87 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import { spawnLatchkey } from "../../bench/harness/latchkeyProcess.ts";
+import { openProxy } from "../../bench/harness/proxy.ts";
+import { checkBackup } from "../../src/backup/checkBackup.ts";
+import { createPatiently } from "../../src/backup/patiently.ts";
+import { restoreBackup } from "../../src/backup/restoreBackup.ts";
+import { readStore } from "../../src/backup/storeSource.ts";
+import { createTally } from "../../src/backup/tally.ts";
+import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { StoreNotMigratedError } from "../../src/storage/schemaVersion.ts";
+import { eventually } from "../support/eventually.ts";
+import { sampleBackup } from "../support/sampleBackup.ts";
+import { places } from "../support/storePlaces.ts";
+
+const away = () => new StoreUnavailableError("the store is away", { outcomeUnknown: true });
+
+/** From the first write on, each operation fails twice on each collection before it works: not done, then done without anybody being told. */
+const unreliable = (store: Store): Store => {
+  const failures = new Map<string, number>();
+  return interceptStore(store, async (operation, { kind, name, collection }) => {
+    if (kind === "read" && failures.size === 0) return operation();
+    const what = `${name} ${collection}`;
+    const failed = failures.get(what) ?? 0;
+    failures.set(what, failed + 1);
+    if (failed === 1) await operation();
+    if (failed < 2) throw away();
+    return operation();
+  });
+};
+
+/** Attempts without the pauses, which it keeps. */
+const hastily = (store: Store) => {
+  const pauses: number[] = [];
+  const onPause = (_: Error, seconds: number): void => void pauses.push(seconds);
+  return { pauses, patiently: createPatiently(store, { onPause, wait: async () => undefined }) };
+};
+
+describe.each(places)("on %s", (engine, make) => {
+  test("[data §1] a restore goes on where the store was away, or did not say what it had done", async () => {
+    const file = await sampleBackup(await make());
+    const checked = await checkBackup(file);
+    const store = await (await make()).open("restore");
+    const { patiently, pauses } = hastily(store);
+    expect(await restoreBackup(unreliable(store), file, checked, { patiently })).toMatchObject({ resumedAt: undefined });
+    expect(pauses.length).toBeGreaterThan(3);
+    const tally = createTally();
+    for await (const batch of readStore(store)) tally.add(batch);
+    expect(tally.result().keys).toEqual(checked.end.tallies.keys);
+  });
+
+  test.skipIf(engine === "embedded")("[data §1] the commands go on once the connection to MongoDB is back", async () => {
+    const target = await make();
+    const file = await sampleBackup(await make());
+    const url = new URL(target.env.MONGODB_URL ?? "");
+    const proxy = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
+    onTestFinished(() => proxy.close());
+    url.host = `127.0.0.1:${proxy.port}`;
+    url.searchParams.set("directConnection", "true");
+    const child = spawnLatchkey(["restore", file], { ...target.env, MONGODB_URL: url.href, LOG_LEVEL: "error" });
+    let output = "";
+    const hear = (text: string): void => {
+      output += text;
+    };
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", hear);
+    const ended = new Promise((resolve) => child.on("close", resolve));
+    const direct = await target.open("restore");
+    await eventually(async () => expect((await direct.collection("system").findOne({ _id: "schema" }))?.restoring).toBeDefined());
+    proxy.cut();
+    await eventually(async () => expect(output).toContain("trying again in 1 second"));
+    proxy.resume();
+    expect([await ended, output]).toEqual([0, expect.stringContaining("restored and compared")]);
+  });
+});
+
+test("[data §1] after five minutes of attempts the store is given up, other failures at once", async () => {
+  const store = { ping: async () => undefined };
+  const { patiently, pauses } = hastily(store as Store);
+  await expect(patiently(() => Promise.reject(away()))).rejects.toThrow("the store is away");
+  expect(pauses.reduce((sum, seconds) => sum + seconds, 0)).toBeGreaterThan(300);
+  const given = pauses.length;
+  for (const error of [new Error("a bug"), new StoreNotMigratedError(1, [])]) {
+    await expect(patiently(() => Promise.reject(error))).rejects.toBe(error);
+  }
+  expect(pauses).toHaveLength(given);
+});

@@ -19,7 +19,7 @@ const config: ViteUserConfig = defineConfig({
     // As in vitest.config.ts: Node itself loads the modules, each worker once.
     pool: "forks",
     isolate: false,
-    experimental: { viteModuleRunner: false },
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     maxWorkers: 2,
     testTimeout: 180_000,
     hookTimeout: 180_000,

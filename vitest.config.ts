@@ -40,9 +40,10 @@ const config: ViteUserConfig = defineConfig({
     pool: "forks",
     // What a call leaves behind dies young, in tests as in the service (`npm start`): with room for it they need a fifth less CPU time.
     execArgv: ["--max-semi-space-size=32"],
-    // One process runs one file after the other: modules are loaded once for each worker, by Node itself, as the service is.
+    // One process runs one file after the other: modules are loaded once for each worker, by Node itself, as the service is,
+    // and without vitest's hooks in between, which only tests with mocked modules need.
     isolate: false,
-    experimental: { viteModuleRunner: false },
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // More than there are cores, since many tests wait for something.
     maxWorkers: 4,
     sequence: { sequencer: CampaignsFirst },

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
+import { startService } from "../../bench/harness/latchkeyProcess.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
 import { dieInRestore } from "../support/dieInRestore.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
@@ -23,22 +24,25 @@ test("[data §1] what a running service holds is restored into each engine, goes
 
   const directory = await freshDirectory();
   const file = join(directory, "one.backup");
-  const taken = await runLatchkey(["backup", file], { DATA_DIR: service.dataDir });
+  const taken = await runLatchkeyHere(["backup", file], { DATA_DIR: service.dataDir });
   expect(taken).toMatchObject({ code: 0, stdout: expect.stringMatching(/one\.backup: \d+ documents of the embedded store/) });
-  const again = await runLatchkey(["backup", file], { DATA_DIR: service.dataDir });
+  const again = await runLatchkeyHere(["backup", file], { DATA_DIR: service.dataDir });
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("exists already: name another file") });
   const { end } = await checkBackup(file);
   expect(end.tallies).toMatchObject({ keys: { documents: 2 }, counters: { documents: 1 }, identities: { documents: 1 } });
 
   for (const [engine, make] of places) {
     const target = await make();
-    const restored = await runLatchkey(["restore", file], target.env);
+    const restored = await runLatchkeyHere(["restore", file], target.env);
     expect([engine, restored]).toMatchObject([engine, { code: 0, stdout: expect.stringContaining("restored and compared"), stderr: "" }]);
     expect(restored.stdout).toMatch(/audit log: \d+ entr(y|ies), whole, head [0-9a-f]{64}/);
-    expect(await runLatchkey(["restore", file], target.env)).toMatchObject({ code: 5, stderr: expect.stringContaining("is not empty") });
+    expect(await runLatchkeyHere(["restore", file], target.env)).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining("is not empty"),
+    });
 
     const back = join(directory, `${engine}.backup`);
-    expect(await runLatchkey(["backup", back], target.env)).toMatchObject({ code: 0, stderr: "" });
+    expect(await runLatchkeyHere(["backup", back], target.env)).toMatchObject({ code: 0, stderr: "" });
     expect((await checkBackup(back)).end.tallies).toEqual(end.tallies);
 
     await using next = await startService({ env: target.env, dataDir: target.env.DATA_DIR });
@@ -46,7 +50,7 @@ test("[data §1] what a running service holds is restored into each engine, goes
     expect(await ask("keys.verifyKey", { key, permissions: "invoices.read" })).toMatchObject({ valid: true, credits: 8, keyId });
     expect(await ask("ratelimit.limit", limit)).toMatchObject({ success: true, remaining: 2 });
     expect(await ask("identities.getIdentity", { identity: "acme" })).toMatchObject({ meta: { plan: "pro" } });
-    expect(await runLatchkey(["audit", "verify"], target.env)).toMatchObject({ code: 0 });
+    expect(await runLatchkeyHere(["audit", "verify"], target.env)).toMatchObject({ code: 0 });
     await next.stop();
   }
 });
@@ -58,18 +62,18 @@ test("[data §1] import copies an embedded store into each engine by one command
   const { key } = await call("keys.createKey", { apiId });
   const from = ["--from-data-dir", service.dataDir];
   const beside = { DATA_DIR: join(await freshDirectory(), "beside") };
-  const warned = await runLatchkey(["import", ...from, "--file", `${beside.DATA_DIR}.backup`], beside);
+  const warned = await runLatchkeyHere(["import", ...from, "--file", `${beside.DATA_DIR}.backup`], beside);
   expect(warned).toMatchObject({ code: 0, stderr: expect.stringContaining(`a service is running on ${service.dataDir}`) });
   await service.stop();
   for (const [, make] of places) {
     const target = await make();
     const file = join(target.env.DATA_DIR, "..", `import-${Math.random()}.backup`);
-    expect(await runLatchkey(["backup", file], { DATA_DIR: service.dataDir })).toMatchObject({ code: 0 });
-    const named = await runLatchkey(["import", ...from, "--file", file], target.env);
+    expect(await runLatchkeyHere(["backup", file], { DATA_DIR: service.dataDir })).toMatchObject({ code: 0 });
+    const named = await runLatchkeyHere(["import", ...from, "--file", file], target.env);
     expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining("exists already: name another file") });
     // As if the process had been killed in its second half.
     await dieInRestore(await target.open("restore"), file, { isImport: true });
-    const imported = await runLatchkey(["import", ...from, "--file", file], target.env);
+    const imported = await runLatchkeyHere(["import", ...from, "--file", file], target.env);
     expect(imported).toMatchObject({ code: 0, stderr: "" });
     expect(imported.stdout).toContain("is there: going on with it");
     await expect(checkBackup(file)).rejects.toThrow("ENOENT");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { runLatchkey } from "../../bench/harness/latchkeyProcess.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
 import { restoreBackup } from "../../src/backup/restoreBackup.ts";
 import { readStore, storeSource } from "../../src/backup/storeSource.ts";
@@ -62,7 +62,7 @@ describe.each(places)("on %s", (_, make) => {
     await dieInRestore(await target.open("restore"), file);
     await expect(target.open("server")).rejects.toThrow('run "latchkey restore" with the same file again');
     await expect(target.open("tool")).rejects.toThrow("a restore into this store did not end");
-    const taken = await runLatchkey(["backup", `${file}.half`], target.env);
+    const taken = await runLatchkeyHere(["backup", `${file}.half`], target.env);
     expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining("a restore into this store did not end") });
     const again = await target.open("restore");
     // Versions that know nothing of restores refuse what is newer.
@@ -96,16 +96,16 @@ describe.each(places)("on %s", (_, make) => {
     const system = store.collection("system");
     await system.updateOne({ _id: "schema" }, { $set: { schema: 1 } });
     await store.close();
-    const refused = await runLatchkey(["restore", file], place.env);
+    const refused = await runLatchkeyHere(["restore", file], place.env);
     expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining("the store is not empty, it holds keys") });
-    expect(await runLatchkey(["backup", `${file}.again`], place.env)).toMatchObject({ code: 0 });
+    expect(await runLatchkeyHere(["backup", `${file}.again`], place.env)).toMatchObject({ code: 0 });
     expect((await checkBackup(`${file}.again`)).header.schema).toBe(1);
   });
 
   test("[data §1] a place without a store is not taken for an empty one, nor made one", async () => {
     const { env } = await make();
     for (let attempt = 0; attempt < 2; attempt++) {
-      const taken = await runLatchkey(["backup", join(env.DATA_DIR, "none.backup")], env);
+      const taken = await runLatchkeyHere(["backup", join(env.DATA_DIR, "none.backup")], env);
       expect(taken).toMatchObject({ code: expect.any(Number), stderr: expect.stringMatching(/there is no (Latchkey )?store in/) });
     }
   });

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { type CommandSocket, openCommandSocket } from "./commandSocket.ts";
 import { type Block, blocksOf, guides, readPage } from "./markdown.ts";
 import { type Shell, startShell } from "./shell.ts";
 import { comparedText, expectedJson, expectedText } from "./shown.ts";
@@ -36,13 +37,18 @@ const commandOf: Readonly<Record<string, (body: string) => string>> = {
 };
 
 let service: ServiceProcess;
+let socket: CommandSocket;
 beforeAll(async () => {
+  socket = await openCommandSocket();
   service = await startService({
     args: ["--test-clock"],
     env: { ANALYTICS: "embedded", PROFILES: "on", ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 1).toString("base64")}` },
   });
 });
-afterAll(() => service[Symbol.asyncDispose]());
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await socket[Symbol.asyncDispose]();
+});
 
 /** The commands for the service of this run, which listens on other ports and has its data elsewhere. */
 const here = (commands: string): string =>
@@ -62,7 +68,7 @@ const startPage = (): Shell => {
   // A newcomer has no MongoDB, and no settings.
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const ports = { PORT: new URL(service.url).port, ADMIN_PORT: new URL(service.adminUrl).port };
-  return startShell({ PATH, HOME, NODE_COMPILE_CACHE, DATA_DIR: service.dataDir, ...ports });
+  return startShell({ PATH, HOME, NODE_COMPILE_CACHE, DATA_DIR: service.dataDir, ...ports }, socket);
 };
 
 /** What every guide takes for granted: the shell as "Getting started" sets it up. */

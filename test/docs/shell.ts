@@ -1,14 +1,16 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
+import type { CommandSocket } from "./commandSocket.ts";
 
 const root = join(import.meta.dirname, "../..");
 const END = "--- end of a block ---";
 
-/** Runs what npm would run: starting npm itself takes longer than most commands. */
+/** Runs what npm would run: starting npm itself takes longer than most commands. The service has a process of its own, which a page can end. */
 const npmRun = `npm() {
   [ "$1 $2 $3 $4" = "run --silent latchkey --" ] || { command npm "$@"; return; }
   shift 4
+  [ "\${1-}" = serve ] || { latchkey_here "$@"; return; }
   ${packageJson.scripts.latchkey} "$@"
 }`;
 
@@ -18,8 +20,11 @@ export interface Shell extends Disposable {
   readonly run: (commands: string) => Promise<string>;
 }
 
-/** Starts `sh`. Its variables reach the programs that it starts; the Node of the repository is the first on its path. */
-export const startShell = (env: NodeJS.ProcessEnv): Shell => {
+/**
+ * Starts `sh`. Its variables reach the programs that it starts; the Node of the repository is the first on its path.
+ * @param commands run `latchkey`.
+ */
+export const startShell = (env: NodeJS.ProcessEnv, commands: CommandSocket): Shell => {
   const path = `${join(root, "node_modules/.bin")}:${process.env.PATH}`;
   const child = spawn("sh", [], { cwd: root, env: { ...env, PATH: path }, stdio: "pipe" });
   let stdout = "";
@@ -38,7 +43,7 @@ export const startShell = (env: NodeJS.ProcessEnv): Shell => {
     ended = true;
     wake();
   });
-  child.stdin.write(`set -eua\n${npmRun}\n`);
+  child.stdin.write(`set -eua\n${commands.shellFunction}\n${npmRun}\n`);
   return {
     run: async (commands) => {
       stdout = "";

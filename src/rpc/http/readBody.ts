@@ -72,8 +72,11 @@ function* awaitTurn(): Sliced<void> {
   return;
 }
 
-/** Nearly every body is there in the turn of its headers, and is not counted. */
-const holdLater = atEndOfTurn((hold: () => void) => hold());
+const tooLate = (): ServiceError =>
+  new ServiceError("request_timeout", `The request was not complete within ${requestTimeout / 1000} seconds.`);
+
+/** Nearly every body is there in the turn of its headers, and is neither counted nor timed. */
+const awaitLater = atEndOfTurn((wait: () => void) => wait());
 
 /**
  * Collects a request body within its bounds (protocol §3). More than that, declared or sent, is
@@ -111,23 +114,22 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
     clearTimeout(timer);
     share?.pin();
     // What is left of it must not stay with the other end.
-    resume();
+    source.resume();
     if (result !== undefined) finish(result);
     else if (chunks === undefined || size <= smallBodyBytes) finish(Buffer.concat(chunks ?? [], size));
     else slices.run(join(chunks, size), owner).then(finish, finish);
   };
-  const resume = (): void => void source.resume();
-  const crowdedOut = () => settle(noRoom());
   const hold = () => {
     if (settled || share !== undefined) return;
+    const crowdedOut = () => settle(noRoom());
     share = owner.hold(awaitedRequestBytes + size, crowdedOut);
     if (share === undefined) crowdedOut();
   };
-  holdLater(hold);
-  if (timed) {
-    const late = () => settle(new ServiceError("request_timeout", `The request was not complete within ${requestTimeout / 1000} seconds.`));
-    timer = setTimeout(late, requestTimeout).unref();
-  }
+  awaitLater(() => {
+    if (settled) return;
+    if (timed) timer = setTimeout(() => settle(tooLate()), requestTimeout).unref();
+    hold();
+  });
   source.on("data", (chunk: Buffer) => {
     if (settled) return;
     size += chunk.length;
@@ -146,13 +148,13 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
       }
       if (share === undefined) {
         if (size > smallBodyBytes) hold();
-      } else if (!share.grow(chunk.length + bodyPieceBytes)) crowdedOut();
+      } else if (!share.grow(chunk.length + bodyPieceBytes)) settle(noRoom());
       unpaused += chunk.length;
       if (settled || size <= smallBodyBytes || unpaused < smallBodyBytes) return;
       unpaused = 0;
       // A turn of the event loop takes 2 MiB of each socket otherwise.
       source.pause();
-      slices.run(awaitTurn(), owner).then(resume, settle);
+      slices.run(awaitTurn(), owner).then(() => void source.resume(), settle);
     }
   });
   source.on("end", () => settle(undefined));

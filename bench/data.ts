@@ -15,10 +15,9 @@ import { checkBackup, differencesBetween } from "../src/backup/checkBackup.ts";
 import { expiryOf, type Tallies } from "../src/backup/tally.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { formatTable } from "../src/util/table.ts";
-import { spawnLatchkey } from "./harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "./harness/mongoDatabases.ts";
-import { cpuSecondsOf, memoryOf } from "./processes.ts";
 import { registerMigration } from "./registerMigration.ts";
+import { runMeasured } from "./runMeasured.ts";
 import { type Served, serve } from "./targets.ts";
 
 const MOST_KEYS = 1_000_000;
@@ -26,7 +25,6 @@ const MOST_KEYS = 1_000_000;
 const BATCH = 5_000;
 const IDENTITIES = 100_000;
 const VERIFIED = 2_000;
-const LOOK_EVERY_MS = 50;
 
 const { values } = parseArgs({ options: { keys: { type: "string", default: String(MOST_KEYS) }, mongodb: { type: "string" } } });
 const total = Math.min(MOST_KEYS, Math.max(1_000, Math.trunc(Number(values.keys)) || MOST_KEYS));
@@ -41,34 +39,12 @@ const bytesOf = (path: string): number =>
 
 /** Runs `latchkey <args>` in a process of its own, and adds a row. @param result the file or directory that comes of it. */
 const run = async (what: string, args: readonly string[], env: Readonly<Record<string, string>>, result?: string): Promise<void> => {
-  const startedAt = systemClock.monotonic();
-  const child = spawnLatchkey(args, env);
-  let cpu = 0;
-  let memory = 0;
-  const look = setInterval(() => {
-    try {
-      const { pid = 0 } = child;
-      cpu = cpuSecondsOf(pid);
-      // One that has ended, and that nobody has noticed yet, has none.
-      memory = memoryOf(pid, "VmHWM") || memory;
-    } catch {
-      // It has just ended.
-    }
-  }, LOOK_EVERY_MS);
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding("utf8").on("data", (text: string) => process.stderr.write(`  ${text}`));
-  }
-  const { promise: ended, resolve } = Promise.withResolvers<number | null>();
-  child.on("close", resolve);
-  const code = await ended;
-  clearInterval(look);
-  if (code !== 0) throw new Error(`latchkey ${args.join(" ")} ended with ${code}`);
-  const seconds = (systemClock.monotonic() - startedAt) / 1_000;
+  const { seconds, cpuSeconds, megabytes: memory } = await runMeasured(args, env);
   const megabytes = result === undefined ? undefined : bytesOf(result) / 1e6;
   rows.push([
     what,
     seconds.toFixed(1),
-    cpu.toFixed(1),
+    cpuSeconds.toFixed(1),
     memory.toFixed(0),
     megabytes?.toFixed(1) ?? "",
     megabytes === undefined ? "" : (megabytes / seconds).toFixed(1),

@@ -11,6 +11,7 @@ import { parseArgs, promisify } from "node:util";
 import { formatTable } from "../src/util/table.ts";
 import { loadEvents } from "./analyticsEvents.ts";
 import { applyLoad, type LoadResult } from "./load.ts";
+import { median } from "./median.ts";
 import { cpuSecondsOf, isPinned } from "./processes.ts";
 import { type Served, serve } from "./targets.ts";
 
@@ -33,7 +34,6 @@ const events = Number(values.events);
 const rounds = Number(values.rounds);
 
 const say = (text: string): void => console.error(text);
-const median = (numbers: readonly number[]): number => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 
 const queries = {
   "per day and outcome, raw events":

@@ -18,10 +18,9 @@ import { expiryOf, type Tallies } from "../src/backup/tally.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { formatTable } from "../src/util/table.ts";
 import { digestEvents, loadEvents } from "./analyticsEvents.ts";
-import { spawnLatchkey } from "./harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "./harness/mongoDatabases.ts";
-import { cpuSecondsOf, memoryOf } from "./processes.ts";
 import { registerMigration } from "./registerMigration.ts";
+import { runMeasured } from "./runMeasured.ts";
 import { type Served, serve } from "./targets.ts";
 
 const MOST_KEYS = 1_000_000;
@@ -32,7 +31,6 @@ const ATTEMPTS = 5;
 const PAUSE_MS = 2_000;
 const IDENTITIES = 100_000;
 const VERIFIED = 2_000;
-const LOOK_EVERY_MS = 50;
 
 const { values } = parseArgs({
   options: {
@@ -88,31 +86,9 @@ const run = async (
   env: Readonly<Record<string, string>>,
   { result, units = everyDocument }: { readonly result?: string; readonly units?: Step["units"] } = {},
 ): Promise<void> => {
-  const startedAt = systemClock.monotonic();
-  const child = spawnLatchkey(args, env);
-  let cpu = 0;
-  let memory = 0;
-  const look = setInterval(() => {
-    try {
-      const { pid = 0 } = child;
-      cpu = cpuSecondsOf(pid);
-      // One that has ended, and that nobody has noticed yet, has none.
-      memory = memoryOf(pid, "VmHWM") || memory;
-    } catch {
-      // It has just ended.
-    }
-  }, LOOK_EVERY_MS);
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding("utf8").on("data", (text: string) => process.stderr.write(`  ${text}`));
-  }
-  const { promise: ended, resolve } = Promise.withResolvers<number | null>();
-  child.on("close", resolve);
-  const code = await ended;
-  clearInterval(look);
-  if (code !== 0) throw new Error(`latchkey ${args.join(" ")} ended with ${code}`);
-  const seconds = (systemClock.monotonic() - startedAt) / 1_000;
+  const { seconds, cpuSeconds: cpu, megabytes: megabytesOfMemory } = await runMeasured(args, env);
   const bytes = result === undefined ? undefined : bytesOf(result);
-  steps.push({ what, seconds, cpu, megabytesOfMemory: memory, bytes, units });
+  steps.push({ what, seconds, cpu, megabytesOfMemory, bytes, units });
   console.error(`${what}: ${seconds.toFixed(1)} s`);
 };
 

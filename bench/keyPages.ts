@@ -34,6 +34,7 @@ export const keyPages = (call: Call, { apiId, keyIds, keys, holders }: Populatio
   return [
     // What takes as long everywhere, if the machine has nothing else to do.
     { what: "keys.getKey", keys: 1, ask: async (round) => [await call("keys.getKey", { keyId: keyAt(spread(round)) })] },
+    { what: "keys.createKey", keys: 1, ask: async () => [await call("keys.createKey", { apiId, permissions: ["bench.p0"] })] },
     list("from the start", () => ({})),
     list("from the middle", (round) => ({ cursor: keyAt(0.5 + spread(round) / 10) })),
     list("near the end", (round) => ({ cursor: keyAt(0.9 + spread(round) / 20) })),

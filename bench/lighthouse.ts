@@ -12,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
 import { formatTable } from "../src/util/table.ts";
 import { openConsoleSession } from "./harness/consoleSession.ts";
+import { median } from "./median.ts";
 import { createPlace } from "./place.ts";
 import { type Served, serve } from "./targets.ts";
 
@@ -43,7 +44,6 @@ interface Visit {
 }
 
 const run = promisify(execFile);
-const median = (all: readonly number[]): number => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 const scoreOf = ({ categories }: Report, category: string): number => Math.round(100 * (categories[category]?.score ?? Number.NaN));
 
 /** Audits that cost points, with what they measured. */

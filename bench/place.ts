@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import type { Store } from "../src/storage/port/store.ts";
 import { withStoreOf } from "./harness/placed.ts";
-import { type InsertKeys, insertIntoFile } from "./insertIntoFile.ts";
+import { type InsertMany, insertIntoFile } from "./insertIntoFile.ts";
 
 /** Where a benchmark keeps its state: a directory, or a database of its own. */
 export interface Place {
@@ -14,8 +14,8 @@ export interface Place {
   readonly env: Readonly<Record<string, string>>;
   /** Opens the store there for the time of `use`, also beside a service. */
   readonly withStore: <T>(use: (store: Store) => Promise<T>) => Promise<T>;
-  /** Adds keys by the million, while nobody has the store open. */
-  readonly fill: <T>(use: (insert: InsertKeys) => Promise<T>) => Promise<T>;
+  /** Adds documents by the million, while nobody has the store open. */
+  readonly fill: <T>(use: (insert: InsertMany) => Promise<T>) => Promise<T>;
   readonly remove: () => Promise<void>;
 }
 
@@ -34,8 +34,8 @@ export const createPlace = (server: string | undefined): Place => {
       mongodbUrl === undefined
         ? insertIntoFile(dataDir, use)
         : withStoreOf(env, (store) =>
-            use(async (keys) => {
-              await store.collection("keys").insertMany(keys);
+            use(async (collection, documents) => {
+              await store.collection(collection).insertMany(documents);
             }),
           ),
     remove: async () => {

@@ -12,7 +12,7 @@ import { createPermissionsRepository } from "../src/storage/repositories/permiss
 import { createRolesRepository } from "../src/storage/repositories/rolesRepository.ts";
 import { createRootKeysRepository } from "../src/storage/repositories/rootKeysRepository.ts";
 import { chunks } from "../src/util/chunks.ts";
-import type { InsertKeys } from "./insertIntoFile.ts";
+import type { InsertMany } from "./insertIntoFile.ts";
 
 /** The secret of the key with this number. */
 export const keyOf = (i: number, prefix = "bench"): string => `${prefix}_${String(i).padStart(24, "0")}`;
@@ -47,6 +47,8 @@ export interface Population {
   readonly remaining: number | undefined;
   /** When the first key was made, Unix ms. */
   readonly since: number;
+  /** What a key has in the place of what all others have; by its number. Without it all are alike. */
+  readonly vary?: (number: number, key: KeyDocument) => KeyDocument;
 }
 
 export interface PopulationOptions {
@@ -61,6 +63,7 @@ export interface PopulationOptions {
   readonly prefix?: string;
   /** Credits of every key; unlimited when left out. */
   readonly remaining?: number;
+  readonly vary?: Population["vary"];
 }
 
 /**
@@ -69,7 +72,7 @@ export interface PopulationOptions {
  */
 export const populate = async (
   store: Store,
-  { keys, roles, permissions, holders = HOLDERS, identities = holders, prefix = "bench", remaining }: PopulationOptions,
+  { keys, roles, permissions, holders = HOLDERS, identities = holders, prefix = "bench", remaining, vary }: PopulationOptions,
 ): Promise<Population> => {
   const now = systemClock.now();
   const { key: rootKey } = await createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock));
@@ -93,9 +96,9 @@ export const populate = async (
   }
 
   const since = now - MOST_KEYS;
-  const ofKeys = { keys: 0, keyIds: [], key: "", prefix, remaining, since };
-  const insert: InsertKeys = async (documents) => {
-    await store.collection("keys").insertMany(documents);
+  const ofKeys = { keys: 0, keyIds: [], key: "", prefix, remaining, since, ...(vary === undefined ? {} : { vary }) };
+  const insert: InsertMany = async (collection, documents) => {
+    await store.collection(collection).insertMany(documents);
   };
   return growPopulation(insert, { rootKey: rootKey.reveal(), apiId, roleIds, permissionIds, identityIds, holders, ...ofKeys }, keys);
 };
@@ -105,12 +108,12 @@ export const populate = async (
  * @param goesOn asked before every thousand; no more are added once it says no.
  */
 export const growPopulation = async (
-  insert: InsertKeys,
+  insert: InsertMany,
   population: Population,
   to: number,
   goesOn: (keys: number) => boolean = () => true,
 ): Promise<Population> => {
-  const { apiId, roleIds, permissionIds, identityIds, holders, prefix, remaining, since } = population;
+  const { apiId, roleIds, permissionIds, identityIds, holders, prefix, remaining, since, vary = (_, key) => key } = population;
   const keyIds = [...population.keyIds];
   let { keys, key } = population;
   while (keys < to && goesOn(keys)) {
@@ -120,7 +123,7 @@ export const growPopulation = async (
       const createdAt = since + keys;
       const id = createId("key", createdAt);
       if (keys % KEPT_OF === 0) keyIds.push(id);
-      batch.push({
+      const document: KeyDocument = {
         _id: id,
         v: SCHEMA_VERSION,
         workspaceId: WORKSPACE_ID,
@@ -141,9 +144,10 @@ export const growPopulation = async (
         ratelimits: [{ id: createId("rl", createdAt), name: "requests", limit: 1_000_000_000, duration: 60_000, autoApply: true }],
         revision: 0,
         ...(remaining === undefined ? {} : { remaining }),
-      });
+      };
+      batch.push(vary(keys, document));
     }
-    await insert(batch);
+    await insert("keys", batch);
   }
   return { ...population, keys, keyIds, key };
 };

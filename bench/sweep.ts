@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
 import { formatTable } from "../src/util/table.ts";
 import { applyLoad } from "./load.ts";
+import { median } from "./median.ts";
 import { createPlace } from "./place.ts";
 import { populate } from "./population.ts";
 import { serve } from "./targets.ts";
@@ -23,8 +24,6 @@ const { values } = parseArgs({
 const total = Math.min(1_000_000, Math.max(1_000, Math.trunc(Number(values.keys)) || 100_000));
 const rounds = Math.min(20, Math.max(1, Math.trunc(Number(values.rounds)) || 5));
 const seconds = Math.min(60, Math.max(1, Math.trunc(Number(values.seconds)) || 5));
-
-const median = (all: readonly number[]): number => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 
 /** A lease that outlasts the benchmark, and that no service takes for its own. */
 const held = { holder: "bench", expires: Number.MAX_SAFE_INTEGER };

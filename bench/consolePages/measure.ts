@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../../src/domain/clock.ts";
 import { formatTable } from "../../src/util/table.ts";
 import { type ConsoleSession, openConsoleSession } from "../harness/consoleSession.ts";
+import { median } from "../median.ts";
 import { createPlace } from "../place.ts";
 import type { ServerProcess } from "../processes.ts";
 import { serve } from "../targets.ts";
@@ -67,7 +68,6 @@ const lists = ({ apiId, namespace, key, keyIds }: ConsolePopulation): readonly L
   ];
 };
 
-const median = (all: readonly number[]): number => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 const met = (isMet: boolean): string => {
   if (!isMet) process.exitCode = 1;
   return isMet ? "met" : "MISSED";

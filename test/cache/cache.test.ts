@@ -22,11 +22,12 @@ beforeEach(() => {
   loads = [];
 });
 
-const cacheOf = (maxBytes = 1_000_000): Cache<string> =>
+const cacheOf = (maxBytes = 1_000_000, isPart = false): Cache<string> =>
   createCache({
     clock,
     invalidations,
     contact,
+    isPart,
     maxBytes,
     load: () => begin(loads),
   });
@@ -61,6 +62,28 @@ describe("loading", () => {
     expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     await fill(cache, "a");
     expect(kept(cache)).toBe("a");
+  });
+
+  test("[design §4] a part of something larger is read again after ten seconds, and where that fails, good for thirty", async () => {
+    const cache = cacheOf(1_000_000, true);
+    await fill(cache, "a");
+    clock.advance(9_999);
+    expect(kept(cache)).toBe("a");
+    clock.advance(1);
+    for (const milliseconds of [0, 19_999]) {
+      clock.advance(milliseconds);
+      const asked = cache.get("key");
+      loads.at(-1)?.reject(new Error("away"));
+      expect((await asked).value).toBe("a");
+    }
+    clock.advance(1);
+    const asked = cache.get("key");
+    loads.at(-1)?.reject(new Error("away"));
+    await expect(asked).rejects.toThrow("away");
+    await fill(cache, "b");
+    clock.advance(10_000);
+    await fill(cache, "c");
+    expect(kept(cache)).toBe("c");
   });
 
   const load = async (cache: Cache<string>, key: string, value = key): Promise<void> => {

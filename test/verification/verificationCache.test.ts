@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
 import { createId } from "../../src/domain/ids.ts";
 import { satisfies } from "../../src/domain/permissionQuery.ts";
@@ -100,6 +100,8 @@ describe.each(engines)("on $name", (engine) => {
     return entry;
   };
 
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
   test("[design §4] a key that was verified lately is read from memory, and costs the store nothing", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
@@ -115,6 +117,36 @@ describe.each(engines)("on $name", (engine) => {
     const before = store.calls();
     await existing("b");
     expect(store.calls()).toBe(before + 1);
+  });
+
+  test("[design §4] a key in use is read again after 20 seconds, once, with all that it is made of", async () => {
+    await node.keys.insert(newKey("a"));
+    await existing("a");
+    clock.advance(20_000);
+    const before = store.calls();
+    await existing("a");
+    await vi.waitFor(() => expect(store.calls()).toBe(before + 5));
+    await settled();
+    for (const milliseconds of [0, 19_999]) {
+      clock.advance(milliseconds);
+      await existing("a");
+      await settled();
+      expect(store.calls()).toBe(before + 5);
+    }
+  });
+
+  test("[design §4] a key is made of objects that were read less than 10 seconds before, so it need not be read again before they would be", async () => {
+    await node.keys.insert(newKey("a"));
+    await node.keys.insert(newKey("b"));
+    await existing("a");
+    clock.advance(10_000);
+    const before = store.calls();
+    await existing("b");
+    expect(store.calls()).toBe(before + 5);
+    clock.advance(19_999);
+    await existing("b");
+    await settled();
+    expect(store.calls()).toBe(before + 5);
   });
 
   test("[design §9] a key is remembered no longer than a second after its role was read, of which a change was heard lately", async () => {
@@ -270,11 +302,11 @@ describe.each(engines)("on $name", (engine) => {
       const other = createNode();
       expect((await existing("a", other)).permissions.slugs).toEqual(["read", "write"]);
       // A second key is read later from the same cached role: it inherits the role's age.
-      clock.advance(15_000);
+      clock.advance(9_999);
       await node.keys.insert(newKey("b"));
       await existing("b", other);
       await store.collection("roles").updateOne({ _id: "role_1" }, { $set: { permissionIds: [] } });
-      clock.advance(15_000);
+      clock.advance(20_001);
       expect((await existing("a", other)).permissions.slugs).toEqual(["read"]);
       expect((await existing("b", other)).permissions.slugs).toEqual(["read"]);
     });

@@ -1,0 +1,9 @@
+import type { KeyDocument } from "../../src/storage/port/documents.ts";
+
+/** The same key without an identity, roles, permissions and limits. */
+export const bareKey = ({ identityId: _, ...key }: KeyDocument): KeyDocument => ({
+  ...key,
+  roleIds: [],
+  permissionIds: [],
+  ratelimits: [],
+});

@@ -1,6 +1,8 @@
+import { availableParallelism } from "node:os";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { configVariables, loadConfig, withoutCredentials } from "../src/config/loadConfig.ts";
+import { shareOfWorker } from "../src/config/workersVariables.ts";
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
   const result = loadConfig(env);
@@ -28,6 +30,7 @@ describe("an empty environment", () => {
       port: 3000,
       adminHost: "127.0.0.1",
       adminPort: 9090,
+      workers: 1,
       dataDir: "./data",
       mongodbUrl: undefined,
       tls: undefined,
@@ -65,6 +68,7 @@ describe("a value that is set", () => {
     const config = configOf({
       HOST: "::",
       PORT: "0",
+      WORKERS: "4",
       ADMIN_HOST: "localhost",
       ADMIN_PORT: "0",
       DATA_DIR: "/var/lib/latchkey",
@@ -103,6 +107,7 @@ describe("a value that is set", () => {
       port: 0,
       adminHost: "localhost",
       adminPort: 0,
+      workers: 4,
       dataDir: "/var/lib/latchkey",
       mongodbUrl: "mongodb://a:27017,b:27017/db?replicaSet=rs0",
       tls: { certFile: "cert.pem", keyFile: "key.pem" },
@@ -201,6 +206,9 @@ describe("a malformed value is refused, never replaced by the default", () => {
     ["VERIFY_STORE_DOWN", "stale:1.5"],
     ["VERIFY_STORE_DOWN", "allow"],
     ["REFLECTION", "no"],
+    ["WORKERS", "0"],
+    ["WORKERS", "65"],
+    ["WORKERS", "all"],
     ["CONSOLE", "yes"],
     ["CONSOLE_PORT", "70000"],
     ["PUBLIC_URL", "keys.example.com"],
@@ -298,6 +306,31 @@ describe("problems across variables", () => {
     expect(problemsOf({ PORT: "8080", ADMIN_PORT: "8080" })).toEqual([expect.stringMatching(/^PORT and ADMIN_PORT: both are 8080/)]);
     expect(problemsOf({ PORT: "9090" })).toHaveLength(1);
     expect(problemsOf({ PORT: "0", ADMIN_PORT: "0" })).toEqual([]);
+  });
+});
+
+describe("[issue 22] workers", () => {
+  const mongo = { MONGODB_URL: "mongodb://a" };
+
+  test("are as many as told, or as there are cores, up to 16", () => {
+    expect(configOf({ ...mongo, WORKERS: "64" }).workers).toBe(64);
+    expect(configOf({ ...mongo, WORKERS: "auto" }).workers).toBe(Math.min(availableParallelism(), 16));
+  });
+
+  test("need MongoDB, and no embedded analytics engine; the sentence names the settings and the mend", () => {
+    const sentence = "WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1";
+    expect(problemsOf({ WORKERS: "2" })).toEqual([sentence]);
+    expect(problemsOf({ WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);
+    expect(problemsOf({ ...mongo, WORKERS: "2", ANALYTICS: "embedded" })).toEqual([
+      "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1",
+    ]);
+    expect(problemsOf({ ...mongo, WORKERS: "2", CLICKHOUSE_URL: "http://clickhouse:8123" })).toEqual([]);
+    expect(problemsOf({ WORKERS: "1" })).toEqual([]);
+  });
+
+  test("divide the memory for caches and the calls in progress; all else is of the service or of each", () => {
+    const config = configOf({ ...mongo, WORKERS: "3", CACHE_MB: "16", MAX_IN_FLIGHT: "100" });
+    expect(shareOfWorker(config)).toEqual({ ...config, cacheMegabytes: 16 / 3, maxInFlight: 34 });
   });
 });
 

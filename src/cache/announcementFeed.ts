@@ -5,6 +5,7 @@ import type { ChangesRepository } from "../storage/repositories/changesRepositor
 import { createAnnouncementPublisher } from "./announcementPublisher.ts";
 import type { Contact } from "./contact.ts";
 import type { Invalidations } from "./invalidations.ts";
+import type { Siblings } from "./siblings.ts";
 
 /** A quarter of the time after which a node that has heard nothing trusts its memory no more. */
 const POLL_EVERY_MS = 250;
@@ -33,6 +34,8 @@ export interface AnnouncementFeedOptions {
   readonly contact?: Contact;
   /** Where nodes share the store, `announce` waits until the store has what is announced; else that is published soon after. */
   readonly durable: boolean;
+  /** Told at once of what this node has written, beside the announcement before it. */
+  readonly siblings?: Siblings | undefined;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -43,6 +46,7 @@ export const createAnnouncementFeed = ({
   changes,
   contact,
   durable,
+  siblings,
   onError,
 }: AnnouncementFeedOptions): AnnouncementFeed => {
   const node = createId("node", clock.now());
@@ -81,6 +85,8 @@ export const createAnnouncementFeed = ({
     }
   };
 
+  siblings?.onTold(invalidations.invalidate);
+
   const pollAgain = async (): Promise<void> => {
     const began = clock.monotonic();
     await poll();
@@ -100,7 +106,10 @@ export const createAnnouncementFeed = ({
       publisher.publishSoon(ids);
       return Promise.resolve();
     },
-    forget: invalidations.invalidate,
+    forget: (ids) => {
+      invalidations.invalidate(ids);
+      siblings?.tell(ids);
+    },
     doubt: (ids) => {
       invalidations.hear(ids);
       publisher.publishSoon(ids);

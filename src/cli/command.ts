@@ -1,5 +1,6 @@
 import type { LogLevel } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { WorkerChannel } from "../service/workers/workerChannel.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** What a command may touch of the process it runs in. Made by main; tests make their own. */
@@ -19,10 +20,14 @@ export interface CommandContext {
   readonly nodeVersion: string;
   /** The structured log, on standard error. */
   readonly openLog: (level: LogLevel) => Log;
+  /** Adds whole lines to that log: those of another process. */
+  readonly writeLog: (lines: string) => void;
   /** From the call on, a signal to end is left to the command: resolves, with the signal's name, at the first one. */
   readonly untilStopped: () => Promise<string>;
   /** From the call on, `listener` is called whenever a signal tells to read files again. */
   readonly onReload: (listener: () => void) => void;
+  /** Of a process that is a worker of another one, which started it; undefined elsewhere. */
+  readonly worker?: WorkerChannel | undefined;
 }
 
 /** What a script can tell of the end of a command. */

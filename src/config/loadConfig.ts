@@ -17,6 +17,7 @@ import {
   type WithDefault,
 } from "./parsers.ts";
 import { secretFileVariables } from "./secretFiles.ts";
+import { problemOfWorkers, workersVariables } from "./workersVariables.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
@@ -26,6 +27,8 @@ export interface Config {
   readonly adminHost: string;
   /** 0 = a free port. */
   readonly adminPort: number;
+  /** Processes that serve; 1 = the service is the process that was started. */
+  readonly workers: number;
   readonly dataDir: string;
   /** May hold a password: print only `withoutCredentials` of it. Absent = the embedded store under `dataDir`. */
   readonly mongodbUrl: string | undefined;
@@ -75,6 +78,7 @@ export type LogLevel = (typeof logLevels)[number];
 /** The one table of variables: what `docs/configuration.md` lists, `latchkey help` shows and `loadConfig` reads. */
 const variables = {
   ...listenVariables,
+  ...workersVariables,
   dataDir: {
     name: "DATA_DIR",
     byDefault: "./data",
@@ -237,6 +241,10 @@ export const loadConfig = (
   if (cluster !== undefined && env.CLICKHOUSE_URL === undefined) problems.set("CLUSTER", "CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL");
   const hasAnalytics =
     analyticsMode !== "off" && (analyticsMode === "embedded" || clickhouseUrl !== undefined || env.MONGODB_URL === undefined);
+  const workers = readRequired(variables.workers);
+  const embeddedAnalytics = hasAnalytics && clickhouseUrl === undefined;
+  const workersProblem = problemOfWorkers(workers, { onMongodb: env.MONGODB_URL !== undefined, embeddedAnalytics });
+  if (workersProblem !== undefined) problems.set("WORKERS", workersProblem);
   const analytics: AnalyticsConfig = {
     clickhouseUrl,
     cluster,
@@ -256,6 +264,7 @@ export const loadConfig = (
     port: readRequired(variables.port),
     adminHost: read(variables.adminHost) ?? serviceHost,
     adminPort: readRequired(variables.adminPort),
+    workers,
     dataDir: readRequired(variables.dataDir),
     mongodbUrl: read(variables.mongodbUrl),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,

@@ -2,6 +2,7 @@ import { createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
+import type { Siblings } from "../cache/siblings.ts";
 import type { Config } from "../config/loadConfig.ts";
 import type { OidcSettings } from "../console/oidc/oidcSettings.ts";
 import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts";
@@ -71,6 +72,8 @@ export interface AssembleOptions {
   /** See `ServiceOverrides`. */
   readonly flushUsedPermissionsEvery: number | undefined;
   readonly oidc: OidcSettings | undefined;
+  /** Of a worker of a service with several. */
+  readonly siblings: Siblings | undefined;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
@@ -111,6 +114,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     changes: createChangesRepository(plainStore),
     contact,
     durable: plainStore.isInProcess !== true,
+    siblings: options.siblings,
     onError: failed("changes feed"),
   });
   const store = announceWrites(plainStore, feed, commonClock);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Siblings } from "../cache/siblings.ts";
 import type { Config } from "../config/loadConfig.ts";
 import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "../domain/clock.ts";
 import { bearerCaller } from "../rpc/edges/bearerCaller.ts";
@@ -27,7 +28,7 @@ import { compileRpcRoutes } from "../rpc/wire/rpcRoutes.ts";
 import { guardStore } from "../storage/decorators/guardStore.ts";
 import { openStore } from "../storage/openStore.ts";
 import type { Store } from "../storage/port/store.ts";
-import { createAdminServer } from "../telemetry/adminServer.ts";
+import { type AdminOptions, type AdminServer, createAdminServer } from "../telemetry/adminServer.ts";
 import { createEvents } from "../telemetry/events.ts";
 import type { Log } from "../telemetry/log.ts";
 import { meterStore } from "../telemetry/meterStore.ts";
@@ -81,6 +82,14 @@ export interface ServiceOverrides {
   readonly docsDirectory?: string | undefined;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
+  /** Of a worker of a service with several: who asks for its metrics, and who hears of its changes. */
+  readonly worker?: WorkerParts | undefined;
+}
+
+export interface WorkerParts {
+  readonly siblings: Siblings;
+  /** Instead of a server on the admin port. */
+  readonly createAdmin: (options: AdminOptions) => AdminServer;
 }
 
 /** The page of the console, built and committed. */
@@ -150,6 +159,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     slices,
     flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
     oidc,
+    siblings: overrides.worker?.siblings,
   });
   const work = createBackgroundWork(background, { onLate: events.backgroundTaskLate });
 
@@ -222,7 +232,8 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   let certificate: Certificate | undefined;
   metrics.observe("certificateExpiry", () => (certificate ? [[[], expiryOf(certificate) / 1_000]] : []));
   const starting = new AbortController();
-  const admin = createAdminServer({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
+  const createAdmin = overrides.worker?.createAdmin ?? createAdminServer;
+  const admin = createAdmin({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
 
   const start: Service["start"] = async (onPrepared) => {
     certificate = tls && (await readCertificate(tls));

@@ -8,6 +8,8 @@ export interface AdminOptions {
   /** 0 = a free port. */
   readonly port: number;
   readonly metrics: Pick<Metrics, "contentType" | "render">;
+  /** True unless told: a process that answers lives. */
+  readonly isLive?: () => boolean;
   /** True after the start and before draining. A store that is away does not change it (DESIGN §8). */
   readonly isReady: () => boolean;
 }
@@ -31,9 +33,9 @@ const plain = (status: number, body: string): Page => ({ status, type: "text/pla
  * The admin port: `/metrics` for Prometheus, `/livez` (200 as long as the process answers), `/readyz` (503 while
  * starting or draining). Nothing here needs or shows a credential; keep the port away from callers.
  */
-export const createAdminServer = ({ host, port, metrics, isReady }: AdminOptions): AdminServer => {
+export const createAdminServer = ({ host, port, metrics, isReady, isLive = () => true }: AdminOptions): AdminServer => {
   const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {
-    "/livez": () => plain(200, "ok"),
+    "/livez": () => (isLive() ? plain(200, "ok") : plain(503, "no worker")),
     "/readyz": () => (isReady() ? plain(200, "ok") : plain(503, "starting or draining")),
     "/metrics": async () => ({ status: 200, type: metrics.contentType, body: await metrics.render() }),
   };

@@ -74,6 +74,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     name: "latchkey_build_info",
     help: "Always 1; its labels say what runs.",
     labels: ["version", "node", "engine"],
+    across: "max",
   });
   const verifications = createCounter({ name: "latchkey_verifications_total", help: "Verifications by code.", labels: ["code"] });
   const ratelimits = createCounter({
@@ -83,17 +84,29 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   });
   const caches = createCounter({ name: "latchkey_cache_lookups_total", help: "Look-ups in caches.", labels: ["cache", "result"] });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
-  const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
-  const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work and wait for something.", labels: [] });
+  const sweepDue = createGauge({
+    name: "latchkey_sweep_due",
+    help: "Deleted objects that wait for their sweep.",
+    labels: ["collection"],
+    across: "max",
+  });
+  const inFlight = createGauge({
+    name: "latchkey_calls_in_flight",
+    help: "Calls that are in work and wait for something.",
+    labels: [],
+    across: "sum",
+  });
   const shared = createGauge({
     name: "latchkey_capacity_taken",
     help: "What callers have now of what they share: calls, bytes of bodies, HTTP/2 streams, streams without credentials, reads for unknown root keys, connections.",
     labels: ["resource"],
+    across: "sum",
   });
   const limits = createGauge({
     name: "latchkey_capacity_limit",
     help: "What there is of it, beyond which callers are held to their shares.",
     labels: ["resource"],
+    across: "sum",
   });
   const refused = createCounter({
     name: "latchkey_capacity_refused_total",

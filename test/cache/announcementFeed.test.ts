@@ -47,6 +47,25 @@ describe.each(engines)("on $name", (engine) => {
   const hears = ({ invalidations }: Node, id: string, since = 0): Promise<void> =>
     vi.waitFor(() => expect(invalidations.changedSince([id], since)).toBe(true), { timeout: 10_000, interval: 20 });
 
+  test("[issue 22] siblings hear at once of what was written, and what they tell is void here, without the store", async () => {
+    const told: (readonly string[])[] = [];
+    const hear: ((ids: readonly string[]) => void)[] = [];
+    const siblings = {
+      tell: (ids: readonly string[]) => void told.push(ids),
+      onTold: (listener: (typeof hear)[number]) => void hear.push(listener),
+    };
+    const invalidations = createInvalidations(clock);
+    store.behave("fails");
+    const feed = createAnnouncementFeed({ clock, invalidations, changes, durable: true, siblings });
+    feed.forget(["key_1"]);
+    expect(told).toEqual([["key_1"]]);
+    hear[0]?.(["key_2"]);
+    expect(["key_1", "key_2"].map((id) => invalidations.changedSince([id], 0))).toEqual([true, true]);
+    // What one told is not told again.
+    expect(told).toHaveLength(1);
+    await feed.stop();
+  });
+
   test("stopping waits for everything that is on its way to the other nodes", async () => {
     const asked: (readonly string[])[] = [];
     const written: string[] = [];

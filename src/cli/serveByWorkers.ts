@@ -1,0 +1,29 @@
+import type { Config } from "../config/loadConfig.ts";
+import type { Events } from "../telemetry/events.ts";
+import type { CommandContext, ExitCode } from "./command.ts";
+import { greet } from "./greeting.ts";
+import { releaseMemory } from "./releaseMemory.ts";
+
+/** Runs a service of several processes until it is told to stop, be it during the start. This process starts them, and serves the admin port. */
+export const serveByWorkers = async (config: Config, events: Events, context: CommandContext): Promise<ExitCode> => {
+  const { superviseWorkers } = await import("../service/workers/superviseWorkers.ts");
+  const workers = superviseWorkers({ config, clock: context.clock, events, writeLog: context.writeLog });
+  const stopped = context.untilStopped().then(async (reason): Promise<ExitCode> => {
+    events.serviceStopping(reason);
+    const isClean = await workers.stop(reason);
+    events.serviceStopped();
+    return isClean ? 0 : 1;
+  });
+  const failed = workers.failed.then(async ({ lines, exitCode }): Promise<ExitCode> => {
+    await workers.stop("a worker could not start");
+    for (const line of lines) await context.complain(line);
+    return exitCode as ExitCode;
+  });
+  context.onReload(workers.reload);
+  const serving = workers.start().then(async ({ urls, nextSteps }) => {
+    releaseMemory();
+    await greet(urls, nextSteps, config, events, context);
+    return Promise.race([stopped, failed]);
+  });
+  return Promise.race([stopped, failed, serving]);
+};

@@ -1,0 +1,51 @@
+import { availableParallelism } from "node:os";
+import { integer, type Parser, type WithDefault } from "./parsers.ts";
+
+/** More are of use to nobody who did not count them: each has caches and connections of its own. */
+const MOST_AUTOMATIC = 16;
+const MOST = 64;
+
+const workers: Parser<number> = (value) => {
+  if (value === "auto") return { value: Math.min(availableParallelism(), MOST_AUTOMATIC) };
+  const parsed = integer(1, MOST)(value);
+  return "value" in parsed ? parsed : { expected: `auto or ${parsed.expected}` };
+};
+
+interface WorkersVariables {
+  readonly workers: WithDefault<number>;
+}
+
+/** How many processes serve, a part of the one table. */
+export const workersVariables: WorkersVariables = {
+  workers: {
+    name: "WORKERS",
+    byDefault: "1",
+    description: `Processes that serve on the one port, each of them a node; needs \`MONGODB_URL\`. \`auto\`: as many as there are CPU cores, up to ${MOST_AUTOMATIC}.`,
+    parse: workers,
+  },
+};
+
+/** What keeps so many workers from serving, as a sentence with the mend; undefined when nothing does. */
+export const problemOfWorkers = (
+  count: number,
+  { onMongodb, embeddedAnalytics }: { readonly onMongodb: boolean; readonly embeddedAnalytics: boolean },
+): string | undefined => {
+  if (count === 1) return undefined;
+  if (!onMongodb) return "WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1";
+  if (!embeddedAnalytics) return undefined;
+  return "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1";
+};
+
+/** What a service may take in all, and the number of its workers. */
+interface Shared {
+  readonly workers: number;
+  readonly cacheMegabytes: number;
+  readonly maxInFlight: number;
+}
+
+/** The same configuration, with one worker's part of what the service may take. */
+export const shareOfWorker = <C extends Shared>(config: C): C => ({
+  ...config,
+  cacheMegabytes: config.cacheMegabytes / config.workers,
+  maxInFlight: Math.ceil(config.maxInFlight / config.workers),
+});

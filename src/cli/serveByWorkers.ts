@@ -1,4 +1,5 @@
 import type { Config } from "../config/loadConfig.ts";
+import type { WorkersFailure } from "../service/workers/superviseWorkers.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { greet } from "./greeting.ts";
@@ -8,16 +9,19 @@ import { releaseMemory } from "./releaseMemory.ts";
 export const serveByWorkers = async (config: Config, events: Events, context: CommandContext): Promise<ExitCode> => {
   const { superviseWorkers } = await import("../service/workers/superviseWorkers.ts");
   const workers = superviseWorkers({ config, clock: context.clock, events, writeLog: context.writeLog });
-  const stopped = context.untilStopped().then(async (reason): Promise<ExitCode> => {
-    events.serviceStopping(reason);
-    const isClean = await workers.stop(reason);
-    events.serviceStopped();
-    return isClean ? 0 : 1;
-  });
-  const failed = workers.failed.then(async ({ lines, exitCode }): Promise<ExitCode> => {
-    await workers.stop("a worker could not start");
+  const endWith = async ({ lines, exitCode }: WorkersFailure): Promise<ExitCode> => {
     for (const line of lines) await context.complain(line);
     return exitCode as ExitCode;
+  };
+  const stopped = context.untilStopped().then(async (reason): Promise<ExitCode> => {
+    events.serviceStopping(reason);
+    const badEnd = await workers.stop(reason);
+    events.serviceStopped();
+    return badEnd === undefined ? 0 : endWith(badEnd);
+  });
+  const failed = workers.failed.then(async (failure): Promise<ExitCode> => {
+    await workers.stop("a worker could not start");
+    return endWith(failure);
   });
   context.onReload(workers.reload);
   const serving = workers.start().then(async ({ urls, nextSteps }) => {

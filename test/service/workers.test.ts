@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { runLatchkey, type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
@@ -246,5 +247,10 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers on M
 test("[issue 22] WORKERS beside the embedded store is refused with 2, and nothing is started", async () => {
   const { code, stdout, stderr } = await runLatchkey(["serve"], { WORKERS: "2" });
   expect([code, stdout]).toEqual([2, ""]);
+  const withClock = await runLatchkeyHere(["serve", "--test-clock"], { MONGODB_URL: "mongodb://127.0.0.1:1/", WORKERS: "2" });
+  expect(withClock).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--test-clock is only for a service of one process: set WORKERS=1"),
+  });
   expect(stderr).toContain("WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1");
 });

@@ -20,7 +20,7 @@ const LONGEST_REST_MS = 30_000;
 /** One that served for so long has nothing to do with the ends before. */
 const STEADY_AFTER_MS = 60_000;
 
-/** Why a service ends whose workers cannot serve. */
+/** Why a service ends otherwise than well. */
 export interface WorkersFailure {
   /** For the user. */
   readonly lines: readonly string[];
@@ -43,8 +43,8 @@ export interface Workers {
   readonly failed: Promise<WorkersFailure>;
   /** Has each of them read its certificate again. */
   readonly reload: () => void;
-  /** Has all workers finish what they do, as a service of one process does. Resolves when all have ended, to whether each of them came to a good end. */
-  readonly stop: (reason: string) => Promise<boolean>;
+  /** Has all workers finish what they do, as a service of one process does. Resolves when all have ended, to what kept any of them from a good end. */
+  readonly stop: (reason: string) => Promise<WorkersFailure | undefined>;
 }
 
 interface Slot {
@@ -61,6 +61,12 @@ interface Slot {
 
 const endedBy = ({ code, signal }: WorkerEnd): string => signal ?? `exit code ${code}`;
 
+/** What a worker complained of, or else how it ended. */
+const failureOf = ({ index, complaints }: Slot, end: WorkerEnd, doing: "started" | "stopped"): WorkersFailure => ({
+  lines: complaints.length > 0 ? complaints : [`latchkey: worker ${index} ended by ${endedBy(end)} while it ${doing}`],
+  exitCode: end.code || 1,
+});
+
 /** Starts the workers of a service, replaces those that end, and speaks for all of them on the admin port. It opens no store. */
 export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseOptions): Workers => {
   const slots = Array.from({ length: config.workers }, (_, i): Slot => {
@@ -75,7 +81,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
   let first: WorkerStart | undefined;
   let hasStarted = false;
   let stoppingFor: string | undefined;
-  let isClean = true;
+  let badEnd: WorkersFailure | undefined;
   const started = Promise.withResolvers<WorkerStart>();
   const failed = Promise.withResolvers<WorkersFailure>();
   const ended = Promise.withResolvers<void>();
@@ -159,14 +165,10 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
     collector.retire(slot.index);
     silence.heard(slot.index);
     if (stoppingFor !== undefined) {
-      if (end.code !== 0 && wasReady) isClean = false;
+      if (end.code !== 0 && wasReady) badEnd = failureOf(slot, end, "stopped");
       if (running().length === 0) ended.resolve();
     } else if (wasReady || (hasStarted && ready().length > 0)) startAgain(slot, end);
-    else {
-      const lines =
-        slot.complaints.length > 0 ? slot.complaints : [`latchkey: worker ${slot.index} ended by ${endedBy(end)} while it started`];
-      failed.resolve({ lines, exitCode: end.code || 1 });
-    }
+    else failed.resolve(failureOf(slot, end, "started"));
   };
 
   /** The port of a service that was given 0, once nobody listens any more. */
@@ -205,7 +207,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
       clearInterval(asking);
       if (running().length > 0) await ended.promise;
       await admin.stop();
-      return isClean;
+      return badEnd;
     },
   };
 };

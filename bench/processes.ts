@@ -29,19 +29,34 @@ export interface ServerProcess {
   readonly stop: () => Promise<void>;
 }
 
-const readStat = (file: string): { readonly name: string; readonly seconds: number } => {
-  // The second field, in parentheses, may hold blanks; user and system ticks of 10 ms are fields 14 and 15.
+const readStat = (file: string): { readonly name: string; readonly seconds: number; readonly endedChildren: number } => {
+  // The second field, in parentheses, may hold blanks; user and system ticks of 10 ms are fields 14 and 15, of ended children the next two.
   const [, name = "", rest = ""] = /\((.*)\) (.*)/s.exec(readFileSync(file, "utf8")) ?? [];
   const fields = rest.split(" ");
-  return { name, seconds: (Number(fields[11]) + Number(fields[12])) / 100 };
+  const ticks = (first: number): number => (Number(fields[first]) + Number(fields[first + 1])) / 100;
+  return { name, seconds: ticks(11), endedChildren: ticks(13) };
 };
 
 /** CPU time that a process has used so far, by all of its threads, in seconds. */
 export const cpuSecondsOf = (pid: number): number => readStat(`/proc/${pid}/stat`).seconds;
 
-/** Starts a Node program on the server's core, in the root of the checkout. */
-export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess => {
-  const child: ChildProcess = spawn(...pinned(SERVER_CORE, process.execPath, args), {
+/** The same with all processes that it has started and that run now. */
+export const cpuSecondsOfAll = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number))
+    .reduce((sum, child) => sum + cpuSecondsOfAll(child), cpuSecondsOf(pid));
+
+/** CPU time of the programs that this process has run to their end so far, in seconds. */
+export const cpuSecondsOfClients = (): number => readStat("/proc/self/stat").endedChildren;
+
+/** Starts a Node program in the root of the checkout, on the server's core unless it may use all. */
+export const startServer = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cores: "one" | "all" = "one",
+): ServerProcess => {
+  const command: [string, string[]] = cores === "one" ? pinned(SERVER_CORE, process.execPath, args) : [process.execPath, [...args]];
+  const child: ChildProcess = spawn(...command, {
     cwd: join(import.meta.dirname, ".."),
     env: { PATH: process.env.PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -12,15 +12,15 @@ const json: [string, { outputFile: string }][] = outputFile === undefined ? [] :
 
 /** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
 const sameOnEveryEngine = [
-  "test/{deploy,docs,documentation,domain,idempotency,openapi,procedures,proto,rpc,sdk,telemetry,ui,util,storage/embedded}/**",
-  "test/{architecture,config,service/backgroundWork,storage/announced,storage/changeText,storage/embedded,storage/guarded}.test.ts",
+  "test/{deploy,docs,documentation,domain,idempotency,openapi,procedures,proto,rpc,sdk,service,telemetry,ui,util,storage/embedded}/**",
+  "test/{architecture,config,storage/announced,storage/changeText,storage/embedded,storage/guarded}.test.ts",
   "test/ratelimit/{compactCounters,decideFromMemory,limiterAccuracy,limiterEdges,limiterModel,matrix,ownLimits,planCharge}.test.ts",
   "test/api/{console/console.process,console/page,ratelimit/listCounters.process}.test.ts",
   "test/api/grpc/**",
   "test/api/protocol/{testClock,testClock.process,callSignal,walk,fuzz,address,body,errors,order,types}.test.ts",
   "test/analytics/{limits,engineProcess,isolation,isolationProof,recorder,resultRows,rows,schema,tableReferences}.test.ts",
-  "test/analytics/{tailCalls,tailHeads,tailPoller,usageShared}.test.ts",
-  "test/attacks/{bodies,bodiesInFlight,connections,pipelining,publicStreams,readingTurns,resets}.test.ts",
+  "test/analytics/{tailCalls,tailHeads,tailPoller,tracing,transfer,usageShared}.test.ts",
+  "test/attacks/{adminPort,bodies,bodiesInFlight,connections,pipelining,publicStreams,readingTurns,resets}.test.ts",
   "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
   "test/cli/{analytics,audit,expiry,fileModes,progressBar,serve,suspiciousVariables,tls}.test.ts",
   "test/backup/embeddedBackup.test.ts",

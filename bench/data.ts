@@ -5,19 +5,20 @@
  * backup is taken. Fails where two stores do not hold the same, document by document, or an audit log is not whole;
  * asserts no time. Without `--mongodb` the way to MongoDB is left out.
  */
-import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { backedUp } from "../src/backup/backedUp.ts";
-import { checkBackup } from "../src/backup/checkBackup.ts";
+import { checkBackup, differencesBetween } from "../src/backup/checkBackup.ts";
 import { expiryOf, type Tallies } from "../src/backup/tally.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { formatTable } from "../src/util/table.ts";
+import { spawnLatchkey } from "./harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "./harness/mongoDatabases.ts";
-import { cpuSecondsOf } from "./processes.ts";
+import { cpuSecondsOf, memoryOf } from "./processes.ts";
+import { registerMigration } from "./registerMigration.ts";
 import { type Served, serve } from "./targets.ts";
 
 const MOST_KEYS = 1_000_000;
@@ -41,23 +42,22 @@ const bytesOf = (path: string): number =>
 /** Runs `latchkey <args>` in a process of its own, and adds a row. @param result the file or directory that comes of it. */
 const run = async (what: string, args: readonly string[], env: Readonly<Record<string, string>>, result?: string): Promise<void> => {
   const startedAt = systemClock.monotonic();
-  const child = spawn(process.execPath, ["src/main.ts", ...args], {
-    cwd: join(import.meta.dirname, ".."),
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawnLatchkey(args, env);
   let cpu = 0;
-  let kilobytes = 0;
+  let memory = 0;
   const look = setInterval(() => {
     try {
       const { pid = 0 } = child;
       cpu = cpuSecondsOf(pid);
-      kilobytes = Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? kilobytes);
+      // One that has ended, and that nobody has noticed yet, has none.
+      memory = memoryOf(pid, "VmHWM") || memory;
     } catch {
       // It has just ended.
     }
   }, LOOK_EVERY_MS);
-  child.stdout.setEncoding("utf8").on("data", (text: string) => process.stderr.write(`  ${text}`));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => process.stderr.write(`  ${text}`));
+  }
   const { promise: ended, resolve } = Promise.withResolvers<number | null>();
   child.on("close", resolve);
   const code = await ended;
@@ -69,7 +69,7 @@ const run = async (what: string, args: readonly string[], env: Readonly<Record<s
     what,
     seconds.toFixed(1),
     cpu.toFixed(1),
-    (kilobytes / 1024).toFixed(0),
+    memory.toFixed(0),
     megabytes?.toFixed(1) ?? "",
     megabytes === undefined ? "" : (megabytes / seconds).toFixed(1),
   ]);
@@ -79,11 +79,7 @@ const run = async (what: string, args: readonly string[], env: Readonly<Record<s
 /** Fills a service with keys, and makes counts of rate limits. */
 const fill = async ({ call }: Served, dataDir: string): Promise<void> => {
   const { apiId } = await call<{ apiId: string }>("apis.createApi", { name: "bench" });
-  const migrationId = execFileSync(process.execPath, ["src/main.ts", "migration", "create", "--algorithm", "sha256"], {
-    cwd: join(import.meta.dirname, ".."),
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir },
-    encoding: "utf8",
-  }).trim();
+  const migrationId = registerMigration(dataDir);
   for (const slug of ["documents.read", "documents.write"]) await call("permissions.createPermission", { name: slug, slug });
   for (const name of ["reader", "writer", "admin"]) {
     await call("permissions.createRole", {
@@ -119,16 +115,12 @@ const fill = async ({ call }: Served, dataDir: string): Promise<void> => {
   }
 };
 
-/** Collections that differ but for documents that may expire meanwhile. */
-const differences = (one: Tallies, another: Tallies): string[] =>
-  backedUp.filter(
-    (name) =>
-      // What the store says of itself names the engine's own state, and when it was made.
-      name !== "system" &&
-      expiryOf(name) === undefined &&
-      (one[name]?.documents ?? 0) + (another[name]?.documents ?? 0) > 0 &&
-      one[name]?.digest !== another[name]?.digest,
-  );
+/** Collections that differ. What may expire meanwhile is not compared, nor what the store says of itself: its engine, and when it was made. */
+const differences = (one: Tallies, another: Tallies): readonly string[] => {
+  const compared = (tallies: Tallies): Tallies =>
+    Object.fromEntries(backedUp.flatMap((name) => (name === "system" || expiryOf(name) !== undefined ? [] : [[name, tallies[name]]])));
+  return differencesBetween(compared(one), compared(another));
+};
 
 const [first, restored, back] = ["first", "restored", "back"].map((name) => join(root, name)) as [string, string, string];
 const [firstFile, backFile] = [join(root, "first.backup"), join(root, "back.backup")];

@@ -4,11 +4,11 @@
  * are sent one after the other, as a script of an operator would. `--verify` takes a sample of so many keys instead of
  * all. Fails when a key was not imported or does not verify; asserts no time.
  */
-import { execFileSync } from "node:child_process";
 import { hash, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
+import { registerMigration } from "./registerMigration.ts";
 import { type BenchService, startBenchService } from "./targets.ts";
 
 const VERIFYING_CONNECTIONS = 32;
@@ -38,13 +38,6 @@ const timed = async ({ server }: BenchService, work: () => Promise<void>): Promi
   await work();
   return { seconds: (systemClock.monotonic() - startedAt) / 1000, cpu: server.cpuSeconds() - cpuBefore };
 };
-
-const registerMigration = (dataDir: string): string =>
-  execFileSync(process.execPath, ["src/main.ts", "migration", "create", "--algorithm", "sha256"], {
-    cwd: `${import.meta.dirname}/..`,
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir },
-    encoding: "utf8",
-  }).trim();
 
 const importAll = async ({ call, apiId }: BenchService, migrationId: string, keys: readonly string[]): Promise<void> => {
   const items = keys.map((key, i) => ({ hash: hash("sha256", key, "base64"), name: `key ${i}`, externalId: `user_${i % 1_000}` }));

@@ -5,7 +5,7 @@
  * store, or in a database of its own on a MongoDB server, and are removed with it; no more are inserted once that took so many
  * minutes, or the store has so many gigabytes. Asserts nothing; the last column says whether a goal was met.
  */
-import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
@@ -13,6 +13,7 @@ import { formatTable } from "../src/util/table.ts";
 import { type KeyPage, keyPages } from "./keyPages.ts";
 import { createPlace, type Place } from "./place.ts";
 import { growPopulation, type Population, populate } from "./population.ts";
+import { memoryOf } from "./processes.ts";
 import { type Served, serve } from "./targets.ts";
 
 const PAGE = 100;
@@ -71,12 +72,6 @@ const timed = async (times: number, work: (round: number) => Promise<unknown>): 
 };
 const measure = async (what: string, goal: number | undefined, times: number, work: (round: number) => Promise<unknown>): Promise<void> => {
   rows.push({ what, unit: "ms", measured: await timed(times, work), goal });
-};
-
-/** Megabytes, of /proc/<pid>/status: `VmRSS` now, `VmHWM` at most so far. */
-const memory = (pid: number, field: "VmRSS" | "VmHWM"): number => {
-  const [, kilobytes = "NaN"] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kilobytes) / 1024;
 };
 
 const bytesOnDisk = (dataDir: string): number =>
@@ -178,8 +173,8 @@ const measureOthers = async ({ server, call }: Served, population: Population): 
     await verifying;
   }
   rows.push({ what: "keys.verifyKey while it searches", unit: "ms", measured: meanwhile, goal: 20 });
-  rows.push({ what: "memory", unit: "MB", measured: [memory(server.pid, "VmRSS")], goal: 400 });
-  rows.push({ what: "memory at most", unit: "MB", measured: [memory(server.pid, "VmHWM")], goal: 400 });
+  rows.push({ what: "memory", unit: "MB", measured: [memoryOf(server.pid, "VmRSS")], goal: 400 });
+  rows.push({ what: "memory at most", unit: "MB", measured: [memoryOf(server.pid, "VmHWM")], goal: 400 });
   await measure(`permissions.deleteRole, ${count(keys)} keys have it`, 50, 1, () => call("permissions.deleteRole", { role: roleIds[0] }));
   await measure(`permissions.deletePermission, ${count(keys)} keys hold it`, 50, 1, () =>
     call("permissions.deletePermission", { permission: permissionIds[1] }),

@@ -40,6 +40,12 @@ const readStat = (file: string): { readonly name: string; readonly seconds: numb
 /** CPU time that a process has used so far, by all of its threads, in seconds. */
 export const cpuSecondsOf = (pid: number): number => readStat(`/proc/${pid}/stat`).seconds;
 
+/** Megabytes of a process, of /proc/<pid>/status: `VmRSS` now, `VmHWM` at most so far. */
+export const memoryOf = (pid: number, field: "VmRSS" | "VmHWM"): number => {
+  const [, kilobytes = "NaN"] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kilobytes) / 1024;
+};
+
 /** The same with all processes that it has started and that run now. */
 export const cpuSecondsOfAll = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`)

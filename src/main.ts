@@ -6,11 +6,16 @@ import type { Events } from "./telemetry/events.ts";
 
 /** The command line: the only file that touches the process itself. */
 
+/** What a signal does to a process that does not handle it, by its number as shells say it. The kernel spares the first of a container. */
+const endBySignal = { SIGINT: () => process.exit(130), SIGTERM: () => process.exit(143) } as const;
+if (process.pid === 1) for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, endBySignal[signal]);
+
 // What was compiled stays compiled: later starts take half the time and 20 MB less. The variable reaches worker threads.
 // Nothing but types may be imported before this.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../node_modules/.cache/latchkey");
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
+const { UNHANDLED_ERROR } = await import("./cli/command.ts");
 const { createLineWriter } = await import("./cli/lineWriter.ts");
 const { runCommandLine } = await import("./cli/runCommandLine.ts");
 const { systemClock } = await import("./domain/clock.ts");
@@ -78,6 +83,7 @@ const context: CommandContext = {
   untilStopped: () => {
     let asked = false;
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.off(signal, endBySignal[signal]);
       process.on(signal, () => {
         // A terminal, or whoever ends a group of processes, tells a worker beside its primary.
         if (asked && worker === undefined) exit(1);
@@ -103,7 +109,7 @@ const onUnhandled = (error: unknown): void => {
   events?.crashed(error);
   if (crashed) return;
   crashed = true;
-  stop.resolve("unhandled error");
+  stop.resolve(UNHANDLED_ERROR);
   setTimeout(() => exit(1), CRASH_GRACE_MS).unref();
 };
 process.on("uncaughtException", onUnhandled);

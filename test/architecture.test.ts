@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 const engines = [
+  "admin",
   "analytics",
   "audit",
   "backup",
@@ -16,6 +17,7 @@ const engines = [
   "rootKeys",
   "sweep",
   "telemetry",
+  "tls",
   "verification",
 ];
 
@@ -114,9 +116,9 @@ describe("one place for each of these", () => {
   });
 
   test("[design §1] only rpc and the admin port know Connect and the HTTP servers; the analytics engine has one of its own", () => {
-    const engine = ["src/telemetry/adminServer.ts", "src/analytics/clickhouse.ts", "src/analytics/connection.ts", engineProcess];
+    const engine = ["src/analytics/clickhouse.ts", "src/analytics/connection.ts", engineProcess];
     expect(
-      offenders(/from "(@connectrpc\/.*|node:https?|node:http2)"/, (file) => file.startsWith("src/rpc/") || engine.includes(file)),
+      offenders(/from "(@connectrpc\/.*|node:https?|node:http2)"/, (file) => /^src\/(rpc|admin)\//.test(file) || engine.includes(file)),
     ).toEqual([]);
   });
 
@@ -133,6 +135,18 @@ describe("one place for each of these", () => {
 
   test("only telemetry knows the log and metrics libraries", () => {
     expect(offenders(/from "(pino|prom-client)"/, (file) => file.startsWith("src/telemetry/"))).toEqual([]);
+  });
+
+  test("only traces know OpenTelemetry, and what loads it is itself loaded only where there is a collector", () => {
+    const tracing = "src/telemetry/tracing/";
+    expect(offenders(/"@opentelemetry\//, (file) => file.startsWith(tracing))).toEqual([]);
+    const loading = files.filter((file) => /^import (?!type ).*"@opentelemetry\//m.test(sources.get(file) ?? ""));
+    expect(loading.length).toBeGreaterThan(0);
+    const outside = files.filter((file) => !loading.includes(file));
+    const known = outside.filter((file) =>
+      new RegExp(`^import .*/(${loading.map((name) => basename(name)).join("|")})"`, "m").test(sources.get(file) ?? ""),
+    );
+    expect(known).toEqual([]);
   });
 
   test("only main, and that of the analytics engine, ends the process, reads its arguments, environment and signals", () => {

@@ -28,11 +28,12 @@ describe("an empty environment", () => {
     expect(configOf({})).toEqual({
       host: "127.0.0.1",
       port: 3000,
-      adminHost: "127.0.0.1",
-      adminPort: 9090,
+      admin: { host: "127.0.0.1", port: 9090, profiles: false },
+      shutdownDelay: 0,
       workers: 1,
       dataDir: "./data",
       mongodbUrl: undefined,
+      migrates: true,
       tls: undefined,
       logLevel: "info",
       errorsBaseUrl: undefined,
@@ -71,8 +72,10 @@ describe("a value that is set", () => {
       WORKERS: "4",
       ADMIN_HOST: "localhost",
       ADMIN_PORT: "0",
+      SHUTDOWN_DELAY: "5",
       DATA_DIR: "/var/lib/latchkey",
       MONGODB_URL: "mongodb://a:27017,b:27017/db?replicaSet=rs0",
+      MIGRATE: "off",
       TLS_CERT: "cert.pem",
       TLS_KEY: "key.pem",
       LOG_LEVEL: "debug",
@@ -105,12 +108,13 @@ describe("a value that is set", () => {
     expect(config).toEqual({
       host: "::",
       port: 0,
-      adminHost: "localhost",
-      adminPort: 0,
+      admin: { host: "localhost", port: 0, profiles: false },
+      shutdownDelay: 5_000,
       workers: 4,
       dataDir: "/var/lib/latchkey",
       mongodbUrl: "mongodb://a:27017,b:27017/db?replicaSet=rs0",
-      tls: { certFile: "cert.pem", keyFile: "key.pem" },
+      migrates: false,
+      tls: { settings: "TLS", certFile: "cert.pem", keyFile: "key.pem" },
       logLevel: "debug",
       publicUrl: "https://keys.example.com",
       errorsBaseUrl: "https://docs.example.com/latchkey",
@@ -169,7 +173,7 @@ describe("a value that is set", () => {
   });
 
   test("the admin port listens where the service does unless told otherwise", () => {
-    expect(configOf({ HOST: "0.0.0.0" }).adminHost).toBe("0.0.0.0");
+    expect(configOf({ HOST: "0.0.0.0" }).admin.host).toBe("0.0.0.0");
   });
 });
 
@@ -209,6 +213,7 @@ describe("a malformed value is refused, never replaced by the default", () => {
     ["WORKERS", "0"],
     ["WORKERS", "65"],
     ["WORKERS", "all"],
+    ["MIGRATE", "no"],
     ["CONSOLE", "yes"],
     ["CONSOLE_PORT", "70000"],
     ["PUBLIC_URL", "keys.example.com"],
@@ -257,6 +262,60 @@ describe("a malformed value is refused, never replaced by the default", () => {
 });
 
 describe("problems across variables", () => {
+  test.each([
+    [{ ADMIN_TLS_CERT: "cert.pem" }, "ADMIN_TLS_CERT and ADMIN_TLS_KEY: set both or neither"],
+    [{ TLS_CLIENT_CA: "ca.pem" }, "TLS_CLIENT_CA needs TLS_CERT and TLS_KEY: clients can show certificates over TLS only"],
+    [
+      { ADMIN_TLS_CLIENT_CA: "ca.pem", TLS_CERT: "cert.pem", TLS_KEY: "key.pem" },
+      "ADMIN_TLS_CLIENT_CA needs ADMIN_TLS_CERT and ADMIN_TLS_KEY: clients can show certificates over TLS only",
+    ],
+    [
+      { TLS_CERT: "cert.pem", TLS_KEY: "key.pem", TLS_CLIENT_ALLOWED_SANS: "DNS:a.example.com" },
+      "TLS_CLIENT_ALLOWED_SANS needs TLS_CLIENT_CA, the authorities whose certificates count",
+    ],
+    [
+      { HOST: "0.0.0.0", PROFILES: "on" },
+      "PROFILES=on lets everybody who reaches 0.0.0.0 take profiles: set ADMIN_TOKEN, ADMIN_TOKEN_FILE or ADMIN_TLS_CLIENT_CA, or ADMIN_HOST to a loopback address",
+    ],
+  ])("%j does not go together", (env, problem) => {
+    expect(problemsOf(env)).toEqual([problem]);
+  });
+
+  test.each([
+    [{ PROFILES: "on" }],
+    [{ PROFILES: "on", HOST: "0.0.0.0", ADMIN_HOST: "127.0.0.1" }],
+    [{ PROFILES: "on", HOST: "0.0.0.0", ADMIN_TOKEN: "a".repeat(16) }],
+    [{ PROFILES: "on", HOST: "::", ADMIN_TLS_CERT: "a", ADMIN_TLS_KEY: "b", ADMIN_TLS_CLIENT_CA: "c" }],
+  ])("%j goes together", (env) => {
+    expect(configOf(env).admin.profiles).toBe(true);
+  });
+
+  test("an admin token is not repeated, and prints as ***", () => {
+    const { admin } = configOf({ ADMIN_TOKEN: "hunter2hunter2hunter2" });
+    expect(admin.token?.reveal()).toBe("hunter2hunter2hunter2");
+    expect(inspect(admin) + JSON.stringify(admin)).not.toContain("hunter2");
+    for (const ADMIN_TOKEN of ["hunter2", "hunter2 hunter2 hunter2", "hunter2".repeat(74), "hunter2hunter2hunter2ü"])
+      expect(problemsOf({ ADMIN_TOKEN })).toEqual([expect.stringMatching(/^ADMIN_TOKEN: its value is not a token of 16 to 512 letters/)]);
+  });
+
+  test("names of clients are listed with their kinds", () => {
+    const tls = { TLS_CERT: "cert.pem", TLS_KEY: "key.pem", TLS_CLIENT_CA: "ca.pem" };
+    expect(configOf({ ...tls, TLS_CLIENT_ALLOWED_SANS: "DNS:*.Example.com, URI:spiffe://a/b" }).tls).toEqual({
+      settings: "TLS",
+      certFile: "cert.pem",
+      keyFile: "key.pem",
+      clientCaFile: "ca.pem",
+      allowedNames: [
+        { kind: "DNS", value: "*.example.com" },
+        { kind: "URI", value: "spiffe://a/b" },
+      ],
+    });
+    for (const names of ["a.example.com", "DNS:a.example.com,", "DNS:a.*.com"])
+      expect(problemsOf({ ...tls, TLS_CLIENT_ALLOWED_SANS: names })).toEqual([
+        expect.stringMatching(/^TLS_CLIENT_ALLOWED_SANS: ".*" is not names such as DNS:billing\.example\.com, /),
+      ]);
+  });
+
   test.each([[{ TLS_CERT: "cert.pem" }], [{ TLS_KEY: "key.pem" }]])("TLS needs certificate and key: %j", (env) => {
     expect(problemsOf(env)).toEqual(["TLS_CERT and TLS_KEY: set both or neither"]);
   });
@@ -354,6 +413,71 @@ describe("where events are kept", () => {
   test("in one place only, and a cluster is that of a server", () => {
     expect(problemsOf({ ANALYTICS: "embedded", CLICKHOUSE_URL: "http://b:8123" })).toEqual([expect.stringMatching(/^ANALYTICS and CLICK/)]);
     expect(problemsOf({ CLICKHOUSE_CLUSTER: "main" })).toEqual([expect.stringMatching(/^CLICKHOUSE_CLUSTER needs/)]);
+  });
+});
+
+describe("traces", () => {
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/" };
+
+  test("go nowhere without a collector, whatever else is set", () => {
+    expect(configOf({ OTEL_TRACES_SAMPLER: "always_on", OTEL_EXPORTER_OTLP_HEADERS: "a=b" }).tracing).toBeUndefined();
+    // What a platform sets for all of its programs, in forms that this one does not know.
+    const others = { OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_TRACES_SAMPLER: "jaeger_remote", OTEL_RESOURCE_ATTRIBUTES: "a=b," };
+    expect(configOf(others).tracing).toBeUndefined();
+  });
+
+  test("go to the collector's address for traces, one call in a hundred unless callers say otherwise", () => {
+    expect(configOf(collector).tracing).toEqual({
+      url: "http://collector:4318/v1/traces",
+      headers: {},
+      sampler: "parentbased_traceidratio",
+      ratio: 0.01,
+      serviceName: undefined,
+      attributes: {},
+    });
+  });
+
+  test("have what OpenTelemetry's own variables say", () => {
+    const { tracing } = configOf({
+      ...collector,
+      OTEL_EXPORTER_OTLP_HEADERS: " authorization = Basic%20aHVudGVyMg== ,x-tenant=a%2Cb",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+      OTEL_SERVICE_NAME: "keys",
+      OTEL_RESOURCE_ATTRIBUTES: "team=identity%20%26%20access,k8s.pod.name=",
+      OTEL_TRACES_SAMPLER: "traceidratio",
+      OTEL_TRACES_SAMPLER_ARG: "0.5",
+    });
+    expect(tracing).toMatchObject({ serviceName: "keys", sampler: "traceidratio", ratio: 0.5 });
+    expect(tracing?.attributes).toEqual({ team: "identity & access", "k8s.pod.name": "" });
+    const headers = Object.entries(tracing?.headers ?? {}).map(([name, value]) => [name, value.reveal()]);
+    expect(headers).toEqual([
+      ["authorization", "Basic aHVudGVyMg=="],
+      ["x-tenant", "a,b"],
+    ]);
+    expect(inspect(tracing)).not.toContain("aHVudGVyMg");
+  });
+
+  test.each([
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:hunter2@collector"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "hunter2"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a b=hunter2"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a=hunter2%0D%0Ab: c"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "a=%zzhunter2"],
+    ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "team"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "=identity"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "team=%E0%A4%A"],
+    ["OTEL_TRACES_SAMPLER", "xray"],
+    ["OTEL_TRACES_SAMPLER_ARG", "2"],
+    ["OTEL_TRACES_SAMPLER_ARG", "-0.1"],
+    ["OTEL_TRACES_SAMPLER_ARG", "1%"],
+    ["OTEL_TRACES_SAMPLER_ARG", "0.01.2"],
+    ["OTEL_SERVICE_NAME", " "],
+  ])("%s is not taken as %j", (name, value) => {
+    const problems = problemsOf({ ...collector, [name]: value });
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: .* is not `))]);
+    expect(problems.join()).not.toContain("hunter2");
   });
 });
 

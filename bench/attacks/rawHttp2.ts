@@ -11,7 +11,8 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 const HEAD_BYTES = 9;
 
-const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
+/** A frame of HTTP/2, by the numbers of RFC 9113 §6. */
+export const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;

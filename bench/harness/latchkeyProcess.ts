@@ -39,13 +39,26 @@ export interface Finished extends Output {
   readonly code: number | null;
 }
 
-/** Starts `latchkey <args>`; what it prints is for the caller to read. @param output a file for its standard output instead. */
-export const spawnLatchkey = (args: readonly string[], env: Environment = {}, output: number | "pipe" = "pipe"): ChildProcess =>
-  spawn(process.execPath, [main, ...args], { env: environment(env), stdio: ["pipe", output, "pipe"] });
+/**
+ * Starts `latchkey <args>`; what it prints is for the caller to read.
+ * @param output a file for its standard output instead.
+ * @param program `main.ts` of another version.
+ */
+export const spawnLatchkey = (
+  args: readonly string[],
+  env: Environment = {},
+  output: number | "pipe" = "pipe",
+  program: string = main,
+): ChildProcess => spawn(process.execPath, [program, ...args], { env: environment(env), stdio: ["pipe", output, "pipe"] });
 
-/** Runs `latchkey <args>` to its end. @param input what it finds on standard input. */
-export const runLatchkey = async (args: readonly string[], env: Environment = {}, input = ""): Promise<Finished> => {
-  const child = spawnLatchkey(args, env);
+/** Runs `latchkey <args>` to its end. @param input what it finds on standard input. @param program `main.ts` of another version. */
+export const runLatchkey = async (
+  args: readonly string[],
+  env: Environment = {},
+  input = "",
+  program: string = main,
+): Promise<Finished> => {
+  const child = spawnLatchkey(args, env, "pipe", program);
   // It may end without reading it.
   child.stdin?.on("error", () => undefined).end(input);
   const text = collect(child);
@@ -81,6 +94,8 @@ export interface StartOptions {
   readonly env?: Environment;
   /** Kept after the end; a new temporary one, removed when disposed of, unless given. */
   readonly dataDir?: string;
+  /** `main.ts` of another version. */
+  readonly program?: string | undefined;
 }
 
 /** Where a service that has started listens. */
@@ -100,9 +115,9 @@ export const startedIn = ({ stdout, stderr }: Output): Started | undefined => {
 export const readRootKey = async (dataDir: string): Promise<string> => (await readFile(join(dataDir, "root-key"), "utf8")).trim();
 
 /** Starts the real service as a process of its own on free ports and waits until it is ready. Rejects when it ends before. */
-export const startService = async ({ args = [], env = {}, dataDir }: StartOptions = {}): Promise<ServiceProcess> => {
+export const startService = async ({ args = [], env = {}, dataDir, program = main }: StartOptions = {}): Promise<ServiceProcess> => {
   const directory = dataDir ?? (await mkdtemp(join(tmpdir(), "latchkey-process-")));
-  const child = spawn(process.execPath, [main, "serve", ...args], {
+  const child = spawn(process.execPath, [program, "serve", ...args], {
     cwd: root,
     env: environment({ PORT: "0", ADMIN_PORT: "0", DATA_DIR: directory, LOG_LEVEL: "info", ANALYTICS: "off", ...env }),
     stdio: ["ignore", "pipe", "pipe"],

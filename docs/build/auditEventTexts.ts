@@ -84,4 +84,9 @@ export const auditEventTexts: Readonly<Record<AuditEventName, AuditEventText>> =
     when: "Entries older than `AUDIT_RETENTION_DAYS` were dropped. Its resource names the last of them.",
     resources: ["auditLog"],
   },
+  "audit.erase": {
+    when: "The texts of entries of the audit log were erased, with the person whom they named. Its changes have a seal of what is left of each entry, by its number.",
+    resources: ["identity"],
+    changes: true,
+  },
 };

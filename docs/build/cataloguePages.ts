@@ -82,7 +82,7 @@ const unitOf = (name: string): string => {
 
 const metrics = (): string => {
   const { families: ofNode } = createMetrics({ version: "0", engine: "embedded", ratelimitStoreDown: "allow" });
-  const families = [...ofNode, ...createWorkerMetrics(1).families.map(({ head }) => head)];
+  const families = [...ofNode, ...createWorkerMetrics(1).heads];
   const labels = [...new Set(families.flatMap((family) => family.labels))];
   return page([
     "# Metrics",

@@ -6,7 +6,7 @@ export const labelTexts: Readonly<Record<string, string>> = {
     "Of calls: `ok`, or the reason of the error, such as `key_not_found`. Of store operations: `ok`, `duplicate_key`, `overloaded`, `unavailable`, `error`.",
   resource: "What callers share: `calls`, `bodies`, `connections`, `streams` and others.",
   code: "A [verification code](verification-codes.md).",
-  result: "Of rate limits: `passed`, `denied`. Of caches: `hit`, `miss`. Of events: `written`, `dropped`.",
+  result: "Of rate limits: `passed`, `denied`. Of caches: `hit`, `miss`. Of events: `written`, `dropped`. Of spans: `exported`, `dropped`.",
   source:
     "Who decided a rate limit: `memory` (budget or a denial that this node holds), `store`, `store_down` (the rule for a store that is away).",
   cache: "`verification`, `namespace`, `root_key`.",
@@ -24,4 +24,8 @@ export const labelTexts: Readonly<Record<string, string>> = {
   state: "Of connections to MongoDB: `open`, or `in_use`. Of workers: `wanted`, or `ready`.",
   within: "A time from now, such as `7d`.",
   table: "A table of events.",
+  port: "`service` or `admin`.",
+  files: "Watched files: `service_tls`, `admin_tls` or `admin_token`.",
+  reason:
+    "Of files: `unreadable`, `malformed` or `key_mismatch`. Of clients' certificates: `no_certificate`, `untrusted`, `expired`, or `name` (none that is allowed).",
 };

@@ -46,7 +46,7 @@ export const procedureErrors: Readonly<Record<string, readonly Reason[]>> = {
   "identities.createIdentity": ["identity_already_exists"],
   "identities.getIdentity": ["identity_not_found"],
   "identities.updateIdentity": ["identity_not_found"],
-  "identities.deleteIdentity": ["identity_not_found"],
+  "identities.deleteIdentity": ["identity_not_found", "precondition_failed", "analytics_connection_failed"],
   "keys.createKey": ["api_not_found", "role_not_found", "precondition_failed"],
   "keys.updateKey": ["key_not_found", "role_not_found"],
   "keys.getKey": ["key_not_found", "precondition_failed"],

@@ -1,7 +1,7 @@
-import { toJson } from "@bufbuild/protobuf";
 import { messageShape } from "../../src/rpc/codec/compileShape.ts";
 import { decoder } from "../../src/rpc/codec/decoder.ts";
 import type { Finding } from "../../src/rpc/codec/rules/findings.ts";
+import { grpcurlJson } from "../../ui/src/data/code/grpcurlJson.ts";
 import type { ProcedureDoc } from "./descriptors.ts";
 import { examples } from "./examples.ts";
 
@@ -22,7 +22,7 @@ const grpcBody = (procedure: ProcedureDoc): string => {
   const findings: Finding[] = [];
   const message = decoder(messageShape(method.input), "v2")(body, findings);
   if (findings.length > 0) throw new Error(`the example of ${name} is not valid: ${JSON.stringify(findings)}`);
-  return JSON.stringify(toJson(method.input, message as never));
+  return JSON.stringify(grpcurlJson(method.input, message as never));
 };
 
 const lines = (parts: readonly string[]): string => parts.join(" \\\n  ");

@@ -17,7 +17,9 @@ export interface ClickHouse {
   /** Runs a statement without a result. */
   readonly command: (sql: string, options?: StatementOptions) => Promise<void>;
   /** Runs an INSERT that names its format. */
-  readonly insert: (sql: string, rows: Buffer, options?: StatementOptions) => Promise<void>;
+  readonly insert: (sql: string, rows: Buffer | Readable, options?: StatementOptions) => Promise<void>;
+  /** Runs a query; resolves to its result as it comes, in the format that it names. Unqualified tables are nobody's. */
+  readonly download: (sql: string, options?: StatementOptions) => Promise<Readable>;
   /**
    * Runs a query; resolves to its result in the format that it names. Unqualified tables are those of the database.
    * Fails with `AnswerTooLargeError` beyond `maxBytes`.
@@ -102,11 +104,13 @@ export const openClickHouse = ({ url, database, agent, timeoutMs }: ClickHouseOp
       asAnalyticsError(async () => {
         const { stream } = await administrator.exec({
           query: sql,
-          values: Readable.from([rows], { objectMode: false }),
+          values: rows instanceof Readable ? rows : Readable.from([rows], { objectMode: false }),
           ...options(statement),
         });
         await readAll(stream, INSERT_BYTES);
       }),
+    download: (sql, statement = {}) =>
+      asAnalyticsError(async () => (await administrator.exec({ query: sql, ...options(statement) })).stream),
     query: (sql, statement) =>
       asAnalyticsError(async () => readAll((await reader.exec({ query: sql, ...options(statement) })).stream, statement.maxBytes)),
     version: () =>

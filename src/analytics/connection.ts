@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { type ClickHouse, openClickHouse } from "./clickhouse.ts";
 import { createEngineProcess } from "./embedded/engineProcess.ts";
-import { migrate } from "./tables/migrateTables.ts";
+import { migrate, tablesDue } from "./tables/migrateTables.ts";
 import { lookUpDatabase, type SchemaOptions } from "./tables/schema.ts";
 
 const DATABASE = "latchkey";
@@ -68,6 +68,21 @@ export const askVersion = async (url: string): Promise<string> => {
   }
 };
 
+/**
+ * Brings the tables of a ClickHouse server up to date, unless `isDry`.
+ * @returns from which version to which; undefined when they are up to date
+ */
+export const migrateServer = async (url: string, schema: Schema, isDry: boolean): ReturnType<typeof tablesDue> => {
+  const { database, clickhouse } = openServer(url);
+  try {
+    const due = await tablesDue(clickhouse, { ...schema, database });
+    if (due !== undefined && !isDry) await migrate(clickhouse, { ...schema, database });
+    return due;
+  } finally {
+    await clickhouse.close();
+  }
+};
+
 export interface EmbeddedOptions {
   readonly directory: string;
   /** Bytes. */
@@ -92,6 +107,7 @@ export const connectEmbedded = ({ directory, memory, schema, onDeath }: Embedded
   const clickhouse: ClickHouse = {
     command: async (sql, options) => (await open()).command(sql, options),
     insert: async (sql, rows, options) => (await open()).insert(sql, rows, options),
+    download: async (sql, options) => (await open()).download(sql, options),
     query: async (sql, options) => (await open()).query(sql, options),
     version: async () => (await open()).version(),
     close: async () => opened?.close(),

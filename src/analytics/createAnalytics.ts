@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import type { Limiter } from "../ratelimit/limiter.ts";
+import { type TraceOperation, untraced } from "../telemetry/tracing/tracer.ts";
 import { connectEmbedded, connectServer } from "./connection.ts";
 import { createDropReport } from "./dropReport.ts";
 import { EngineUnavailableError } from "./engineErrors.ts";
+import { createErasePerson, type ErasePerson } from "./erasePerson.ts";
 import type { RatelimitEvent, VerificationEvent } from "./events.ts";
 import { createExecution } from "./execution.ts";
 import { createIsolationProof } from "./isolationProof.ts";
@@ -37,6 +39,7 @@ export interface Analytics {
   readonly tail: Tail["follow"];
   /** To be called before what waits for calls is stopped: whoever waits for events gets his answer. */
   readonly endTails: Tail["endWaiting"];
+  readonly erasePerson: ErasePerson;
   /** What is left of the quota of queries. */
   readonly quotaLeft: Quota["left"];
   readonly start: () => void;
@@ -80,11 +83,14 @@ export interface AnalyticsOptions {
   };
   /** False keeps events for ever: for a clock that callers turn. */
   readonly expire: boolean;
+  /** Undefined where nothing is traced. */
+  readonly trace?: TraceOperation | undefined;
 }
 
 /** Nothing is opened or started before the first event or query. */
 export const createAnalytics = (options: AnalyticsOptions): Analytics => {
   const { clock, commonClock, limiter, observer, workspaceId, clickhouseUrl, cluster, memory, retentionDays, limits, expire } = options;
+  const { trace = untraced } = options;
   const schema = { cluster, workspaceId, expire };
   const connection =
     clickhouseUrl === undefined
@@ -122,6 +128,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
   const writer = randomBytes(WRITER_BYTES).toString("base64url");
   const record = <E>({ name, inlet, insertColumns }: Dataset, serialise: (event: E, writer: string, seq: number) => string) => {
     const statement = `INSERT INTO ${database}_internal.${inlet} (${insertColumns.join(", ")}) FORMAT JSONCompactEachRow`;
+    const traced = { system: "clickhouse", name: "INSERT", collection: name, standsAlone: true };
     return createRecorder<E>({
       clock,
       capacity: CAPACITY,
@@ -129,16 +136,15 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
       insert: (rows, token) =>
         watched(async () => {
           await ready();
-          await clickhouse.insert(statement, rows, {
-            settings: {
-              insert_deduplication_token: token,
-              insert_deduplicate: 1,
-              deduplicate_blocks_in_dependent_materialized_views: 1,
-              // One block, so that the token stands for all rows.
-              input_format_parallel_parsing: 0,
-              async_insert: 0,
-            },
-          });
+          const settings = {
+            insert_deduplication_token: token,
+            insert_deduplicate: 1,
+            deduplicate_blocks_in_dependent_materialized_views: 1,
+            // One block, so that the token stands for all rows.
+            input_format_parallel_parsing: 0,
+            async_insert: 0,
+          };
+          await trace(traced, () => clickhouse.insert(statement, rows, { settings }));
         }),
       onDrop: (count, cause) => {
         observer.dropped(name, count);
@@ -163,7 +169,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     ready: () => watched(ready),
     isIsolated: () => watched(isIsolated),
     retentionDays,
-    execution: createExecution(clickhouse, queryLimits),
+    execution: createExecution(clickhouse, queryLimits, trace),
   };
   const quota = createQuota({ limiter, ...limits });
   const query = createQueries({ ...asked, clickhouse, quota, limits: queryLimits });
@@ -179,6 +185,7 @@ export const createAnalytics = (options: AnalyticsOptions): Analytics => {
     usage,
     tail: tail.follow,
     endTails: tail.endWaiting,
+    erasePerson: createErasePerson({ clickhouse, database, cluster, ready: asked.ready }),
     quotaLeft: quota.left,
     start: () => {
       recorders.verifications.start();

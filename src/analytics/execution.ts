@@ -1,3 +1,4 @@
+import { type TraceOperation, untraced } from "../telemetry/tracing/tracer.ts";
 import type { ClickHouse } from "./clickhouse.ts";
 import { EngineError } from "./engineErrors.ts";
 import type { JsonObject } from "./json.ts";
@@ -38,14 +39,16 @@ const createGate = (limit: number): Execution["inTurn"] => {
   };
 };
 
-export const createExecution = (clickhouse: ClickHouse, limits: QueryLimits): Execution => {
+const select = { system: "clickhouse", name: "SELECT" };
+
+export const createExecution = (clickhouse: ClickHouse, limits: QueryLimits, trace: TraceOperation = untraced): Execution => {
   const settings = querySettings(limits);
   return {
     inTurn: createGate(PARALLEL_QUERIES),
     execute: async (sql, leaving, maxBytes = MAX_RESPONSE_BYTES) => {
       const late = AbortSignal.timeout(limits.querySeconds * 1_000 + GRACE_MS);
       const signal = AbortSignal.any([leaving, late]);
-      const text = await clickhouse.query(sql, { settings, signal, maxBytes }).catch((error: unknown) => {
+      const text = await trace(select, () => clickhouse.query(sql, { settings, signal, maxBytes })).catch((error: unknown) => {
         throw late.aborted ? new EngineError(TIMEOUT_EXCEEDED, "the engine did not end in time", { cause: error }) : error;
       });
       return readRows(text, maxBytes);

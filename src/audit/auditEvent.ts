@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import type { AuditActor, AuditEvent, AuditResource } from "../storage/port/auditEvents.ts";
 
-/** The names of protocol §11, and `audit.drop`: entries of the log were dropped (management §4). */
+/** The names of protocol §11, `audit.drop`: entries of the log were dropped (management §4), and `audit.erase`: texts of some were erased (data §4). */
 export type AuditEventName =
   | "api.create"
   | "api.update"
@@ -46,7 +46,8 @@ export type AuditEventName =
   | "console.elevate"
   | "console.sign_in_failed"
   | "console.elevate_failed"
-  | "audit.drop";
+  | "audit.drop"
+  | "audit.erase";
 
 /** Who makes a change, and from where; the same for all events of one call. */
 export interface AuditSource {

@@ -1,6 +1,7 @@
 import type { AuditActor, AuditEvent, AuditResource } from "../storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
-import { AUDIT_FORMAT, chainHash, GENESIS, isKnownFormat } from "./chainHash.ts";
+import { AUDIT_FORMAT, chainHash, coversTexts, GENESIS, isKnownFormat, THIRD_FORM } from "./chainHash.ts";
+import { ERASED_EVENT, hasTexts, sealOf } from "./erasedEntry.ts";
 
 /** Where a chain is broken, and how. */
 export interface ChainBreak {
@@ -47,7 +48,7 @@ export interface Place {
 /** Behind which the first entry of all is expected. */
 export const BEFORE_ALL: Place = { sequence: 0, hash: GENESIS };
 
-const judgeEntry = (entry: AuditLogDocument, { sequence: before, hash: previousHash }: Place): AuditFault[] => {
+const judgeEntry = (entry: AuditLogDocument, { sequence: before, hash: previousHash }: Place, stated: string | undefined): AuditFault[] => {
   const { event, sequence, format = 1 } = entry;
   const next = before + 1;
   const faults: AuditFault[] = [];
@@ -65,17 +66,35 @@ const judgeEntry = (entry: AuditLogDocument, { sequence: before, hash: previousH
     report("was altered, or written by a newer version: its form is not known", `a form up to ${AUDIT_FORMAT}`, `form ${format}`);
     return faults;
   }
-  const hash = chainHash(entry.previousHash, sequence, event, format);
-  if (entry.hash !== hash) report("was altered: its hash is not that of its content", hash, entry.hash);
+  const { erasure, salt } = entry;
+  if (erasure !== undefined) {
+    if (hasTexts(event) || salt !== undefined) report("was altered: its texts were erased, and it has some", "no texts", "texts");
+    const seal = sealOf(entry);
+    if (stated !== seal) {
+      report(`was altered: its texts are gone, and no event ${ERASED_EVENT} says so of what is left`, seal, stated ?? "nothing");
+    }
+  }
+  if (!coversTexts(entry)) {
+    const expected = erasure === undefined ? "a salt" : "the digest of its texts";
+    report("was altered: its hash covers no texts", expected, "none, or one of another form");
+  } else if (erasure === undefined || format === AUDIT_FORMAT) {
+    const hash = chainHash(entry.previousHash, sequence, event, format, entry);
+    if (entry.hash !== hash) report("was altered: its hash is not that of its content", hash, entry.hash);
+  } else if (entry.hash.startsWith(THIRD_FORM)) {
+    report("was altered: its hash is of another form", `form ${AUDIT_FORMAT}`, `form ${format}`);
+  }
   const stray = strayFields(event, format);
   if (stray.length > 0) report("was altered: it has fields that no event has", "no other fields", stray.join(", "));
   return faults;
 };
 
-/** What is wrong with an entry that is to follow on a place. Of one that was altered so much that it cannot be read that is said. */
-export const faultsOf = (entry: AuditLogDocument, place: Place): AuditFault[] => {
+/**
+ * What is wrong with an entry that is to follow on a place. Of one that was altered so much that it cannot be read that is said.
+ * @param stated what the log states of it, if it was erased; see `FindSeal`
+ */
+export const faultsOf = (entry: AuditLogDocument, place: Place, stated?: string): AuditFault[] => {
   try {
-    return judgeEntry(entry, place);
+    return judgeEntry(entry, place, stated);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const { sequence, _id } = entry;
@@ -85,5 +104,8 @@ export const faultsOf = (entry: AuditLogDocument, place: Place): AuditFault[] =>
 };
 
 /** Whether an entry is as it was written, and follows on the place before it; undefined = it is the first of all. */
-export const isIntact = (entry: AuditLogDocument, place: Pick<AuditLogDocument, "sequence" | "hash"> = BEFORE_ALL): boolean =>
-  faultsOf(entry, place).length === 0;
+export const isIntact = (
+  entry: AuditLogDocument,
+  place: Pick<AuditLogDocument, "sequence" | "hash"> = BEFORE_ALL,
+  stated?: string,
+): boolean => faultsOf(entry, place, stated).length === 0;

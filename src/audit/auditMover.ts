@@ -1,14 +1,10 @@
-import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import type { AuditEvent } from "../storage/port/auditEvents.ts";
 import { type AuditedCollection, auditedCollections } from "../storage/port/auditedCollections.ts";
-import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../storage/port/baseDocument.ts";
-import type { AuditLogDocument } from "../storage/port/documents.ts";
-import { DuplicateKeyError } from "../storage/port/errors.ts";
-import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
+import type { AuditedDocument } from "../storage/port/baseDocument.ts";
 import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
 import { chunks } from "../util/chunks.ts";
-import { AUDIT_FORMAT, chainHash, GENESIS } from "./chainHash.ts";
+import { type AppendEvents, type AppendEventsOptions, createAppendEvents } from "./appendEvents.ts";
 
 const RUN_EVERY_MS = 1_000;
 /** An event is to be seen within five seconds, also when the node dies that moves them (management §8). */
@@ -22,22 +18,6 @@ const STOP_MS = 2_000;
 const DOCUMENTS_PER_ROUND = 200;
 /** A store bounds the time that one insert may take. */
 const EVENTS_PER_INSERT = 200;
-
-/** An entry's event, and the form in its entry: the first one has no room for `changes`, and no number either. */
-const inForm = ({ changes, ...plain }: AuditEvent, format: number): Pick<AuditLogDocument, "event" | "format"> =>
-  format === 1 ? { event: plain } : { event: changes === undefined ? plain : { ...plain, changes }, format };
-
-const chain = (head: AuditLogDocument | null, events: readonly AuditEvent[], format: number, insertedAt: number): AuditLogDocument[] => {
-  let previousHash = head?.hash ?? GENESIS;
-  let sequence = head?.sequence ?? 0;
-  return events.map((pending) => {
-    sequence++;
-    const formed = inForm(pending, format);
-    const entry = { previousHash, hash: chainHash(previousHash, sequence, formed.event, format), sequence };
-    previousHash = entry.hash;
-    return { _id: pending.id, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, ...formed, ...entry, insertedAt };
-  });
-};
 
 /** Events of all documents, oldest first; those of one document stay in the order in which it was changed. */
 const inOrder = (documents: readonly AuditedDocument[]): AuditEvent[] => {
@@ -53,9 +33,6 @@ const inOrder = (documents: readonly AuditedDocument[]): AuditEvent[] => {
   return dated.sort((a, b) => a.at - b.at).map(({ event }) => event);
 };
 
-/** Adds events to the end of the log, whoever else does, each once. */
-export type AppendEvents = (events: readonly AuditEvent[]) => Promise<void>;
-
 export interface AuditMover {
   readonly start: () => void;
   /** Moves all that is pending now, unless another node does: at a stop, and for a document whose outbox is full. */
@@ -64,12 +41,8 @@ export interface AuditMover {
   readonly stop: () => Promise<void>;
 }
 
-export interface AuditMoverOptions {
-  readonly clock: Clock;
-  readonly auditLog: AuditLogRepository;
+export interface AuditMoverOptions extends AppendEventsOptions {
   readonly leases: LeasesRepository;
-  /** The newest form that all live nodes know; undefined when none is known. See `AUDIT_FORMAT`. */
-  readonly knownFormat?: () => Promise<number | undefined>;
   /**
    * What else one node at a time does with the log, after each round: asks before each step, a step being a few operations,
    * whether there is time for it.
@@ -85,6 +58,7 @@ export interface AuditMoverOptions {
  */
 export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
   const { clock, auditLog, leases, knownFormat, background, onError } = options;
+  const append = createAppendEvents({ clock, auditLog, knownFormat });
   const node = createId("node", clock.now());
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
@@ -102,23 +76,6 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
   };
   /** The same while it is at work: asks again before the time is over. */
   const keepLease = async (): Promise<boolean> => clock.monotonic() - leasedAt < RENEW_EVERY_MS || takeLease();
-
-  const append: AppendEvents = async (events) => {
-    let rest = events;
-    // A node that knows less may start at any moment: the form is asked for by each piece, which takes but a moment.
-    const format = Math.min(AUDIT_FORMAT, (await knownFormat?.()) ?? AUDIT_FORMAT);
-    while (rest.length > 0) {
-      try {
-        await auditLog.append(chain(await auditLog.head(), rest, format, clock.now()));
-        return;
-      } catch (error) {
-        if (!(error instanceof DuplicateKeyError)) throw error;
-        // Part of them is in the log already, from here or from an earlier, interrupted move.
-        const known = await auditLog.findKnown(rest.map(({ id }) => id));
-        rest = rest.filter(({ id }) => !known.has(id));
-      }
-    }
-  };
 
   /** Moves what is pending; true when there is more. Ends where another node has taken over: that one goes on. */
   const moveSome = async (): Promise<boolean> => {

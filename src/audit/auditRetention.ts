@@ -3,10 +3,11 @@ import type { AuditStub } from "../storage/port/auditEvents.ts";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
 import { type AuditIndexRepository, blockWith } from "../storage/repositories/auditIndexRepository.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
+import type { AppendEvents } from "./appendEvents.ts";
 import { auditEvent, resource, systemSource } from "./auditEvent.ts";
 import { isIntact } from "./auditFaults.ts";
-import type { AppendEvents } from "./auditMover.ts";
 import { DROPPED_EVENT, DROPPED_LOG } from "./auditStub.ts";
+import { createFindSeal } from "./erasedEntry.ts";
 import { readAudit } from "./readAudit.ts";
 
 const DAY_MS = 86_400_000;
@@ -71,12 +72,13 @@ export const createAuditRetention = ({ clock, auditLog, auditIndex, days, onBrok
 
   const findOld = async (stub: AuditStub | null, goesOn: () => boolean): Promise<Old> => {
     const before = clock.now() - days * DAY_MS;
+    const findSeal = createFindSeal(auditLog);
     let last: AuditLogDocument | undefined;
     let count = 0;
     for await (const entry of readAudit(auditLog, stub?.sequence)) {
       if (count === MOST_AT_ONCE || (count % PAGE === 0 && !goesOn())) return { last, count, more: true };
       if (ageFrom(entry) >= before) break;
-      if (!isIntact(entry, last ?? stub ?? undefined)) {
+      if (!isIntact(entry, last ?? stub ?? undefined, (await findSeal(entry))?.seal)) {
         onBroken?.(entry.sequence);
         break;
       }

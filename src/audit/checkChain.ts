@@ -3,6 +3,7 @@ import type { OperationOptions } from "../storage/port/collection.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { BEFORE_ALL, type ChainBreak, faultsOf, type Place } from "./auditFaults.ts";
 import { breakOfStub, judgeBeginning } from "./auditStub.ts";
+import { createErasedCount, type ErasedCount } from "./erasedCount.ts";
 import { readChain } from "./readAudit.ts";
 
 /** What a part of the chain was found to be. */
@@ -17,6 +18,8 @@ export interface ChainCheck {
   readonly broken: ChainBreak | undefined;
   /** What is left of the entries that were dropped; undefined when none was. */
   readonly dropped: AuditStub | undefined;
+  /** Of those that were checked. */
+  readonly erased: ErasedCount;
 }
 
 /** What the first entry has to follow on; a break where that cannot be known, or is not what it should be. */
@@ -51,17 +54,19 @@ export const checkChain = async (
   // Entries before the first number are found from there only.
   const start = place.before === BEFORE_ALL && from !== undefined ? { ...BEFORE_ALL } : place.before;
   let broken = place.isGone === true ? undefined : place.broken;
+  const erased = createErasedCount();
   let checked = 0;
   let to = first - 1;
-  for await (const { entry, before } of readChain(auditLog, start, options)) {
+  for await (const { entry, before, stated } of readChain(auditLog, start, options)) {
     // Behind the end of the chain there is nothing to be gone.
     if (checked === 0 && place.isGone === true) broken = place.broken;
     const follows = checked === 0 && place.isGone === true ? { ...before, hash: entry.previousHash } : before;
-    broken ??= faultsOf(entry, follows)[0]?.broken;
+    erased.add(entry);
+    broken ??= faultsOf(entry, follows, stated?.seal)[0]?.broken;
     to = entry.sequence;
     checked++;
     if (checked === limit) break;
   }
   const head = (await auditLog.head(options)) ?? BEFORE_ALL;
-  return { checked, from: first, to, head, broken, dropped: stub ?? undefined };
+  return { checked, from: first, to, head, broken, dropped: stub ?? undefined, erased: erased.count() };
 };

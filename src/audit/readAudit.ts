@@ -3,6 +3,7 @@ import type { OperationOptions } from "../storage/port/collection.ts";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { BEFORE_ALL, type Place } from "./auditFaults.ts";
+import { createFindSeal, type Stated } from "./erasedEntry.ts";
 
 const PAGE = 500;
 /** Checked in one turn of the event loop: some 10 µs each, with a user agent as long as headers may be 50. */
@@ -28,12 +29,13 @@ export async function* readAudit(
   }
 }
 
-/** Entries behind a place, each with the one that it has to follow on. What is dropped while they are read is passed over. */
+/** Entries behind a place, each with the one that it has to follow on and with what is stated of its erasure. What is dropped while they are read is passed over. */
 export async function* readChain(
   auditLog: AuditLogRepository,
   start: Place,
   options: OperationOptions = {},
-): AsyncGenerator<{ readonly entry: AuditLogDocument; readonly before: Place }> {
+): AsyncGenerator<{ readonly entry: AuditLogDocument; readonly before: Place; readonly stated: Stated | undefined }> {
+  const findSeal = createFindSeal(auditLog, options);
   let before = start;
   for await (const entry of readAudit(auditLog, start === BEFORE_ALL ? BEGINNING : start.sequence, options)) {
     if (entry.sequence > before.sequence + 1) {
@@ -43,7 +45,7 @@ export async function* readChain(
         before = stub;
       }
     }
-    yield { entry, before };
+    yield { entry, before, stated: await findSeal(entry) };
     before = entry;
   }
 }

@@ -1,5 +1,6 @@
 import { type AuditFault, BEFORE_ALL, faultsOf, type Place } from "../audit/auditFaults.ts";
 import { breakOfStub } from "../audit/auditStub.ts";
+import { sealOf, statedSeals } from "../audit/erasedEntry.ts";
 import type { AuditLogDocument, KeyDocument } from "../storage/port/documents.ts";
 import type { SystemDocument } from "../storage/port/internalDocuments.ts";
 import { type BackupEnd, type BackupHeader, BackupUnusableError } from "./backupLines.ts";
@@ -28,6 +29,8 @@ const createChainCheck = () => {
   let stub: SystemDocument["stub"];
   let statement: AuditLogDocument | undefined;
   const faults: AuditFault[] = [];
+  /** Seals of erased entries, whose statements come behind them, by their numbers. */
+  const unstated = new Map<number, string>();
   return {
     add: ({ collection, texts }: SourceBatch): void => {
       if (collection === "system") {
@@ -40,7 +43,10 @@ const createChainCheck = () => {
         // Dropped already: its row had only not gone yet.
         if (stub !== undefined && entry.sequence <= stub.sequence) continue;
         if (entry._id === stub?.statement) statement = entry;
-        if (faults.length === 0) faults.push(...faultsOf(entry, place));
+        const seal = entry.erasure && sealOf(entry);
+        if (seal !== undefined) unstated.set(entry.sequence, seal);
+        for (const [sequence, stated] of statedSeals(entry)) if (unstated.get(sequence) === stated) unstated.delete(sequence);
+        if (faults.length === 0) faults.push(...faultsOf(entry, place, seal));
         place = entry;
         entries++;
       }
@@ -48,10 +54,13 @@ const createChainCheck = () => {
     result: async (): Promise<{ readonly entries: number; readonly head: string; readonly fault: string | undefined }> => {
       const { broken } = await breakOfStub({ findEntry: async () => statement ?? null }, stub ?? null);
       const [first] = faults;
+      const [erased] = unstated.keys();
       const fault =
         first !== undefined
           ? `entry ${first.sequence} (${first.eventId}) ${first.problem}`
-          : broken && "entries are missing that no event of it calls dropped";
+          : erased !== undefined
+            ? `the texts of entry ${erased} are gone, and no event of it says so of what is left`
+            : broken && "entries are missing that no event of it calls dropped";
       return { entries, head: place.hash, fault };
     },
   };

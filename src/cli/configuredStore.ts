@@ -22,6 +22,12 @@ export const storeExists = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" |
   return mongodbUrl !== undefined || [database, marks, ...logs, rootKey].some((file) => existsSync(file));
 };
 
+/** Throws where the configured store is missing. */
+export const requireStore = (config: Pick<Config, "mongodbUrl" | "dataDir">): void => {
+  if (storeExists(config)) return;
+  throw new Error(`there is no store in ${resolve(config.dataDir)}: set DATA_DIR or MONGODB_URL to where it is, as for the service`);
+};
+
 /** Whether a command may be the one that makes the store. Most have nothing to do with an empty one. */
 export type OnMissing = "refuse" | "create";
 
@@ -32,9 +38,7 @@ export const withStore = async <T>(
   use: (store: Store) => Promise<T>,
   onMissing: OnMissing = "refuse",
 ): Promise<T> => {
-  if (onMissing === "refuse" && !storeExists(config)) {
-    throw new Error(`there is no store in ${resolve(config.dataDir)}: set DATA_DIR or MONGODB_URL to where it is, as for the service`);
-  }
+  if (onMissing === "refuse") requireStore(config);
   const store = await openStore({ ...config, clock, mode: "tool" });
   try {
     await store.prepare();

@@ -6,11 +6,14 @@ import { apiCommands } from "./commands/apiCommands.ts";
 import { auditCommands } from "./commands/auditCommands.ts";
 import { backupCommands } from "./commands/backupCommands.ts";
 import { doctor } from "./commands/doctor.ts";
+import { identityCommands } from "./commands/identityCommands.ts";
+import { migrate } from "./commands/migrate.ts";
 import { migrationCommands } from "./commands/migrationCommands.ts";
 import { namespaceCommands } from "./commands/namespaceCommands.ts";
 import { repair } from "./commands/repair.ts";
 import { rootKeyCommands } from "./commands/rootKeyCommands.ts";
 import { serve } from "./commands/serve.ts";
+import { transferCommands } from "./commands/transferCommands.ts";
 import { commandLines, helpText } from "./help.ts";
 
 /** Completion knows the procedures, which takes a moment to read: it is loaded when it is used. */
@@ -27,9 +30,12 @@ export const commands: readonly Command[] = [
   ...apiCommands,
   ...migrationCommands,
   ...namespaceCommands,
+  ...identityCommands,
   ...auditCommands,
   ...analyticsCommands,
+  ...transferCommands,
   ...backupCommands,
+  migrate,
   doctor,
   repair,
   completion,

@@ -1,7 +1,7 @@
 import type { Config } from "../config/loadConfig.ts";
 import type { WorkersFailure } from "../service/workers/superviseWorkers.ts";
 import type { Events } from "../telemetry/events.ts";
-import type { CommandContext, ExitCode } from "./command.ts";
+import { CANNOT_START, type CommandContext, type ExitCode } from "./command.ts";
 import { greet } from "./greeting.ts";
 import { releaseMemory } from "./releaseMemory.ts";
 
@@ -20,7 +20,7 @@ export const serveByWorkers = async (config: Config, events: Events, context: Co
     return badEnd === undefined ? 0 : endWith(badEnd);
   });
   const failed = workers.failed.then(async (failure): Promise<ExitCode> => {
-    await workers.stop("a worker could not start");
+    await workers.stop(CANNOT_START);
     return endWith(failure);
   });
   context.onReload(workers.reload);

@@ -1,5 +1,5 @@
-import { type OidcConfig, type Reading, readOidc } from "./oidcVariables.ts";
-import { integer, oneOf, type Variable, type WithDefault, webOrigin } from "./parsers.ts";
+import { type OidcConfig, readOidc } from "./oidcVariables.ts";
+import { integer, isLoopback, oneOf, type Reading, type Variable, type WithDefault, webOrigin } from "./parsers.ts";
 
 /** The web console (console §1, §2). */
 export interface ConsoleConfig {
@@ -55,11 +55,6 @@ export const consoleVariables: ConsoleVariables = {
     parse: integer(1, 720),
   },
 };
-
-const loopback = /^(localhost|127\..*|::1|\[::1\])$/i;
-
-/** Whether only this machine reaches an address that a service listens on. */
-const isLoopback = (host: string): boolean => loopback.test(host);
 
 /** Undefined where there is none. @param host that the service listens on. */
 export const readConsole = (

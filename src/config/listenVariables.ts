@@ -1,13 +1,12 @@
-import { host, integer, type Variable, type WithDefault } from "./parsers.ts";
+import { host, integer, type WithDefault } from "./parsers.ts";
 
 interface ListenVariables {
   readonly host: WithDefault<string>;
   readonly port: WithDefault<number>;
-  readonly adminHost: Variable<string>;
-  readonly adminPort: WithDefault<number>;
+  readonly shutdownDelay: WithDefault<number>;
 }
 
-/** Variables that say where the service listens, a part of the one table. */
+/** Variables that say where the service listens and how it stops, a part of the one table. */
 export const listenVariables: ListenVariables = {
   host: {
     name: "HOST",
@@ -21,16 +20,11 @@ export const listenVariables: ListenVariables = {
     description: "Port of `/v2`, gRPC, gRPC-Web and Connect; `0` picks a free one.",
     parse: integer(0, 65_535),
   },
-  adminHost: {
-    name: "ADMIN_HOST",
-    byDefault: undefined,
-    description: "Address of the admin port; the value of `HOST` when unset.",
-    parse: host,
-  },
-  adminPort: {
-    name: "ADMIN_PORT",
-    byDefault: "9090",
-    description: "Port of `/metrics`, `/livez` and `/readyz`, without authentication; `0` picks a free one.",
-    parse: integer(0, 65_535),
+  shutdownDelay: {
+    name: "SHUTDOWN_DELAY",
+    byDefault: "0",
+    description:
+      "Seconds for which a service that is told to stop goes on as before, while `/readyz` answers 503, so that load balancers that ask it send no more calls.",
+    parse: integer(0, 300),
   },
 };

@@ -1,4 +1,5 @@
 import type { EncryptionKey } from "../domain/secrets/keyRing.ts";
+import { type AdminConfig, adminVariables, readAdmin } from "./adminVariables.ts";
 import { type AnalyticsConfig, analyticsVariables } from "./analyticsVariables.ts";
 import { type ConsoleConfig, consoleVariables, readConsole } from "./consoleVariables.ts";
 import { documentationVariables } from "./documentationVariables.ts";
@@ -17,21 +18,24 @@ import {
   type WithDefault,
 } from "./parsers.ts";
 import { secretFileVariables } from "./secretFiles.ts";
-import { problemOfWorkers, workersVariables } from "./workersVariables.ts";
+import { readServiceTls, type TlsFiles, tlsVariables } from "./tlsVariables.ts";
+import { readTracing, type TracingConfig, tracingVariables } from "./tracingVariables.ts";
+import { readWorkers, workersVariables } from "./workersVariables.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
   readonly host: string;
   /** 0 = a free port. */
   readonly port: number;
-  readonly adminHost: string;
-  /** 0 = a free port. */
-  readonly adminPort: number;
   /** Processes that serve; 1 = the service is the process that was started. */
   readonly workers: number;
+  readonly admin: AdminConfig;
   readonly dataDir: string;
   /** May hold a password: print only `withoutCredentials` of it. Absent = the embedded store under `dataDir`. */
   readonly mongodbUrl: string | undefined;
+  /** Whether a start brings the store on MongoDB up to date. */
+  readonly migrates: boolean;
+  /** Of the service port and the console's. */
   readonly tls: TlsFiles | undefined;
   readonly logLevel: LogLevel;
   /** Origin that people use. Absent = the address that the service listens on. */
@@ -62,14 +66,12 @@ export interface Config {
   readonly analytics: AnalyticsConfig | undefined;
   /** Milliseconds, before the jitter; absent = connections may stay for ever. */
   readonly maxConnectionAge: number | undefined;
+  /** How long a service that is told to stop goes on as before, not ready any more, in milliseconds. */
+  readonly shutdownDelay: number;
   /** Absent = there is none. */
   readonly console: ConsoleConfig | undefined;
-}
-
-/** Paths of PEM files. */
-export interface TlsFiles {
-  readonly certFile: string;
-  readonly keyFile: string;
+  /** Absent = nothing is traced. */
+  readonly tracing: TracingConfig | undefined;
 }
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -78,6 +80,8 @@ export type LogLevel = (typeof logLevels)[number];
 /** The one table of variables: what `docs/configuration.md` lists, `latchkey help` shows and `loadConfig` reads. */
 const variables = {
   ...listenVariables,
+  ...adminVariables,
+  ...tlsVariables,
   ...workersVariables,
   dataDir: {
     name: "DATA_DIR",
@@ -91,13 +95,12 @@ const variables = {
     description: "MongoDB to keep the state in, database `latchkey` unless the URL names one; the embedded store when unset.",
     parse: mongodbUrl,
   },
-  certFile: {
-    name: "TLS_CERT",
-    byDefault: undefined,
-    description: "PEM file with the certificate chain; with `TLS_KEY` the service port speaks TLS only. Reloaded on SIGHUP.",
-    parse: text,
+  migrate: {
+    name: "MIGRATE",
+    byDefault: "on",
+    description: "`off`: nodes do not bring a store on MongoDB up to date themselves, but wait for `latchkey migrate`.",
+    parse: oneOf(["on", "off"] as const),
   },
-  keyFile: { name: "TLS_KEY", byDefault: undefined, description: "PEM file with the private key of `TLS_CERT`.", parse: text },
   logLevel: {
     name: "LOG_LEVEL",
     byDefault: "info",
@@ -173,13 +176,14 @@ const variables = {
     name: "MAX_CONNECTION_AGE",
     byDefault: undefined,
     description:
-      "Seconds after which a connection is closed gracefully, give or take a tenth: by GOAWAY on HTTP/2, by `Connection: close` with the next answer on HTTP/1.1. Every call that was sent on it is answered. Never when unset.",
+      "Seconds after which a connection is closed gracefully, give or take a tenth: by GOAWAY on HTTP/2, by `Connection: close` with the next answer on HTTP/1.1. Calls in progress are answered; one that crosses the GOAWAY on its way is refused before it has begun. Never when unset.",
     parse: integer(1, 86_400),
   },
   ...secretFileVariables,
   ...analyticsVariables,
   ...consoleVariables,
   ...oidcVariables,
+  ...tracingVariables,
 } as const satisfies Record<string, Variable<unknown>>;
 
 /** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
@@ -208,10 +212,9 @@ export const loadConfig = (
     if (given === undefined) return undefined;
     const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
     if ("value" in parsed) return parsed.value;
-    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions } = variables;
-    const unshown: readonly string[] = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions].map(
-      ({ name }) => name,
-    );
+    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, adminToken, otlpHeaders } = variables;
+    const secrets = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, adminToken, otlpHeaders];
+    const unshown: readonly string[] = secrets.map(({ name }) => name);
     const mayHoldPassword = given.includes("@") || (unshown.includes(name) && given.trim() !== "");
     const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
     problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
@@ -227,11 +230,6 @@ export const loadConfig = (
 
   for (const variable of Object.values(secretFileVariables)) read(variable);
   const maxConnectionAge = read(variables.maxConnectionAge);
-  const certFile = read(variables.certFile);
-  const keyFile = read(variables.keyFile);
-  if ((env.TLS_CERT === undefined) !== (env.TLS_KEY === undefined)) {
-    problems.set("TLS", "TLS_CERT and TLS_KEY: set both or neither");
-  }
   const analyticsMode = read(variables.analytics);
   const clickhouseUrl = read(variables.clickhouseUrl);
   const cluster = read(variables.clickhouseCluster);
@@ -241,10 +239,6 @@ export const loadConfig = (
   if (cluster !== undefined && env.CLICKHOUSE_URL === undefined) problems.set("CLUSTER", "CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL");
   const hasAnalytics =
     analyticsMode !== "off" && (analyticsMode === "embedded" || clickhouseUrl !== undefined || env.MONGODB_URL === undefined);
-  const workers = readRequired(variables.workers);
-  const embeddedAnalytics = hasAnalytics && clickhouseUrl === undefined;
-  const workersProblem = problemOfWorkers(workers, { onMongodb: env.MONGODB_URL !== undefined, embeddedAnalytics });
-  if (workersProblem !== undefined) problems.set("WORKERS", workersProblem);
   const analytics: AnalyticsConfig = {
     clickhouseUrl,
     cluster,
@@ -257,17 +251,19 @@ export const loadConfig = (
       secondsPerHour: readRequired(variables.analyticsSecondsPerHour),
     },
   };
+  const reading = { env, read, readRequired, problems };
   const serviceHost = readRequired(variables.host);
   const publicUrl = read(variables.publicUrl);
   const config: Config = {
     host: serviceHost,
     port: readRequired(variables.port),
-    adminHost: read(variables.adminHost) ?? serviceHost,
-    adminPort: readRequired(variables.adminPort),
-    workers,
+    admin: readAdmin(reading, serviceHost),
+    shutdownDelay: readRequired(variables.shutdownDelay) * 1_000,
+    workers: readWorkers(reading, hasAnalytics && clickhouseUrl === undefined),
     dataDir: readRequired(variables.dataDir),
     mongodbUrl: read(variables.mongodbUrl),
-    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    migrates: readRequired(variables.migrate) === "on",
+    tls: readServiceTls(reading),
     logLevel: readRequired(variables.logLevel),
     publicUrl,
     errorsBaseUrl: read(variables.errorsBaseUrl) ?? (publicUrl && `${publicUrl}/docs`),
@@ -284,9 +280,10 @@ export const loadConfig = (
     auditRetentionDays: read(variables.auditRetentionDays),
     analytics: hasAnalytics ? analytics : undefined,
     maxConnectionAge: maxConnectionAge === undefined ? undefined : maxConnectionAge * 1_000,
-    console: readConsole({ env, read, readRequired, problems }, serviceHost),
+    console: readConsole(reading, serviceHost),
+    tracing: readTracing({ read, readRequired }),
   };
-  const ports = { PORT: config.port, ADMIN_PORT: config.adminPort, CONSOLE_PORT: config.console?.port };
+  const ports = { PORT: config.port, ADMIN_PORT: config.admin.port, CONSOLE_PORT: config.console?.port };
   for (const [name, port] of Object.entries(ports)) {
     const [other] = Object.entries(ports).find(([before, taken]) => before !== name && taken === port) ?? [];
     if (other === undefined || !port || problems.has(name) || problems.has(other)) continue;

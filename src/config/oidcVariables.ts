@@ -1,6 +1,6 @@
 import { type PermissionMapping, readPermissionMapping } from "../domain/console/permissionMapping.ts";
 import { type Secret, secret } from "../domain/secrets/secret.ts";
-import { type Parser, text, type Variable } from "./parsers.ts";
+import { type Parser, type Reading, text, type Variable } from "./parsers.ts";
 
 /** A value that is in a file, which is read when the service starts. */
 export interface InFile {
@@ -74,15 +74,6 @@ export const oidcVariables: OidcVariables = {
 
 const { oidcIssuer, oidcClientId, oidcClientSecret, oidcClientSecretFile, oidcPermissions } = oidcVariables;
 const neededNames = [oidcIssuer, oidcClientId, oidcClientSecret, oidcPermissions].map(({ name }) => name);
-
-/** What the settings of the console are read with. */
-export interface Reading {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Undefined where it is unset, or wrong, which has been noted. */
-  readonly read: <T>(variable: Variable<T>) => T | undefined;
-  /** Sentences that name a setting, by any name. */
-  readonly problems: Map<string, string>;
-}
 
 /** Undefined where people sign in with root keys only. */
 export const readOidc = ({ env, read, problems }: Reading): OidcConfig | undefined => {

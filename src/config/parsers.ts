@@ -20,6 +20,18 @@ export interface Variable<T> {
 /** One that always has a value. */
 export type WithDefault<T> = Variable<T> & { readonly byDefault: string };
 
+/** What the settings that belong together are read with. */
+export interface Reading {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Undefined where it is unset, or wrong, which has been noted. */
+  readonly read: <T>(variable: Variable<T>) => T | undefined;
+  /** Sentences that name a setting, by any name. */
+  readonly problems: Map<string, string>;
+}
+
+/** Whether only this machine reaches an address that a service listens on. */
+export const isLoopback = (host: string): boolean => /^(localhost|127\..*|::1|\[::1\])$/i.test(host);
+
 export const text = (value: string): Parsed<string> => ({ value });
 
 export const host = (value: string): Parsed<string> =>

@@ -10,11 +10,19 @@ const fileOf = (name: string): Variable<string> => ({
   parse: text,
 });
 
+type SecretFile = "mongodbUrlFile" | "encryptionKeysFile" | "clickhouseUrlFile" | "adminTokenFile" | "otlpHeadersFile";
+
 /** Variables that name a file with the secret of another one, a part of the one table. */
-export const secretFileVariables: Readonly<Record<"mongodbUrlFile" | "encryptionKeysFile" | "clickhouseUrlFile", Variable<string>>> = {
+export const secretFileVariables: Readonly<Record<SecretFile, Variable<string>>> = {
   mongodbUrlFile: fileOf("MONGODB_URL"),
   encryptionKeysFile: fileOf("ENCRYPTION_KEYS"),
   clickhouseUrlFile: fileOf("CLICKHOUSE_URL"),
+  adminTokenFile: {
+    ...fileOf("ADMIN_TOKEN"),
+    description:
+      "File that holds `ADMIN_TOKEN`, such as a mounted secret, in its place; a line end at its end does not count. Watched: a new token counts within seconds, and the old one no more.",
+  },
+  otlpHeadersFile: fileOf("OTEL_EXPORTER_OTLP_HEADERS"),
 };
 
 /** An environment with what the files hold, and what is wrong with them, one sentence each. */
@@ -22,6 +30,9 @@ export interface ReadSecrets {
   readonly env: Environment;
   readonly problems: readonly string[];
 }
+
+/** What a file holds, without the line end that editors leave. */
+export const withoutLineEnd = (held: string): string => held.replace(/\r?\n$/, "");
 
 /** Reads the files that are named; nothing of what they hold is in a problem. Those that are named emptily are left to `loadConfig`. */
 export const readSecretFiles = (env: Environment): ReadSecrets => {
@@ -36,7 +47,7 @@ export const readSecretFiles = (env: Environment): ReadSecrets => {
       continue;
     }
     try {
-      const held = readFileSync(path, "utf8").replace(/\r?\n$/, "");
+      const held = withoutLineEnd(readFileSync(path, "utf8"));
       if (held.trim() === "") problems.push(`${variable}: ${JSON.stringify(path)} is empty`);
       else found[name] = held;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { integer, type Parser, type WithDefault } from "./parsers.ts";
+import { integer, type Parser, type Reading, type WithDefault } from "./parsers.ts";
 
 /** More are of use to nobody who did not count them: each has caches and connections of its own. */
 const MOST_AUTOMATIC = 16;
@@ -25,15 +25,20 @@ export const workersVariables: WorkersVariables = {
   },
 };
 
-/** What keeps so many workers from serving, as a sentence with the mend; undefined when nothing does. */
-export const problemOfWorkers = (
-  count: number,
-  { onMongodb, embeddedAnalytics }: { readonly onMongodb: boolean; readonly embeddedAnalytics: boolean },
-): string | undefined => {
-  if (count === 1) return undefined;
-  if (!onMongodb) return "WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1";
-  if (!embeddedAnalytics) return undefined;
-  return "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1";
+/** @param embeddedAnalytics whether events are kept by this machine. */
+export const readWorkers = (
+  { env, readRequired, problems }: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
+  embeddedAnalytics: boolean,
+): number => {
+  const count = readRequired(workersVariables.workers);
+  const problem = (text: string): void => void problems.set("WORKERS", text);
+  if (count === 1) return count;
+  if (env.MONGODB_URL === undefined) problem("WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1");
+  else if (embeddedAnalytics)
+    problem(
+      "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1",
+    );
+  return count;
 };
 
 /** What a service may take in all, and the number of its workers. */

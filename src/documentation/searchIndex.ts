@@ -8,8 +8,21 @@ import { addressOf } from "./resolveLink.ts";
 export const mostQueryLength = 100;
 /** Words of a query that count. */
 const mostWords = 6;
+/** Words of whole sentences that say nothing of what is searched for. */
+const fillers = new Set(
+  "a an and any are as at be by can do does for from get has have how i if in is it its me my of on one or over that the their them then this to we what when where which who why will with you your".split(
+    " ",
+  ),
+);
+/** With fewer sections that have all of the words, those that have some of them follow. */
+const fewSections = 5;
 /** Pages that are answered. */
 const mostResults = 20;
+/** How much a section counts by its page, so that people find what is written for them: the specification and the index come last. */
+const weightOf = (path: string): number => {
+  if (path === "" || path.startsWith("contract/")) return 0.3;
+  return path.includes("/") ? 1 : 2;
+};
 /** Sections that enter the index in one turn of the event loop. */
 const sectionsPerTurn = 2;
 
@@ -65,9 +78,14 @@ export const createSearchIndex = async (pages: readonly Document[]): Promise<Sea
     fields: ["title", "heading", "text"],
     tokenize: wordsOf,
     searchOptions: {
-      tokenize: (query) => wordsOf(query).slice(0, mostWords),
+      tokenize: (query) => {
+        const words = wordsOf(query);
+        const telling = words.filter((word) => !fillers.has(word.toLowerCase()));
+        return (telling.length > 0 ? telling : words).slice(0, mostWords);
+      },
       boost: { title: 4, heading: 2 },
       prefix: (word) => word.length > 2,
+      boostDocument: (id) => weightOf(sections[id as number]?.page.path ?? ""),
     },
   });
   for (const page of pages) {
@@ -80,8 +98,9 @@ export const createSearchIndex = async (pages: readonly Document[]): Promise<Sea
 
   return (query) => {
     const exact = index.search(query, { combineWith: "AND" });
-    // Some of the words, or those that differ in a letter or two: dearer, and only worth it where nothing has them all.
-    const found = exact.length > 0 ? exact : index.search(query, { fuzzy: (word) => (word.length > 4 ? 0.2 : false) });
+    // Some of the words, or those that differ in a letter or two: dearer, and only worth it where little has them all.
+    const found =
+      exact.length >= fewSections ? exact : [...exact, ...index.search(query, { fuzzy: (word) => (word.length > 4 ? 0.2 : false) })];
     const results = new Map<Document, SearchResult>();
     for (const { id, match } of found) {
       const section = sections[id as number];

@@ -45,7 +45,7 @@ const catalogue = {
     "add_permission_to_role",
     "remove_permission_from_role",
   ],
-  identity: ["create_identity", "read_identity", "update_identity", "delete_identity"],
+  identity: ["create_identity", "read_identity", "update_identity", "delete_identity", "erase_identity"],
   root_key: ["create_root_key", "read_root_key", "update_root_key", "delete_root_key"],
   audit: ["read_audit_log"],
   node: ["read_node"],

@@ -33,7 +33,7 @@ import { updateApi } from "./apis/updateApi.ts";
 import { getLogs } from "./audit/getLogs.ts";
 import { verifyChain } from "./audit/verifyChain.ts";
 import { createIdentity } from "./identities/createIdentity.ts";
-import { deleteIdentity } from "./identities/deleteIdentity.ts";
+import { type DeleteIdentityDeps, deleteIdentity } from "./identities/deleteIdentity.ts";
 import { getIdentity } from "./identities/getIdentity.ts";
 import { listIdentities } from "./identities/listIdentities.ts";
 import { updateIdentity } from "./identities/updateIdentity.ts";
@@ -107,6 +107,7 @@ export type ProcedureDeps = { readonly testClock: SettableClock | undefined } & 
   MigrateKeysDeps &
   UpdateKeyDeps &
   AnalyticsDeps &
+  DeleteIdentityDeps &
   FindEventsDeps &
   LimitDeps &
   ListCountersDeps &

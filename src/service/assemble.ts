@@ -1,8 +1,8 @@
+import { createAppendEvents } from "../audit/appendEvents.ts";
 import { createAnnouncementFeed } from "../cache/announcementFeed.ts";
 import { createContact } from "../cache/contact.ts";
 import { sizeOfAll } from "../cache/createCache.ts";
 import { createInvalidations } from "../cache/invalidations.ts";
-import type { Siblings } from "../cache/siblings.ts";
 import type { Config } from "../config/loadConfig.ts";
 import type { OidcSettings } from "../console/oidc/oidcSettings.ts";
 import { type Clock, type SettableClock, systemClock } from "../domain/clock.ts";
@@ -29,6 +29,7 @@ import { createAuditIndexRepository } from "../storage/repositories/auditIndexRe
 import { createAuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { createChangesRepository } from "../storage/repositories/changesRepository.ts";
 import { createCounterListRepository } from "../storage/repositories/counterListRepository.ts";
+import { createErasuresRepository } from "../storage/repositories/erasuresRepository.ts";
 import { createIdentitiesRepository } from "../storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository } from "../storage/repositories/keySearchRepository.ts";
 import { createKeysRepository } from "../storage/repositories/keysRepository.ts";
@@ -43,6 +44,7 @@ import { createRolesRepository } from "../storage/repositories/rolesRepository.t
 import { createRootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
 import type { BackgroundTask, Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { TraceOperation } from "../telemetry/tracing/tracer.ts";
 import { watchLeases } from "../telemetry/watchLeases.ts";
 import { createCreditSpender } from "../verification/creditSpender.ts";
 import { createFailureBudget } from "../verification/failureBudget.ts";
@@ -56,8 +58,9 @@ import { createUpkeep } from "./createUpkeep.ts";
 import { observeService } from "./observeService.ts";
 import { openAnalytics } from "./openAnalytics.ts";
 import { reportNode } from "./reportNode.ts";
+import type { ServiceOverrides } from "./serviceOverrides.ts";
 
-export interface AssembleOptions {
+export interface AssembleOptions extends Pick<ServiceOverrides, "flushUsedPermissionsEvery" | "worker"> {
   readonly config: Config;
   readonly clock: Clock;
   readonly testClock: SettableClock | undefined;
@@ -69,11 +72,9 @@ export interface AssembleOptions {
   readonly capacity: Capacity;
   readonly clientAddress: ClientAddress;
   readonly slices: Slices;
-  /** See `ServiceOverrides`. */
-  readonly flushUsedPermissionsEvery: number | undefined;
   readonly oidc: OidcSettings | undefined;
-  /** Of a worker of a service with several. */
-  readonly siblings: Siblings | undefined;
+  /** Of what is asked of analytics; undefined where nothing is traced. */
+  readonly trace: TraceOperation | undefined;
 }
 
 /** Everything behind the edges: the pipeline, and what runs beside it. */
@@ -102,6 +103,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     clientAddress,
     slices,
     flushUsedPermissionsEvery,
+    trace,
   } = options;
   const contact = createContact(config.verifyStoreDown);
   const invalidations = createInvalidations(clock, contact);
@@ -114,7 +116,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     changes: createChangesRepository(plainStore),
     contact,
     durable: plainStore.isInProcess !== true,
-    siblings: options.siblings,
+    siblings: options.worker?.siblings,
     onError: failed("changes feed"),
   });
   const store = announceWrites(plainStore, feed, commonClock);
@@ -153,7 +155,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     onDecision: metrics.ratelimit,
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
-  const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, expire: testClock === undefined });
+  const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, trace, expire: testClock === undefined });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: failed("last used") });
   const rootKeysLastUsed = createLastUsed({ clock, write: rootKeys.markUsed, onError: failed("root keys last used") });
   const usedPermissions = createUsedPermissions({
@@ -229,6 +231,9 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     keys,
     keySearch,
     identities,
+    erasures: createErasuresRepository(store),
+    appendEvents: createAppendEvents({ clock: commonClock, auditLog, knownFormat: () => nodes.knownAuditFormat(commonClock.now()) }),
+    moveEvents: auditMover.run,
     permissions,
     roles,
     rootKeys,

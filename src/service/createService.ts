@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Siblings } from "../cache/siblings.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/loadConfig.ts";
-import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "../domain/clock.ts";
+import { notAheadOfSystem, systemClock } from "../domain/clock.ts";
 import { bearerCaller } from "../rpc/edges/bearerCaller.ts";
 import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
 import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
@@ -17,30 +17,34 @@ import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
 import { createConnectionGuards } from "../rpc/http/connectionGuard.ts";
 import { stopLinger, unreadTimeout } from "../rpc/http/limits.ts";
 import { createListener, type Listener } from "../rpc/http/listener.ts";
-import { type Certificate, expiryOf, readCertificate } from "../rpc/http/tls.ts";
 import { createCapacity } from "../rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../rpc/pipeline/clientAddress.ts";
 import { countedProcedure } from "../rpc/pipeline/countedProcedure.ts";
 import { createSlices } from "../rpc/pipeline/slices.ts";
+import { tracePipeline } from "../rpc/pipeline/tracePipeline.ts";
 import { createHealthService } from "../rpc/standard/health.ts";
 import { createPublicStreams } from "../rpc/standard/publicStreams.ts";
 import { compileRpcRoutes } from "../rpc/wire/rpcRoutes.ts";
 import { guardStore } from "../storage/decorators/guardStore.ts";
 import { openStore } from "../storage/openStore.ts";
 import type { Store } from "../storage/port/store.ts";
-import { type AdminOptions, type AdminServer, createAdminServer } from "../telemetry/adminServer.ts";
 import { createEvents } from "../telemetry/events.ts";
-import type { Log } from "../telemetry/log.ts";
 import { meterStore } from "../telemetry/meterStore.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { traceStore } from "../telemetry/traceStore.ts";
 import { version } from "../version.ts";
 import { assemble } from "./assemble.ts";
 import { createBackgroundWork } from "./backgroundWork.ts";
+import { countClientRefusals } from "./countClientRefusals.ts";
 import { listenOn } from "./listenOn.ts";
+import { type OpenAdmin, openAdmin } from "./openAdmin.ts";
+import { openTracing } from "./openTracing.ts";
 import { prepareStore } from "./prepareStore.ts";
 import { readOidcSettings } from "./readOidcSettings.ts";
 import { runAll } from "./runAll.ts";
+import type { ServiceOverrides } from "./serviceOverrides.ts";
 import { services, testableServices } from "./services.ts";
+import { createWatchedFiles } from "./watchedFiles.ts";
 
 export interface Urls {
   readonly url: string;
@@ -60,36 +64,10 @@ export interface Service extends AsyncDisposable {
    * @param onPrepared what has to be done on the prepared store before the service is ready.
    */
   readonly start: (onPrepared?: () => Promise<void>) => Promise<Urls>;
-  /** Reads the TLS files again; a problem is logged and the old certificate stays. Does nothing without TLS. */
-  readonly reloadCertificate: () => Promise<void>;
-  /** Stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
-  readonly stop: () => Promise<void>;
-}
-
-export interface ServiceOverrides {
-  /** Instead of the store's. */
-  readonly clock?: Clock;
-  /** Instead of both: one that callers may turn, by `testing.setTime` (DESIGN: a test clock). */
-  readonly testClock?: SettableClock;
-  readonly log: Log;
-  /** How long connections without a call are kept when it stops, in milliseconds, if not for a second. */
-  readonly linger?: number;
-  /** How often it is written down which permissions root keys use, in milliseconds, if not every 5 s. */
-  readonly flushUsedPermissionsEvery?: number | undefined;
-  /** Directory of the console's built files, instead of `ui/dist` of this installation. */
-  readonly consoleFiles?: string | undefined;
-  /** Directory of the documentation, instead of `docs` of this installation. */
-  readonly docsDirectory?: string | undefined;
-  /** Instead of the store that the configuration names. */
-  readonly store?: Store;
-  /** Of a worker of a service with several: who asks for its metrics, and who hears of its changes. */
-  readonly worker?: WorkerParts | undefined;
-}
-
-export interface WorkerParts {
-  readonly siblings: Siblings;
-  /** Instead of a server on the admin port. */
-  readonly createAdmin: (options: AdminOptions) => AdminServer;
+  /** Reads at once the files that are watched: of TLS, and of the admin token. A problem is logged, and what was read before stays. */
+  readonly reloadFiles: () => Promise<void>;
+  /** Is not ready any more, goes on for so many milliseconds (`shutdownDelay` unless told), stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
+  readonly stop: (delay?: number) => Promise<void>;
 }
 
 /** The page of the console, built and committed. */
@@ -112,13 +90,10 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       log,
     }));
   const clock = testClock ?? overrides.clock ?? engine.clock;
-  const metrics = createMetrics({
-    version,
-    engine: engine.engine,
-    ratelimitStoreDown: config.ratelimitStoreDown,
-  });
+  const metrics = createMetrics({ version, engine: engine.engine, ratelimitStoreDown: config.ratelimitStoreDown });
   metrics.observe("clockOffset", () => [[[], (engine.clock.now() - systemClock.now()) / 1_000]]);
-  const store = guardStore(meterStore(engine, { clock, metrics }), {
+  const tracer = config.tracing && (await openTracing(config.tracing, metrics, events));
+  const guarded = guardStore(meterStore(engine, { clock, metrics }), {
     clock,
     onStateChange: (state, { cause }) => {
       metrics.storeState(state === "up");
@@ -126,6 +101,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       else events.storeAway(cause, config.ratelimitStoreDown);
     },
   });
+  const store = tracer ? traceStore(guarded, tracer.operation) : guarded;
   const { maxInFlight, maxBodyBytes } = config;
   const capacity = createCapacity({
     clock,
@@ -140,13 +116,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const {
-    pipeline,
-    authenticator,
-    console: consoleParts,
-    background,
-    endTails,
-  } = await assemble({
+  const parts = await assemble({
     config,
     clock,
     testClock,
@@ -159,8 +129,10 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     slices,
     flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
     oidc,
-    siblings: overrides.worker?.siblings,
+    worker: overrides.worker,
+    trace: tracer?.operation,
   });
+  const { pipeline, authenticator, console: consoleParts, background, endTails } = parts;
   const work = createBackgroundWork(background, { onLate: events.backgroundTaskLate });
 
   const observer: EdgeObserver = {
@@ -181,7 +153,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const health = createHealthService(served);
   const edge = {
     services: served,
-    pipeline,
+    pipeline: tracer ? tracePipeline(pipeline, { tracer, scheme: config.tls ? "https" : "http" }) : pipeline,
     findCaller: bearerCaller(authenticator),
     clock,
     errorsBaseUrl,
@@ -229,30 +201,42 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
 
   let ready = false;
   let consoleListener: Listener | undefined;
-  let certificate: Certificate | undefined;
-  metrics.observe("certificateExpiry", () => (certificate ? [[[], expiryOf(certificate) / 1_000]] : []));
   const starting = new AbortController();
-  const createAdmin = overrides.worker?.createAdmin ?? createAdminServer;
-  const admin = createAdmin({ host: config.adminHost, port: config.adminPort, metrics, isReady: () => ready });
+  const files = createWatchedFiles({ metrics, events, lookEvery: overrides.lookAtFilesEvery });
+  let admin: OpenAdmin | undefined;
 
   const start: Service["start"] = async (onPrepared) => {
-    certificate = tls && (await readCertificate(tls));
-    const adminUrl = await listenOn("ADMIN_HOST, ADMIN_PORT", config.adminHost, config.adminPort, admin.start);
+    const material =
+      tls &&
+      (await files.tls("service", tls, (next) => {
+        listener?.setTls(next);
+        consoleListener?.setTls(next);
+      }));
+    admin = await (overrides.worker?.openAdmin ?? openAdmin)({
+      config: config.admin,
+      ...{ files, metrics, events },
+      isReady: () => ready,
+      onClientRefused: countClientRefusals("admin", config.admin.tls, metrics, events),
+    });
     await prepareStore(store, events, starting.signal);
     metrics.storeState(true);
     await onPrepared?.();
     const onFault = (error: unknown) => observer.fault("none", error);
-    const bounded = { host, certificate, guards, errorsBaseUrl, linger, maxAge, clock, onFault };
+    const clients = { allowedNames: tls?.allowedNames, onClientRefused: countClientRefusals("service", tls, metrics, events) };
+    const bounded = { host, guards, errorsBaseUrl, linger, maxAge, clock, onFault, ...clients };
     const console = { ...bounded, unreadRequestHeaders };
     listener = await listenOn("HOST, PORT", host, port, () =>
-      createListener({ ...(consoleEdge && consolePort === undefined ? console : bounded), port, handler, streams }),
+      createListener({ ...(consoleEdge && consolePort === undefined ? console : bounded), tls: material?.(), port, handler, streams }),
     );
     if (consoleEdge && consolePort !== undefined) {
       const alone = createOnlyPages(createV2Edge({ ...edge, services: [] }), { console: consoleEdge, documentation });
       consoleListener = await listenOn("HOST, CONSOLE_PORT", host, consolePort, () =>
-        createListener({ ...console, port: consolePort, handler: alone }),
+        createListener({ ...console, tls: material?.(), port: consolePort, handler: alone }),
       );
     }
+    // The files may have changed while the ports were being opened.
+    const current = material?.();
+    if (current) for (const each of [listener, consoleListener]) each?.setTls(current);
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
     events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
     await work.start(starting.signal);
@@ -260,38 +244,36 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     health.setState("serving");
     const url = urlOf(listener);
     const consoleUrl = consoleEdge && `${config.publicUrl ?? urlOf(consoleListener ?? listener)}/ui`;
-    return { url, adminUrl, consoleUrl, errorsBaseUrl: errorsBaseUrl() };
+    return { url, adminUrl: admin.url, consoleUrl, errorsBaseUrl: errorsBaseUrl() };
   };
 
-  const release = async (): Promise<void> => {
+  const release = async (delay: number): Promise<void> => {
+    const wasReady = ready;
     ready = false;
     health.setState("draining");
     starting.abort(new Error("the service was stopped while it started"));
+    if (wasReady && delay > 0) await sleep(delay);
     endTails();
+    files.stop();
     // What never ran has nothing to finish, and a store that was never reached would only be said to be away.
-    await runAll([() => listener?.stop(), () => consoleListener?.stop(), work.stop, store.close, admin.stop, async () => events.sumUp()]);
+    await runAll([
+      () => listener?.stop(),
+      () => consoleListener?.stop(),
+      work.stop,
+      store.close,
+      () => tracer?.stop(),
+      () => admin?.stop(),
+      async () => events.sumUp(),
+    ]);
   };
   let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => {
-    stopping ??= release();
-    return stopping;
-  };
+  const stop: Service["stop"] = (delay = config.shutdownDelay) => (stopping ??= release(delay));
 
   return {
     store,
     start,
     stop,
-    reloadCertificate: async () => {
-      if (!tls || !listener) return;
-      try {
-        certificate = await readCertificate(tls);
-        listener.setCertificate(certificate);
-        consoleListener?.setCertificate(certificate);
-        events.tlsReloaded();
-      } catch (error) {
-        events.tlsReloadFailed(error);
-      }
-    },
-    [Symbol.asyncDispose]: stop,
+    reloadFiles: files.reload,
+    [Symbol.asyncDispose]: () => stop(),
   };
 };

@@ -7,6 +7,7 @@ import type { Limiter } from "../ratelimit/limiter.ts";
 import { WORKSPACE_ID } from "../storage/port/baseDocument.ts";
 import type { Events } from "../telemetry/events.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { TraceOperation } from "../telemetry/tracing/tracer.ts";
 
 export interface OpenAnalyticsOptions {
   readonly config: Config;
@@ -17,11 +18,13 @@ export interface OpenAnalyticsOptions {
   readonly metrics: Metrics;
   readonly events: Events;
   readonly expire: boolean;
+  /** Undefined where nothing is traced. */
+  readonly trace: TraceOperation | undefined;
 }
 
 /** The configured analytics store; undefined when there is none, or its optional library is not installed: then nothing of it is loaded. */
 export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<Analytics | undefined> => {
-  const { config, clock, commonClock, limiter, metrics, events, expire } = options;
+  const { config, clock, commonClock, limiter, metrics, events, expire, trace } = options;
   const { analytics, dataDir } = config;
   if (!analytics || (analytics.clickhouseUrl === undefined && !isEngineInstalled())) return undefined;
   const { createAnalytics } = await import("../analytics/createAnalytics.ts");
@@ -33,6 +36,7 @@ export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<Anal
     workspaceId: WORKSPACE_ID,
     directory: join(dataDir, "analytics"),
     expire,
+    trace,
     observer: {
       ...metrics.analytics,
       state: (up, cause) => {

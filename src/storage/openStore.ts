@@ -10,6 +10,8 @@ export interface OpenStoreOptions {
   /** This machine's, or a test's. */
   readonly clock: Clock;
   readonly mode: StoreMode;
+  /** See `MongoStoreOptions`: the embedded store is always brought up to date. */
+  readonly migrates?: boolean;
   readonly log?: StoreLog;
 }
 
@@ -17,11 +19,11 @@ export interface OpenStoreOptions {
  * The engine that the configuration names; the other one is not even loaded, it would cost memory and start-up time.
  * Nothing is opened or connected before `prepare`.
  */
-export const openStore = async ({ mongodbUrl, dataDir, clock, mode, log }: OpenStoreOptions): Promise<Store> => {
+export const openStore = async ({ mongodbUrl, dataDir, clock, mode, migrates = true, log }: OpenStoreOptions): Promise<Store> => {
   if (mongodbUrl === undefined) {
     const { openEmbeddedStore } = await import("./embedded/openEmbeddedStore.ts");
     return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
   }
   const { openMongoStore } = await import("./mongo/openMongoStore.ts");
-  return openMongoStore({ url: mongodbUrl, clock, mode, ...(log && { log }) });
+  return openMongoStore({ url: mongodbUrl, clock, mode, migrates, ...(log && { log }) });
 };

@@ -1,7 +1,8 @@
 import { SCHEMA_VERSION, WORKSPACE_ID } from "./port/baseDocument.ts";
 import type { Collection } from "./port/collection.ts";
-import { DuplicateKeyError } from "./port/errors.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "./port/errors.ts";
 import type { SystemDocument } from "./port/internalDocuments.ts";
+import type { PendingChange } from "./port/pendingChange.ts";
 
 /** The store holds documents of a newer version of Latchkey. Nothing was changed. */
 export class SchemaTooNewError extends Error {
@@ -36,6 +37,16 @@ export const refuseUnusable = (system: SystemDocument | null, opensUnfinished = 
     throw new SchemaTooNewError(system.schema);
   }
 };
+
+/** Nobody has brought the store up to date, and this process is not to do it. Nothing was changed. */
+export class StoreNotMigratedError extends StoreUnavailableError {
+  constructor(schema: number | undefined, due: readonly PendingChange[]) {
+    const named = due.map(({ kind, collection, name }) => `${kind} ${collection}.${name}`);
+    const version = schema === SCHEMA_VERSION ? [] : [`schema ${schema ?? "none"}, not ${SCHEMA_VERSION}`];
+    super(`the store is not up to date (${[...version, ...named].join(", ")}): run "latchkey migrate", or leave MIGRATE at on`);
+    this.name = "StoreNotMigratedError";
+  }
+}
 
 /**
  * Raises the store's schema version to ours. Safe to call from several nodes at once.

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
-import type { BackfillState } from "../storage/port/internalDocuments.ts";
-import type { BackfillsRepository } from "../storage/repositories/backfillsRepository.ts";
+import type { BackfillState, SystemDocument } from "../storage/port/internalDocuments.ts";
+import { type BackfillsRepository, SEARCHABLE_SINCE } from "../storage/repositories/backfillsRepository.ts";
 import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
 import { createLeasedRounds, type LeasedRounds } from "./leasedRounds.ts";
 
@@ -25,13 +25,21 @@ export interface BackfillProgress {
   readonly filled: number;
 }
 
-export interface BackfillOptions {
+/** Who else writes to the store. */
+export interface Writers {
+  /** Other nodes, of an earlier version perhaps. */
+  readonly isShared: boolean;
+  /** None of an earlier version for certain: one pass is enough, and one that is left need not wait. False unless told. */
+  readonly allAreCurrent?: boolean;
+}
+
+export interface BackfillOptions extends Writers {
   /** The same for all nodes, and never one that somebody turns. */
   readonly clock: Clock;
   readonly leases: LeasesRepository;
   readonly backfills: BackfillsRepository;
-  /** Other nodes, of an earlier version perhaps, write to the store. */
-  readonly isShared: boolean;
+  /** Somebody waits for it: short rests, and `onProgress` at each note. */
+  readonly isAwaited?: boolean;
   /** A pass begins or, after an interruption, goes on. */
   readonly onStart?: (progress: BackfillProgress) => void;
   readonly onProgress?: (progress: BackfillProgress) => void;
@@ -44,25 +52,37 @@ const passFrom = (pass: number): BackfillState => ({ pass, collection: "keys", a
 const progressOf = ({ pass, lookedAt, filled }: BackfillState): BackfillProgress => ({ pass, lookedAt, filled });
 
 /**
+ * Where the walk over a store goes on at `now` (Unix ms); `later`: another pass follows, but not yet; `never`: it is over, or was never needed.
+ * @param schema the store's own row
+ */
+export const dueBackfill = (
+  schema: SystemDocument | null,
+  { isShared, allAreCurrent = false }: Writers,
+  now: number,
+): BackfillState | "later" | "never" => {
+  if (schema === null || schema.v >= SEARCHABLE_SINCE) return "never";
+  const lastPass = isShared ? 2 : 1;
+  const { backfill: state = passFrom(allAreCurrent ? lastPass : 1) } = schema;
+  if (state.endedAt === undefined) return state;
+  if (state.pass >= lastPass) return "never";
+  return allAreCurrent || now - state.endedAt >= UPGRADED_AFTER_MS ? passFrom(state.pass + 1) : "later";
+};
+
+/**
  * Makes keys and identities of earlier versions searchable by name and externalId (management §2), without waiting for their
  * next update: a walk over all of them, once, in the background.
  */
 export const createBackfill = (options: BackfillOptions): LeasedRounds => {
-  const { clock, leases, backfills, isShared, onStart, onProgress, onEnd, onError } = options;
-  const lastPass = isShared ? 2 : 1;
+  const { clock, leases, backfills, isAwaited = false, onStart, onProgress, onEnd, onError } = options;
+  const tellEvery = isAwaited ? NOTE_EVERY : TELL_EVERY;
   /** A store never needs it again once it does not. */
   let isOver = false;
 
   /** Where the pass that is due goes on. */
   const findDue = async (): Promise<BackfillState | undefined> => {
-    if (!(await backfills.isNeeded())) {
-      isOver = true;
-      return undefined;
-    }
-    const state = (await backfills.find()) ?? passFrom(1);
-    if (state.endedAt === undefined) return state;
-    isOver = state.pass >= lastPass;
-    return isOver || clock.now() - state.endedAt < UPGRADED_AFTER_MS ? undefined : passFrom(state.pass + 1);
+    const due = dueBackfill(await backfills.find(), options, clock.now());
+    isOver = due === "never";
+    return typeof due === "string" ? undefined : due;
   };
 
   /** One batch; the state behind it. */
@@ -81,6 +101,7 @@ export const createBackfill = (options: BackfillOptions): LeasedRounds => {
     leaseClock: clock,
     leases,
     every: RUN_EVERY_MS,
+    pace: isAwaited ? "brisk" : "background",
     onError,
     round: async ({ takeLease, goOn }) => {
       if (isOver || (await findDue()) === undefined || !(await takeLease())) return;
@@ -94,7 +115,7 @@ export const createBackfill = (options: BackfillOptions): LeasedRounds => {
         const goesOn = !ended && (await goOn());
         if (!goesOn || batches % NOTE_EVERY === 0) await backfills.save(state);
         if (ended) onEnd?.(progressOf(state));
-        else if (batches % TELL_EVERY === 0) onProgress?.(progressOf(state));
+        else if (batches % tellEvery === 0) onProgress?.(progressOf(state));
         if (!goesOn) return;
       }
     },

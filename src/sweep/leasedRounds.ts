@@ -7,9 +7,12 @@ import type { LeasesRepository } from "../storage/repositories/leasesRepository.
 const FIRST_RUN_MS = 1_000;
 const LEASE_MS = 10_000;
 const RENEW_EVERY_MS = 3_000;
-/** So many times as long as a batch took nothing is done after it: the work takes a small share of the store's time. */
-const REST = 20;
-const REST_MS = { least: 20, most: 1_000 } as const;
+/**
+ * So many times as long as a batch took nothing is done after it, and for how long at least. In the background the work takes a small
+ * share of the store's time; where somebody waits for it, half.
+ */
+const RESTS = { background: { times: 20, leastMs: 20 }, brisk: { times: 1, leastMs: 0 } } as const;
+const REST_MOST_MS = 1_000;
 
 /** What a round asks for while it works. */
 export interface RoundControl {
@@ -37,13 +40,17 @@ export interface LeasedRoundsOptions {
   readonly leases: LeasesRepository;
   /** Milliseconds between two rounds. */
   readonly every: number;
+  /** `background` unless told. */
+  readonly pace?: keyof typeof RESTS;
   /** A round; one that has nothing to do takes no lease, and so writes nothing. */
   readonly round: (control: RoundControl) => Promise<void>;
   readonly onError: ((error: unknown) => void) | undefined;
 }
 
 /** Runs rounds of work that may be left after any batch and gone on with by another node, with long rests between the batches. */
-export const createLeasedRounds = ({ name, clock, leaseClock, leases, every, round, onError }: LeasedRoundsOptions): LeasedRounds => {
+export const createLeasedRounds = (options: LeasedRoundsOptions): LeasedRounds => {
+  const { name, clock, leaseClock, leases, every, pace = "background", round, onError } = options;
+  const rest = RESTS[pace];
   const node = createId("node", leaseClock.now());
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -63,8 +70,9 @@ export const createLeasedRounds = ({ name, clock, leaseClock, leases, every, rou
   };
 
   const goOn = async (): Promise<boolean> => {
-    const wanted = Math.min(REST_MS.most, Math.max(REST_MS.least, (clock.monotonic() - batchAt) * REST));
-    await sleep(wanted, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    const wanted = Math.min(REST_MOST_MS, Math.max(rest.leastMs, (clock.monotonic() - batchAt) * rest.times));
+    // What nobody waits for does not keep the process.
+    await sleep(wanted, undefined, { signal: stopping.signal, ref: pace === "brisk" }).catch(() => undefined);
     return !stopping.signal.aborted && takeLease();
   };
 

@@ -15,6 +15,15 @@ export type BackgroundTask =
   | "nodes"
   | "store figures";
 
+/** Files that are read again when they change: what a port speaks TLS with, and the token of the admin port. */
+export type WatchedFiles = "service_tls" | "admin_tls" | "admin_token";
+
+const watched: Readonly<Record<WatchedFiles, string>> = {
+  service_tls: "TLS certificate",
+  admin_tls: "TLS certificate",
+  admin_token: "admin token",
+};
+
 /** How long what happens again is only counted, in milliseconds. */
 const SUM_UP_EVERY = 10_000;
 
@@ -24,6 +33,15 @@ interface FailedCall {
   readonly procedure: string;
   readonly reason: string;
   readonly error: unknown;
+}
+
+/** A client whose certificate does not do. */
+interface RefusedTlsClient {
+  readonly port: string;
+  readonly reason: string;
+  readonly address: string | undefined;
+  /** In its certificate. */
+  readonly names: string | undefined;
 }
 
 /**
@@ -75,6 +93,8 @@ export interface Events {
   readonly analyticsIsolationLeaks: (version: string, queries: readonly string[]) => void;
   /** Events that will never be visible, since the last such line. */
   readonly analyticsEventsDropped: (count: number, error: unknown) => void;
+  /** Spans that no collector will get. @param cause in words. */
+  readonly spansDropped: (spans: number, cause: string) => void;
   /** What deletions left behind begins to be removed. @param due deleted objects of each kind. */
   readonly sweepStarted: (due: Readonly<Record<string, number>>) => void;
   readonly sweepEnded: (facts: {
@@ -89,9 +109,19 @@ export interface Events {
   ) => void;
   /** People cannot sign in by it, or one could not. Its message holds no secret. */
   readonly identityProviderFailed: (failure: Error) => void;
-  readonly tlsReloaded: () => void;
-  /** The old certificate stays in use. */
-  readonly tlsReloadFailed: (error: unknown) => void;
+  readonly filesReloaded: (files: WatchedFiles) => void;
+  /** What was read before stays in use. @param fault without anything of what the files hold. */
+  readonly filesReloadFailed: (files: WatchedFiles, fault: { readonly reason: string; readonly message: string }) => void;
+  /** A client's certificate does not do. */
+  readonly tlsClientRefused: (client: RefusedTlsClient) => void;
+  /** Somebody was handed a profile of this process, or of a worker. */
+  readonly profileTaken: (facts: {
+    readonly kind: string;
+    readonly worker: number | undefined;
+    readonly seconds: number;
+    readonly bytes: number;
+    readonly address: string | undefined;
+  }) => void;
   readonly callFailed: (facts: FailedCall) => void;
   /** A caller that has its share was refused more. @param resource what ran out, as in the metrics. */
   readonly refusedForOthers: (resource: string) => void;
@@ -128,11 +158,24 @@ export const createEvents = (log: Log): Events => {
     first: ({ message }) => log.warn({ problem: message }, "identity provider failed"),
     more: ({ message }, count) => log.warn({ problem: message, count }, "identity provider failed again"),
   });
+  let droppedSpans = 0;
+  const drops = createRepeats<string>({
+    interval: SUM_UP_EVERY,
+    kindOf: (cause) => cause,
+    first: (cause) => log.warn({ cause, dropped: droppedSpans }, "trace spans dropped"),
+    more: (cause) => log.warn({ cause, dropped: droppedSpans }, "more trace spans dropped"),
+  });
   const refusals = createRepeats<string>({
     interval: SUM_UP_EVERY,
     kindOf: (resource) => resource,
     first: (resource) => log.warn({ resource }, "caller refused: over its fair share"),
     more: (resource, count) => log.warn({ resource, count }, "callers refused: over their fair share"),
+  });
+  const clientRefusals = createRepeats<RefusedTlsClient>({
+    interval: SUM_UP_EVERY,
+    kindOf: ({ port, reason }) => `${port} ${reason}`,
+    first: (facts) => log.warn(facts, "client refused: its certificate"),
+    more: (facts, count) => log.warn({ ...facts, count }, "clients refused: their certificates"),
   });
 
   return {
@@ -145,7 +188,7 @@ export const createEvents = (log: Log): Events => {
     workerSilent: (facts) => log.error(facts, "worker does not answer"),
     workerBack: (facts) => log.info(facts, "worker back"),
     sumUp: () => {
-      for (const { flush } of [failedCalls, failedTasks, providerFailures, refusals]) flush();
+      for (const { flush } of [failedCalls, failedTasks, providerFailures, drops, refusals, clientRefusals]) flush();
     },
     firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
     storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
@@ -160,12 +203,18 @@ export const createEvents = (log: Log): Events => {
       log.error({ version, queries }, "analytics engine leaks rows to scoped queries: such queries are refused"),
     analyticsEventsDropped: (count, error) =>
       log.warn({ count, ...(error === undefined ? {} : { err: error }) }, "analytics events dropped"),
+    spansDropped: (spans, cause) => {
+      droppedSpans += spans;
+      drops.happened(cause);
+    },
     sweepStarted: (due) => log.info({ due }, "sweep started"),
     sweepEnded: (facts) => log.info(facts, "sweep ended"),
     backfill: (step, progress) => log.info(progress, `backfill of searched names ${step}`),
     identityProviderFailed: providerFailures.happened,
-    tlsReloaded: () => log.info("TLS certificate reloaded"),
-    tlsReloadFailed: (error) => log.error({ err: error }, "TLS certificate not reloaded"),
+    filesReloaded: (files) => log.info({ files }, `${watched[files]} reloaded`),
+    filesReloadFailed: (files, { reason, message }) => log.warn({ files, reason, problem: message }, `${watched[files]} not reloaded`),
+    tlsClientRefused: clientRefusals.happened,
+    profileTaken: (facts) => log.info(facts, "profile taken"),
     callFailed: failedCalls.happened,
     refusedForOthers: refusals.happened,
     tellsCalls: log.isLevelEnabled("debug"),

@@ -42,6 +42,7 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
       measure(collection, name, collection === "counters" ? "counter" : kind, run),
     ),
     prepare: (signal) => measure("system", "prepare", "system", () => store.prepare(signal)),
+    ...(store.scrub && { scrub: store.scrub.bind(store) }),
     ping: (signal) => measure("system", "ping", "system", () => store.ping(signal)),
     close: () => store.close(),
   };

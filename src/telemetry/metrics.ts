@@ -1,10 +1,11 @@
 import { type AnalyticsMetrics, createAnalyticsMetrics } from "./analyticsMetrics.ts";
 import { type CallMetrics, createCallMetrics } from "./callMetrics.ts";
 import { memoize } from "./memoize.ts";
-import { type ObservedMetric, observedHeads } from "./observedHeads.ts";
+import { createObservedMetrics, type ObservedMetrics } from "./observedMetrics.ts";
 import { createProcessMetrics } from "./processMetrics.ts";
-import { createCounter, createGauge, type FamilyHead, renderSamples, type Sample } from "./series.ts";
+import { createCounter, createGauge, type FamilyHead } from "./series.ts";
 import { createStoreMetrics, type StoreMetrics } from "./storeMetrics.ts";
+import { createTlsClientMetrics, type TlsClientMetrics } from "./tlsClientMetrics.ts";
 
 /** Who decided a rate limit: budget or a remembered denial held in memory, the store, or the rule for a store that is away. */
 export type RatelimitSource = "memory" | "store" | "store_down";
@@ -24,7 +25,7 @@ export interface Totals {
  * What the service counts. Recorders are bound once to their labels and cost well under a microsecond each, so they may
  * stand on the path of every verification. Durations are given in milliseconds and published in seconds.
  */
-export interface Metrics extends CallMetrics, StoreMetrics {
+export interface Metrics extends CallMetrics, StoreMetrics, TlsClientMetrics, Pick<ObservedMetrics, "observe"> {
   /** Counts a verification by its code (verify §3). */
   readonly verification: (code: string) => void;
   /** @param isOwn the limit is the service's own: a quota, or that of the workspace's calls. */
@@ -38,12 +39,12 @@ export interface Metrics extends CallMetrics, StoreMetrics {
   /** Counts what was refused, or taken away, for the sake of other callers. */
   readonly capacityRefused: (resource: string) => void;
   readonly analytics: AnalyticsMetrics;
+  /** Counts spans of traces that the collector took, or that nobody will see. */
+  readonly spans: (result: "exported" | "dropped", count: number) => void;
   /** Counts what a sweep removed of what deletions left behind. */
   readonly swept: (kind: string, count: number) => void;
   /** Deleted objects that wait for their sweep. */
   readonly sweepDue: (collection: string, count: number) => void;
-  /** Says where a gauge has its values: `read` is asked for them whenever the page is made, and must not wait for anything. */
-  readonly observe: (metric: ObservedMetric, read: () => readonly Sample[]) => void;
   /** What of it nodes tell each other. */
   readonly totals: () => Totals;
   /** What `render` shows, without the measurements of the process itself. */
@@ -90,6 +91,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     labels: ["collection"],
     across: "max",
   });
+  const spans = createCounter({
+    name: "latchkey_trace_spans_total",
+    help: "Spans of traces by whether the collector took them or they were dropped; none where nothing is traced.",
+    labels: ["result"],
+  });
   const inFlight = createGauge({
     name: "latchkey_calls_in_flight",
     help: "Calls that are in work and wait for something.",
@@ -113,13 +119,14 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     help: "Refused, or taken away, because a caller had its share.",
     labels: ["resource"],
   });
+  const tlsClients = createTlsClientMetrics();
   const calls = createCallMetrics(BUCKETS);
   const store = createStoreMetrics({ engine, ratelimitStoreDown, buckets: BUCKETS });
   const analytics = createAnalyticsMetrics(BUCKETS);
 
   const families = [
-    ...[build, ...calls.families, inFlight, shared, limits, refused, verifications, ratelimits, caches],
-    ...[...store.families, swept, sweepDue, ...analytics.families],
+    ...[build, ...calls.families, inFlight, shared, limits, refused, ...tlsClients.families, verifications, ratelimits, caches],
+    ...[...store.families, swept, sweepDue, ...analytics.families, spans],
   ];
 
   build.bind(version, process.versions.node, engine)(1);
@@ -131,13 +138,15 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   const denied = memoize((source) => ratelimits.bind("denied", source));
   // A series that begins with what it is there to tell of looks as if nothing had happened.
   for (const source of ["memory", "store", "store_down"] as const) for (const decided of [passed, denied]) decided(source);
-  const observed = new Map<ObservedMetric, () => readonly Sample[]>();
+  const ofSpans = memoize((result) => spans.bind(result));
+  const observed = createObservedMetrics();
   const processMetrics = createProcessMetrics();
   const totals = { verifications: 0, limits: 0, eventsDropped: 0, storeUp: true, analyticsUp: true };
 
   return {
     ...calls.metrics,
     ...store.metrics,
+    ...tlsClients.metrics,
     verification: (code) => {
       totals.verifications++;
       verification(code)();
@@ -178,16 +187,11 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
         analytics.metrics.state(up);
       },
     },
-    observe: (metric, read) => void observed.set(metric, read),
+    spans: (result, count) => ofSpans(result)(count),
+    observe: observed.observe,
     totals: () => ({ ...totals }),
-    families: [
-      ...families.map(({ head }) => head),
-      ...Object.values(observedHeads).map((head): FamilyHead => ({ ...head, type: "gauge" })),
-    ],
+    families: [...families.map(({ head }) => head), ...observed.heads],
     contentType: "text/plain; version=0.0.4; charset=utf-8",
-    render: async () => {
-      const gauges = [...observed].map(([metric, read]) => renderSamples(observedHeads[metric], read()));
-      return [...families.map((family) => family.render()), ...gauges, await processMetrics()].join("\n\n");
-    },
+    render: async () => [...families.map((family) => family.render()), ...observed.render(), await processMetrics()].join("\n\n"),
   };
 };

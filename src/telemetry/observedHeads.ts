@@ -8,6 +8,7 @@ export type ObservedMetric =
   | "cacheLimit"
   | "leases"
   | "certificateExpiry"
+  | "reloadFailed"
   | "storeFiles"
   | "diskFree"
   | "diskSize"
@@ -51,9 +52,15 @@ export const observedHeads: Readonly<Record<ObservedMetric, GaugeHead>> = {
   },
   certificateExpiry: {
     name: "latchkey_tls_certificate_expiry_timestamp_seconds",
-    help: "When the certificate of the service port expires, in Unix time; none without TLS.",
-    labels: [],
+    help: "When the certificate of a port expires, in Unix time; none without TLS.",
+    labels: ["port"],
     across: "min",
+  },
+  reloadFailed: {
+    name: "latchkey_file_reload_failed",
+    help: "1 while watched files hold what cannot be used, by reason; what was read before is used.",
+    labels: ["files", "reason"],
+    across: "max",
   },
   storeFiles: {
     name: "latchkey_store_file_bytes",

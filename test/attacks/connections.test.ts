@@ -3,7 +3,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { barTime, excessHeaderBytes, swallowedBytes } from "../../src/rpc/http/limits.ts";
-import { readCertificate } from "../../src/rpc/http/tls.ts";
+import { readTlsMaterial } from "../../src/tls/tlsMaterial.ts";
 import { createCertificateFiles } from "../rpc/support/createCertificate.ts";
 import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
@@ -114,7 +114,7 @@ describe("[attack B8] what connections may cost others", () => {
 
   test.each([
     ["cleartext", async () => ({})],
-    ["TLS", async () => ({ certificate: await readCertificate(createCertificateFiles("many")) })],
+    ["TLS", async () => ({ tls: await readTlsMaterial(createCertificateFiles("many")) })],
   ])("connections of one address are bounded, and more are closed as they come: %s", async (_name, options) => {
     const refused: string[] = [];
     const capacity = { addressConnections: 3, onRefused: (resource: string) => void refused.push(resource) };

@@ -64,27 +64,31 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
   const api = async (): Promise<ApiDocument> => (await store.collection("apis").findOne({ _id: apiId })) as ApiDocument;
   const told = (before: string, after: string) => [JSON.stringify({ field: "name", before, after })];
 
-  test("the new form is written when all live nodes know it, or none is known", async () => {
+  test("the newest form is written that all live nodes know, or of all if none is known", async () => {
     await rename("1");
     await move();
-    await createNodesRepository(store).write(row("node_a", 2));
+    await createNodesRepository(store).write(row("node_a", 3));
     await rename("2");
     await move();
+    await createNodesRepository(store).write(row("node_b", 2));
+    await rename("3");
+    await move();
     expect(await forms()).toEqual([
-      [2, told("0", "1")],
-      [2, told("1", "2")],
+      [3, told("0", "1")],
+      [3, told("1", "2")],
+      [2, told("2", "3")],
     ]);
     expect(await faults()).toEqual([]);
   });
 
   test("the old form is written while a live node does not say that it knows the new one, and until it is silent for 60 s", async () => {
     const nodes = createNodesRepository(store);
-    await nodes.write(row("node_new", 2));
+    await nodes.write(row("node_new", 3));
     await nodes.write(row("node_old"));
     await rename("1");
     await move();
     clock.advance(59_999);
-    await nodes.write(row("node_new", 2));
+    await nodes.write(row("node_new", 3));
     await rename("2");
     await move();
     clock.advance(1);
@@ -93,7 +97,7 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
     expect(await forms()).toEqual([
       [undefined, undefined],
       [undefined, undefined],
-      [2, told("2", "3")],
+      [3, told("2", "3")],
     ]);
     expect(await faults()).toEqual([]);
     expect(await api()).not.toHaveProperty("outboxChanges");
@@ -115,7 +119,7 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
     expect(await forms()).toEqual([
       [undefined, undefined],
       [undefined, undefined],
-      [2, told("2", "3")],
+      [3, told("2", "3")],
     ]);
     expect(await api()).not.toHaveProperty("outboxChanges");
     expect(await faults()).toEqual([]);
@@ -134,10 +138,10 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
       });
       await move(dying).catch(() => undefined);
       await move();
-      expect((await forms()).slice(-1)).toEqual([[2, told(`before ${at}`, `after ${at}`)]]);
+      expect((await forms()).slice(-1)).toEqual([[3, told(`before ${at}`, `after ${at}`)]]);
       expect(await api()).not.toHaveProperty("outboxChanges");
     }
-    expect((await forms()).every(([format, changes]) => format === 2 && Array.isArray(changes))).toBe(true);
+    expect((await forms()).every(([format, changes]) => format === 3 && Array.isArray(changes))).toBe(true);
     expect(await faults()).toEqual([]);
   });
 
@@ -156,8 +160,8 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
     expect((await api()).outboxChanges).toMatchObject([{ changes: told("1", "2") }]);
     await move();
     expect(await forms()).toEqual([
-      [2, told("0", "1")],
-      [2, told("1", "2")],
+      [3, told("0", "1")],
+      [3, told("1", "2")],
     ]);
   });
 
@@ -182,7 +186,10 @@ describe.each(engines)("[management §4] forms of entries on $name", (engine) =>
     expect(await tamper(2, without)).toEqual([2]);
     expect(await tamper(2, ({ format: _, ...entry }) => entry)).toEqual([2, 2]);
     expect(await tamper(2, ({ format: _, ...entry }) => without(entry as AuditLogDocument))).toEqual([2]);
-    expect(await tamper(2, (entry) => ({ ...entry, format: 3 }))).toEqual([2]);
+    expect(await tamper(2, (entry) => ({ ...entry, format: 2 }))).toEqual([2]);
+    expect(await tamper(2, (entry) => ({ ...entry, format: 4 }))).toEqual([2]);
+    expect(await tamper(2, ({ salt: _, ...entry }) => entry)).toEqual([2]);
+    expect(await tamper(2, (entry) => ({ ...entry, salt: "another" }))).toEqual([2]);
     expect(await tamper(1, (entry) => ({ ...entry, format: 2 }))).toEqual([1]);
     // The first form's hash covers no changes: it has none.
     expect(await tamper(1, (entry) => ({ ...entry, event: { ...entry.event, changes: told("0", "1") } }))).toEqual([1]);

@@ -69,7 +69,7 @@ const expectSound = async (store: Store): Promise<AuditLogDocument[]> => {
   let previousHash = "0".repeat(64);
   for (const [i, entry] of entries.entries()) {
     expect(entry).toMatchObject({ _id: entry.event.id, sequence: i + 1, previousHash });
-    expect(entry.hash).toBe(chainHash(previousHash, i + 1, entry.event, entry.format));
+    expect(entry.hash).toBe(chainHash(previousHash, i + 1, entry.event, entry.format, entry));
     previousHash = entry.hash;
   }
   for (const name of auditedCollections) {

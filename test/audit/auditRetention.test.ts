@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
+import type { AppendEvents } from "../../src/audit/appendEvents.ts";
 import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
-import type { AppendEvents } from "../../src/audit/auditMover.ts";
 import { createAuditRetention } from "../../src/audit/auditRetention.ts";
 import { chainHash, GENESIS } from "../../src/audit/chainHash.ts";
 import { checkChain } from "../../src/audit/checkChain.ts";

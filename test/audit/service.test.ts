@@ -79,7 +79,7 @@ describe.each(engines)("the log of a service on $name", (engine) => {
     const call = await start();
     const nodes = store.collection("nodes");
     const [row] = await nodes.find({}).toArray();
-    expect(row).toMatchObject({ auditFormat: 2 });
+    expect(row).toMatchObject({ auditFormat: 3 });
     const { auditFormat: _, ...older } = row ?? expect.unreachable();
     await nodes.insertOne({ ...older, _id: "node_older" });
     const { apiId } = await call("apis.createApi", { name: "first" });

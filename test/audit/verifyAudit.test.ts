@@ -33,7 +33,7 @@ const events: readonly AuditEvent[] = Array.from({ length: 8 }, (_, i) => ({
 const forged = (entry: AuditLogDocument, event: AuditEvent): AuditLogDocument => ({
   ...entry,
   event,
-  hash: chainHash(entry.previousHash, entry.sequence, event, entry.format),
+  hash: chainHash(entry.previousHash, entry.sequence, event, entry.format, entry),
 });
 
 /** What somebody does to the log by hand, and what `audit verify` says of it. */

@@ -188,7 +188,11 @@ test("[console §3] an identity is created, its limits and meta are kept, set an
   await page.getByRole("button", { name: "Delete" }).click();
   const remove = page.getByRole("dialog", { name: "Delete identity" });
   await remove.getByLabel("Name to confirm").fill("org.7_x-y");
+  await remove.getByLabel("Erase personal data").check();
   await remove.getByRole("button", { name: "Delete" }).click();
+  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  await elevation.getByLabel("Root key").fill(service.rootKey);
+  await elevation.getByRole("button", { name: "Confirm" }).click();
   await page.getByRole("heading", { level: 1, name: "Identities" }).waitFor();
   expect(await page.getByRole("link", { name: "org.7_x-y" }).count()).toBe(0);
 });

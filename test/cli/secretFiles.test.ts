@@ -18,10 +18,13 @@ test("a secret is read out of the file that its variable names, without the line
     MONGODB_URL_FILE: file("mongodb", "mongodb://user:secret@db/latchkey\n"),
     CLICKHOUSE_URL_FILE: file("clickhouse", "http://user:secret@clickhouse:8123\r\n"),
     ENCRYPTION_KEYS_FILE: file("keys", `k1:${Buffer.alloc(32).toString("base64")}`),
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318",
+    OTEL_EXPORTER_OTLP_HEADERS_FILE: file("headers", "authorization=Basic%20secret\n"),
   });
   expect(config.mongodbUrl).toBe("mongodb://user:secret@db/latchkey");
   expect(config.analytics?.clickhouseUrl).toBe("http://user:secret@clickhouse:8123");
   expect(config.encryptionKeys?.map(({ id }) => id)).toEqual(["k1"]);
+  expect(config.tracing?.headers.authorization?.reveal()).toBe("Basic secret");
 });
 
 test("what is wrong with files is told all at once, with other problems, and never with what they hold", () => {

@@ -86,17 +86,17 @@ const start = async ({ useTls, serverCreds, messageReceiveLimit }: ServerCompatR
     reflection: false,
     slices: createSlices(),
   };
-  const certificate = useTls && serverCreds ? { cert: Buffer.from(serverCreds.cert), key: Buffer.from(serverCreds.key) } : undefined;
+  const tls = useTls && serverCreds ? { cert: Buffer.from(serverCreds.cert), key: Buffer.from(serverCreds.key) } : undefined;
   const { address } = await createListener({
     ...shared,
     host,
     port: 0,
-    certificate,
+    tls,
     handler: createConnectEdge(shared).handle,
     streams: createGrpcEdge(shared),
     onFault,
   });
-  return create(ServerCompatResponseSchema, { host, port: address.port, ...(certificate && { pemCert: certificate.cert }) });
+  return create(ServerCompatResponseSchema, { host, port: address.port, ...(tls && { pemCert: tls.cert }) });
 };
 
 /** Reads one message behind its length. */

@@ -30,13 +30,18 @@ VALUES = {
     "clickhouse": {"secrets": {"clickhouse": "latchkey-clickhouse"}},
     "encryption": {"secrets": {"encryption": "latchkey-encryption"}},
     "tls": {"tls": {"enabled": True}},
+    "client-certificates": {"tls": {"clientCertificates": {"required": True}}},
     "network-policy": {"networkPolicy": {"enabled": True}},
     "autoscaling": {"autoscaling": {"enabled": True}},
     "monitoring": {"monitoring": {"enabled": True}},
+    "admin-token": {"secrets": {"admin": "latchkey-admin"}},
+    "admin-tls": {"tls": {"adminPort": True}},
     "ingress": {"ingress": {"enabled": True}},
     "gateway": {"gateway": {"enabled": True}},
 }
 NOT_WITH_EMBEDDED = {"autoscaling"}
+# What a component builds on.
+NEEDED = {"client-certificates": ["tls"], "admin-token": ["monitoring"], "admin-tls": ["tls", "monitoring"]}
 
 
 def run(*command):
@@ -135,7 +140,7 @@ def main(kubectl, helm, *folders):
     others = [name for name in VALUES if name not in ("embedded", "mongodb")]
     if set(VALUES) != {path.name for path in (manifests / "components").iterdir()}:
         problems.append("a component has no values of the chart, or none is there")
-    cases = [["mongodb"], ["embedded"], *(["mongodb", name] for name in others), ["mongodb", *others]]
+    cases = [["mongodb"], ["embedded"], *(["mongodb", *NEEDED.get(name, []), name] for name in others), ["mongodb", *others]]
     cases.append(["embedded", *(name for name in others if name not in NOT_WITH_EMBEDDED)])
     with tempfile.TemporaryDirectory() as folder:
         up = os.path.relpath(manifests, os.path.realpath(folder))

@@ -128,8 +128,18 @@ describe("image", () => {
   const dockerfile = read("Dockerfile");
   const major = packageJson.devDependencies.node.split(".")[0];
 
-  test("it has the Node that the service is tested on", () => {
-    expect([...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, version]) => version)).toEqual([major, major]);
+  test("it has the Node that the service is tested on, and says which version of the service it is", () => {
+    expect([...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, version]) => version)).toEqual([major, major, major]);
+    expect(dockerfile).toContain(`org.opencontainers.image.version="${packageJson.version}"`);
+  });
+
+  test("its targets are those that the release builds, and the one with the engine is the default", () => {
+    const targets = [...dockerfile.matchAll(/^FROM \S+ AS (latchkey\S*)$/gm)].map(([, name]) => name);
+    expect(targets).toEqual(["latchkey-slim", "latchkey"]);
+    expect(dockerfile.match(/^FROM .*$/gm)?.at(-1)).toBe("FROM latchkey-slim AS latchkey");
+    const release = read("../.github/workflows/release.yml");
+    expect([...release.matchAll(/^ +target: (\S+)$/gm)].map(([, name]) => name)).toEqual(targets.toReversed());
+    expect(documents("compose.yaml")).toMatchObject([{ services: { latchkey: { build: { target: "latchkey-slim" } } } }]);
   });
 
   test("it copies what is there and what the builder is sent", () => {

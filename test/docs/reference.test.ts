@@ -1,5 +1,7 @@
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { Edge } from "../../bench/harness/v2Edge.ts";
 import { auditEventTexts } from "../../docs/build/auditEventTexts.ts";
@@ -14,8 +16,9 @@ import { createSettableClock } from "../../src/domain/clock.ts";
 import { reasons } from "../../src/domain/errors.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { embeddedAnalytics } from "../support/analytics.ts";
-import { dataOf, startApi } from "../support/api.ts";
+import { startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
+import { blocksOf } from "./markdown.ts";
 
 const docs = join(import.meta.dirname, "../../docs");
 const page = (path: string): string => readFileSync(join(docs, path), "utf8");
@@ -79,41 +82,80 @@ test("no row of the tables of codes, labels and settings lacks its text", () => 
   }
 });
 
-/** The first command of a page, as a call: the procedure and its body. */
-const curlOf = (procedure: string): { readonly procedure: string; readonly body: string } => {
-  const [, address = "", body = ""] =
-    /```sh\ncurl [^\n]*\/v2\/(\S+) [^']*'Content-Type: application\/json' \\\n {2}-d '(.*)'\n```/.exec(page(`reference/${procedure}.md`)) ??
-    [];
-  return { procedure: address, body };
-};
+/** What an answer has in its `data`. Rejects where the call failed. */
+type Run = (block: string, rootKey: string) => Promise<Record<string, unknown>>;
 
-test("the examples are answered as they stand on the pages, one after the other", async () => {
-  const [engine] = engines;
-  if (engine?.name !== "embedded") return expect.unreachable("only the embedded store has a clock that can be set");
-  const analytics = embeddedAnalytics();
-  const api = await startApi(engine, { testClock: createSettableClock(), env: analytics.env });
-  try {
-    const [v2] = api.edges as readonly [Edge];
-    const call = async (procedure: string, body: unknown): Promise<Record<string, unknown>> => {
-      const answer = await v2.call(procedure, body, api.rootKey);
-      if (answer.status !== 200) expect.unreachable(`${procedure}: ${JSON.stringify(answer.body)}`);
-      return dataOf(answer);
-    };
-    // The example of usage names a day, which has to lie within the retention.
-    await call("testing.setTime", { time: Date.UTC(2026, 10, 23, 12) });
-    const real = new Map<string, string>();
-    for (const { procedure, gives = {} } of examples) {
-      const example = curlOf(procedure);
-      expect(example.procedure).toBe(procedure);
-      const body = [...real].reduce((text, [of, id]) => text.replaceAll(of, id), example.body);
-      const data = await call(procedure, JSON.parse(body));
-      if (procedure === "keys.verifyKey") expect(data).toMatchObject({ valid: true, code: "VALID" });
-      for (const [name, field] of Object.entries(gives)) real.set(shown[name as keyof typeof shown], String(data[field]));
+const run = promisify(execFile);
+const shellEnv = (rootKey: string): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOME: process.env.HOME, ROOT_KEY: rootKey });
+const isInstalled = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0;
+type AsyncFunction = (process: object) => Promise<{ readonly data?: Record<string, unknown>; readonly error?: unknown }>;
+const AsyncFunction = (async () => undefined).constructor as new (...args: string[]) => AsyncFunction;
+
+/** How the example of each language is run as it stands on its page, and whether it can be here. */
+const ways: readonly { readonly language: string; readonly begins: string; readonly isHere: boolean; readonly run: Run }[] = [
+  {
+    language: "sh",
+    begins: "curl ",
+    isHere: true,
+    run: async (block, rootKey) => {
+      const { stdout } = await run("sh", ["-euc", block], { env: shellEnv(rootKey) });
+      const { data, error } = JSON.parse(stdout);
+      if (error !== undefined) throw new Error(stdout);
+      return data;
+    },
+  },
+  {
+    language: "sh",
+    begins: "grpcurl ",
+    // Where the whole suite must pass, it is installed.
+    isHere: process.env.CI !== undefined || isInstalled("grpcurl", "-version"),
+    run: async (block, rootKey) => {
+      const { stdout } = await run("sh", ["-euc", block], { env: shellEnv(rootKey) });
+      return JSON.parse(stdout).data ?? {};
+    },
+  },
+  {
+    language: "ts",
+    begins: "const response",
+    isHere: true,
+    run: async (block, rootKey) => {
+      const { data, error } = await new AsyncFunction("process", `${block}\nreturn { data, error };`)({ env: { ROOT_KEY: rootKey } });
+      if (error !== undefined || data === undefined) throw new Error(JSON.stringify(error));
+      return data;
+    },
+  },
+];
+
+test.each(ways.map((way) => [way.begins.split(" ")[0] === "const" ? "TypeScript" : way.begins.trim(), way] as const))(
+  "the examples in %s are answered as they stand on the pages, one after the other",
+  async (_, way) => {
+    if (!way.isHere) return;
+    const [engine] = engines;
+    if (engine?.name !== "embedded") return expect.unreachable("only the embedded store has a clock that can be set");
+    const analytics = embeddedAnalytics();
+    const api = await startApi(engine, { testClock: createSettableClock(), env: analytics.env });
+    try {
+      const [v2] = api.edges as readonly [Edge];
+      // The example of usage names a day, which has to lie within the retention.
+      const { status } = await v2.call("testing.setTime", { time: Date.UTC(2026, 10, 23, 12) }, api.rootKey);
+      expect(status).toBe(200);
+      const real = new Map([["localhost:3000", new URL(api.url).host]]);
+      for (const { procedure, gives = {} } of examples) {
+        const block = blocksOf(page(`reference/${procedure}.md`)).find(
+          ({ language, body }) => language === way.language && body.startsWith(way.begins),
+        );
+        if (block === undefined) return expect.unreachable(`${procedure} has no example in ${way.begins}`);
+        expect(block.body).toContain(way.begins === "grpcurl " ? "latchkey.v2." : `/v2/${procedure}`);
+        const body = [...real].reduce((text, [of, value]) => text.replaceAll(of, value), block.body);
+        const data = await way.run(body, api.rootKey);
+        if (procedure === "keys.verifyKey") expect(data).toMatchObject({ valid: true });
+        for (const [name, field] of Object.entries(gives)) real.set(shown[name as keyof typeof shown], String(data[field]));
+      }
+      expect(examples.map(({ procedure }) => procedure).sort()).toEqual(procedures.map(({ name }) => name).sort());
+    } finally {
+      await api.close();
+      await engine.close();
+      analytics.remove();
     }
-    expect(examples.map(({ procedure }) => procedure).sort()).toEqual(procedures.map(({ name }) => name).sort());
-  } finally {
-    await api.close();
-    await engine.close();
-    analytics.remove();
-  }
-});
+  },
+);

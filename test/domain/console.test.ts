@@ -63,7 +63,7 @@ describe("the bound of failed sign-ins", () => {
   });
 });
 
-test("[console §2.4] what needs elevation: root keys but for reading them, plaintexts, deleting APIs and namespaces", () => {
+test("[console §2.4] what needs elevation: root keys but for reading them, plaintexts, deleting APIs and namespaces, erasing people", () => {
   const guarded = allPermissions.filter((text) => {
     const permission = parsePermission(text);
     return permission !== undefined && needsElevation(permission.action);
@@ -71,6 +71,7 @@ test("[console §2.4] what needs elevation: root keys but for reading them, plai
   expect(guarded).toEqual([
     "api.*.decrypt_key",
     "api.*.delete_api",
+    "identity.*.erase_identity",
     "ratelimit.*.delete_namespace",
     "root_key.*.create_root_key",
     "root_key.*.delete_root_key",

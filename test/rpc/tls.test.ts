@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { Duplex } from "node:stream";
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
-import { readCertificate } from "../../src/rpc/http/tls.ts";
+import { readTlsMaterial } from "../../src/tls/tlsMaterial.ts";
 import { eventually } from "../support/eventually.ts";
 import { createCertificateFiles } from "./support/createCertificate.ts";
 import { exchange } from "./support/rawConnection.ts";
@@ -14,7 +14,7 @@ import { type Edges, startEdges } from "./support/startEdges.ts";
 
 const first = createCertificateFiles("first");
 const second = createCertificateFiles("second");
-const start = async (): Promise<Edges> => startEdges({ certificate: await readCertificate(first) });
+const start = async (): Promise<Edges> => startEdges({ tls: await readTlsMaterial(first) });
 
 const open = async (port: number, options: ConnectionOptions = {}): Promise<TLSSocket> => {
   const socket = connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false, ...options });
@@ -50,7 +50,7 @@ test("[design §8] a new certificate is used for new connections, and those that
   await using edges = await start();
   const before = await open(edges.port);
   expect([nameOf(before), (await getLiveness(before)).includes("200 OK")]).toEqual(["first", true]);
-  edges.listener.setCertificate(await readCertificate(second));
+  edges.listener.setTls(await readTlsMaterial(second));
   const after = await open(edges.port);
   expect(nameOf(after)).toBe("second");
   expect(await getLiveness(before)).toContain("200 OK");
@@ -62,11 +62,11 @@ test("[design §8] a certificate that cannot be used is an error that names the 
   await using edges = await start();
   const broken = createCertificateFiles("broken");
   writeFileSync(broken.certFile, "not a certificate");
-  await expect(readCertificate(broken)).rejects.toThrow(broken.certFile);
-  await expect(readCertificate({ certFile: first.certFile, keyFile: second.keyFile })).rejects.toThrow(second.keyFile);
-  await expect(readCertificate({ ...first, keyFile: "/nowhere/tls.key" })).rejects.toThrow("/nowhere/tls.key");
-  const mixed = { cert: (await readCertificate(first)).cert, key: (await readCertificate(second)).key };
-  expect(() => edges.listener.setCertificate(mixed)).toThrow();
+  await expect(readTlsMaterial(broken)).rejects.toThrow(broken.certFile);
+  await expect(readTlsMaterial({ certFile: first.certFile, keyFile: second.keyFile })).rejects.toThrow(second.keyFile);
+  await expect(readTlsMaterial({ ...first, keyFile: "/nowhere/tls.key" })).rejects.toThrow("/nowhere/tls.key");
+  const mixed = { cert: (await readTlsMaterial(first)).cert, key: (await readTlsMaterial(second)).key };
+  expect(() => edges.listener.setTls(mixed)).toThrow();
   const socket = await open(edges.port);
   expect([nameOf(socket), (await getLiveness(socket)).includes("200 OK")]).toEqual(["first", true]);
   socket.destroy();
@@ -74,8 +74,8 @@ test("[design §8] a certificate that cannot be used is an error that names the 
 
 test("[design §8] without TLS there is no certificate to set", async () => {
   await using edges = await startEdges();
-  const certificate = await readCertificate(first);
-  expect(() => edges.listener.setCertificate(certificate)).toThrow("does not speak TLS");
+  const certificate = await readTlsMaterial(first);
+  expect(() => edges.listener.setTls(certificate)).toThrow("does not speak TLS");
 });
 
 test("[design §1] cleartext, garbage and broken handshakes on a TLS port end their own connection", async () => {
@@ -100,7 +100,7 @@ test("[design §1] cleartext, garbage and broken handshakes on a TLS port end th
 
 test("[protocol §9] a call that comes while a large answer is on its way over TLS is answered, whatever pieces it comes in", async () => {
   const apiId = "a".repeat(8_000_000);
-  await using edges = await startEdges({ certificate: await readCertificate(first), invoke: async () => ({ data: { apiId } }) });
+  await using edges = await startEdges({ tls: await readTlsMaterial(first), invoke: async () => ({ data: { apiId } }) });
   const wire = connect({ port: edges.port, host: "127.0.0.1" });
   // Not the socket itself, which TLS would write to without its buffer.
   const pipe = new Duplex({

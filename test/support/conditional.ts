@@ -83,7 +83,10 @@ export const readTagged = async (
 ): Promise<{ readonly data: Record<string, unknown>; readonly tag: string }> => {
   const rootKey = procedure === "rootKeys.whoami" ? subjects.rootKey : undefined;
   const answer = await exchange(run, procedure, bodyOf(procedure, subjects), { rootKey, node });
-  return { data: dataOf(answer), tag: answer.etag ?? expect.unreachable(`${procedure} answered without a tag`) };
+  // The reading is a use of that root key, which is noted some time after.
+  const { lastUsedAt: _, ...unused } = dataOf(answer);
+  const data = rootKey === undefined ? dataOf(answer) : unused;
+  return { data, tag: answer.etag ?? expect.unreachable(`${procedure} answered without a tag`) };
 };
 
 /** The procedure that shows what another one changes. */

@@ -58,7 +58,7 @@ const keysIn = (store: Store) =>
     .collection("keys")
     .find({}, { sort: { _id: 1 } })
     .toArray();
-const stateOf = (store: Store) => createBackfillsRepository(store).find();
+const stateOf = async (store: Store) => (await createBackfillsRepository(store).find())?.backfill;
 
 const expectFilled = async (store: Store): Promise<void> => {
   for (const { name, nameKey, deletedAt, revision, updatedAt } of await keysIn(store)) {

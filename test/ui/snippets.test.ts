@@ -63,6 +63,17 @@ test("[console §3] grpcurl names the service's port, and asks in cleartext only
   expect(snippet("grpcurl", call, origin)).toMatch(/^grpcurl -plaintext .* localhost:3000 /s);
 });
 
+test("[console §3] grpcurl gets a null of ours by its name, and one of a person's metadata as it is", () => {
+  const request = create(createKey.input, {
+    apiId: "api_1",
+    credits: { remaining: { kind: { case: "null", value: 0 } } },
+    meta: { null: null, nested: [{ null: null }] },
+  });
+  const text = snippet("grpcurl", { method: createKey, request }, origin);
+  expect(text).toContain('"credits":{"remaining":{"null":"NULL_VALUE"}}');
+  expect(text).toContain('"meta":{"null":null,"nested":[{"null":null}]}');
+});
+
 test("[console §3] the calls of a session are a script that stops at the first one that fails", () => {
   const call = { method: createApi, request: create(createApi.input, { name: "payments" }) };
   expect(script([call, call], origin).match(/^curl --fail-with-body -X POST/gm)).toHaveLength(2);

@@ -19,7 +19,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/audit.proto.
  */
 export const file_latchkey_v2_audit: GenFile = /*@__PURE__*/
-  fileDesc("ChdsYXRjaGtleS92Mi9hdWRpdC5wcm90bxILbGF0Y2hrZXkudjIiqgMKDkdldExvZ3NSZXF1ZXN0Eh4KBWxpbWl0GAEgASgDQgq6SAciBRj0AygBSACIAQESGAoGY3Vyc29yGAIgASgJQgi6SAVyAxiACBIbCgVzdGFydBgDIAEoCUIHukgEcgIYQEgBiAEBEhkKA2VuZBgEIAEoCUIHukgEcgIYQEgCiAEBEi4KBWV2ZW50GAUgASgLMh8ubGF0Y2hrZXkudjIuQXVkaXRFdmVudE5hbWVMaXN0EiEKCGFjdG9yX2lkGAYgASgJQgq6SAdyBRABGP8BSAOIAQESJgoNcmVzb3VyY2VfdHlwZRgHIAEoCUIKukgHcgUQARj/AUgEiAEBEiQKC3Jlc291cmNlX2lkGAggASgJQgq6SAdyBRABGP8BSAWIAQESJwoOY29ycmVsYXRpb25faWQYCSABKAlCCrpIB3IFEAEY/wFIBogBAUIICgZfbGltaXRCCAoGX3N0YXJ0QgYKBF9lbmRCCwoJX2FjdG9yX2lkQhAKDl9yZXNvdXJjZV90eXBlQg4KDF9yZXNvdXJjZV9pZEIRCg9fY29ycmVsYXRpb25faWQiPwoSQXVkaXRFdmVudE5hbWVMaXN0EiMKBnZhbHVlcxgBIAMoCUITukgQkgENCAEQZCIHcgUQARiAAToEiLUYAiKWAQoPR2V0TG9nc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiADKAsyFS5sYXRjaGtleS52Mi5BdWRpdExvZ0IEiLUYARIxCgpwYWdpbmF0aW9uGAMgASgLMhcubGF0Y2hrZXkudjIuUGFnaW5hdGlvbkIEiLUYASKKAwoIQXVkaXRMb2cSFAoMYXVkaXRfbG9nX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDAoEdGltZRgDIAEoCRITCgtpbnNlcnRlZF9hdBgEIAEoCRINCgVldmVudBgFIAEoCRITCgtkZXNjcmlwdGlvbhgGIAEoCRIPCgdvdXRjb21lGAcgASgJEg4KBnNvdXJjZRgIIAEoCRIpCgVhY3RvchgJIAEoCzIaLmxhdGNoa2V5LnYyLkF1ZGl0TG9nQWN0b3ISNgoJcmVzb3VyY2VzGAogAygLMh0ubGF0Y2hrZXkudjIuQXVkaXRMb2dSZXNvdXJjZUIEiLUYARIzCgdjb250ZXh0GAsgASgLMhwubGF0Y2hrZXkudjIuQXVkaXRMb2dDb250ZXh0QgSItRgBEhsKDmNvcnJlbGF0aW9uX2lkGAwgASgJSACIAQESJwoEbWV0YRgNIAEoCzIZLmxhdGNoa2V5LnYyLkF1ZGl0TG9nTWV0YUIRCg9fY29ycmVsYXRpb25faWQiRQoNQXVkaXRMb2dBY3RvchIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBAUIHCgVfbmFtZSJIChBBdWRpdExvZ1Jlc291cmNlEgwKBHR5cGUYASABKAkSCgoCaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBQgcKBV9uYW1lImEKD0F1ZGl0TG9nQ29udGV4dBIXCgppcF9hZGRyZXNzGAEgASgJSACIAQESFwoKdXNlcl9hZ2VudBgCIAEoCUgBiAEBQg0KC19pcF9hZGRyZXNzQg0KC191c2VyX2FnZW50IncKDEF1ZGl0TG9nTWV0YRIQCghzZXF1ZW5jZRgBIAEoAxIMCgRoYXNoGAIgASgJEhUKDXByZXZpb3VzX2hhc2gYAyABKAkSMAoHY2hhbmdlcxgEIAEoCzIfLmxhdGNoa2V5LnYyLkF1ZGl0TG9nQ2hhbmdlTGlzdCJDChJBdWRpdExvZ0NoYW5nZUxpc3QSJwoGdmFsdWVzGAEgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdDoEiLUYAiJ/ChJWZXJpZnlDaGFpblJlcXVlc3QSLAoNZnJvbV9zZXF1ZW5jZRgBIAEoA0IQukgNIgsY/////////w8oAUgAiAEBEh8KBWxpbWl0GAIgASgDQgu6SAgiBhigjQYoAUgBiAEBQhAKDl9mcm9tX3NlcXVlbmNlQggKBl9saW1pdCJuChNWZXJpZnlDaGFpblJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjAKBGRhdGEYAiABKAsyHC5sYXRjaGtleS52Mi5WZXJpZnlDaGFpbkRhdGFCBIi1GAEi2wEKD1ZlcmlmeUNoYWluRGF0YRIPCgdjaGVja2VkGAEgASgDEhUKDWZyb21fc2VxdWVuY2UYAiABKAMSEwoLdG9fc2VxdWVuY2UYAyABKAMSDgoGaW50YWN0GAQgASgIEiQKBGhlYWQYBSABKAsyFi5sYXRjaGtleS52Mi5DaGFpbkhlYWQSJwoGYnJva2VuGAYgASgLMhcubGF0Y2hrZXkudjIuQ2hhaW5CcmVhaxIsCgdkcm9wcGVkGAcgASgLMhsubGF0Y2hrZXkudjIuRHJvcHBlZEVudHJpZXMiPgoORHJvcHBlZEVudHJpZXMSEAoIc2VxdWVuY2UYASABKAMSDAoEaGFzaBgCIAEoCRIMCgR0aW1lGAMgASgJIisKCUNoYWluSGVhZBIQCghzZXF1ZW5jZRgBIAEoAxIMCgRoYXNoGAIgASgJIj8KCkNoYWluQnJlYWsSEAoIc2VxdWVuY2UYASABKAMSEAoIZXhwZWN0ZWQYAiABKAkSDQoFZm91bmQYAyABKAky5gEKDEF1ZGl0U2VydmljZRJkCgdHZXRMb2dzEhsubGF0Y2hrZXkudjIuR2V0TG9nc1JlcXVlc3QaHC5sYXRjaGtleS52Mi5HZXRMb2dzUmVzcG9uc2UiHoq1GBZhdWRpdC4qLnJlYWRfYXVkaXRfbG9nkLUYARJwCgtWZXJpZnlDaGFpbhIfLmxhdGNoa2V5LnYyLlZlcmlmeUNoYWluUmVxdWVzdBogLmxhdGNoa2V5LnYyLlZlcmlmeUNoYWluUmVzcG9uc2UiHoq1GBZhdWRpdC4qLnJlYWRfYXVkaXRfbG9nkLUYAUIYWhZsYXRjaGtleS92MjtsYXRjaGtleXYyYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChdsYXRjaGtleS92Mi9hdWRpdC5wcm90bxILbGF0Y2hrZXkudjIiqgMKDkdldExvZ3NSZXF1ZXN0Eh4KBWxpbWl0GAEgASgDQgq6SAciBRj0AygBSACIAQESGAoGY3Vyc29yGAIgASgJQgi6SAVyAxiACBIbCgVzdGFydBgDIAEoCUIHukgEcgIYQEgBiAEBEhkKA2VuZBgEIAEoCUIHukgEcgIYQEgCiAEBEi4KBWV2ZW50GAUgASgLMh8ubGF0Y2hrZXkudjIuQXVkaXRFdmVudE5hbWVMaXN0EiEKCGFjdG9yX2lkGAYgASgJQgq6SAdyBRABGP8BSAOIAQESJgoNcmVzb3VyY2VfdHlwZRgHIAEoCUIKukgHcgUQARj/AUgEiAEBEiQKC3Jlc291cmNlX2lkGAggASgJQgq6SAdyBRABGP8BSAWIAQESJwoOY29ycmVsYXRpb25faWQYCSABKAlCCrpIB3IFEAEY/wFIBogBAUIICgZfbGltaXRCCAoGX3N0YXJ0QgYKBF9lbmRCCwoJX2FjdG9yX2lkQhAKDl9yZXNvdXJjZV90eXBlQg4KDF9yZXNvdXJjZV9pZEIRCg9fY29ycmVsYXRpb25faWQiPwoSQXVkaXRFdmVudE5hbWVMaXN0EiMKBnZhbHVlcxgBIAMoCUITukgQkgENCAEQZCIHcgUQARiAAToEiLUYAiKWAQoPR2V0TG9nc1Jlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiADKAsyFS5sYXRjaGtleS52Mi5BdWRpdExvZ0IEiLUYARIxCgpwYWdpbmF0aW9uGAMgASgLMhcubGF0Y2hrZXkudjIuUGFnaW5hdGlvbkIEiLUYASKKAwoIQXVkaXRMb2cSFAoMYXVkaXRfbG9nX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSDAoEdGltZRgDIAEoCRITCgtpbnNlcnRlZF9hdBgEIAEoCRINCgVldmVudBgFIAEoCRITCgtkZXNjcmlwdGlvbhgGIAEoCRIPCgdvdXRjb21lGAcgASgJEg4KBnNvdXJjZRgIIAEoCRIpCgVhY3RvchgJIAEoCzIaLmxhdGNoa2V5LnYyLkF1ZGl0TG9nQWN0b3ISNgoJcmVzb3VyY2VzGAogAygLMh0ubGF0Y2hrZXkudjIuQXVkaXRMb2dSZXNvdXJjZUIEiLUYARIzCgdjb250ZXh0GAsgASgLMhwubGF0Y2hrZXkudjIuQXVkaXRMb2dDb250ZXh0QgSItRgBEhsKDmNvcnJlbGF0aW9uX2lkGAwgASgJSACIAQESJwoEbWV0YRgNIAEoCzIZLmxhdGNoa2V5LnYyLkF1ZGl0TG9nTWV0YUIRCg9fY29ycmVsYXRpb25faWQiRQoNQXVkaXRMb2dBY3RvchIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBAUIHCgVfbmFtZSJIChBBdWRpdExvZ1Jlc291cmNlEgwKBHR5cGUYASABKAkSCgoCaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBQgcKBV9uYW1lImEKD0F1ZGl0TG9nQ29udGV4dBIXCgppcF9hZGRyZXNzGAEgASgJSACIAQESFwoKdXNlcl9hZ2VudBgCIAEoCUgBiAEBQg0KC19pcF9hZGRyZXNzQg0KC191c2VyX2FnZW50Ip0BCgxBdWRpdExvZ01ldGESEAoIc2VxdWVuY2UYASABKAMSDAoEaGFzaBgCIAEoCRIVCg1wcmV2aW91c19oYXNoGAMgASgJEjAKB2NoYW5nZXMYBCABKAsyHy5sYXRjaGtleS52Mi5BdWRpdExvZ0NoYW5nZUxpc3QSFgoJZXJhc2VkX2J5GAUgASgJSACIAQFCDAoKX2VyYXNlZF9ieSJDChJBdWRpdExvZ0NoYW5nZUxpc3QSJwoGdmFsdWVzGAEgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdDoEiLUYAiJ/ChJWZXJpZnlDaGFpblJlcXVlc3QSLAoNZnJvbV9zZXF1ZW5jZRgBIAEoA0IQukgNIgsY/////////w8oAUgAiAEBEh8KBWxpbWl0GAIgASgDQgu6SAgiBhigjQYoAUgBiAEBQhAKDl9mcm9tX3NlcXVlbmNlQggKBl9saW1pdCJuChNWZXJpZnlDaGFpblJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjAKBGRhdGEYAiABKAsyHC5sYXRjaGtleS52Mi5WZXJpZnlDaGFpbkRhdGFCBIi1GAEihwIKD1ZlcmlmeUNoYWluRGF0YRIPCgdjaGVja2VkGAEgASgDEhUKDWZyb21fc2VxdWVuY2UYAiABKAMSEwoLdG9fc2VxdWVuY2UYAyABKAMSDgoGaW50YWN0GAQgASgIEiQKBGhlYWQYBSABKAsyFi5sYXRjaGtleS52Mi5DaGFpbkhlYWQSJwoGYnJva2VuGAYgASgLMhcubGF0Y2hrZXkudjIuQ2hhaW5CcmVhaxIsCgdkcm9wcGVkGAcgASgLMhsubGF0Y2hrZXkudjIuRHJvcHBlZEVudHJpZXMSKgoGZXJhc2VkGAggASgLMhoubGF0Y2hrZXkudjIuRXJhc2VkRW50cmllcyIyCg1FcmFzZWRFbnRyaWVzEg8KB2VudHJpZXMYASABKAMSEAoIdW5oYXNoZWQYAiABKAMiPgoORHJvcHBlZEVudHJpZXMSEAoIc2VxdWVuY2UYASABKAMSDAoEaGFzaBgCIAEoCRIMCgR0aW1lGAMgASgJIisKCUNoYWluSGVhZBIQCghzZXF1ZW5jZRgBIAEoAxIMCgRoYXNoGAIgASgJIj8KCkNoYWluQnJlYWsSEAoIc2VxdWVuY2UYASABKAMSEAoIZXhwZWN0ZWQYAiABKAkSDQoFZm91bmQYAyABKAky5gEKDEF1ZGl0U2VydmljZRJkCgdHZXRMb2dzEhsubGF0Y2hrZXkudjIuR2V0TG9nc1JlcXVlc3QaHC5sYXRjaGtleS52Mi5HZXRMb2dzUmVzcG9uc2UiHoq1GBZhdWRpdC4qLnJlYWRfYXVkaXRfbG9nkLUYARJwCgtWZXJpZnlDaGFpbhIfLmxhdGNoa2V5LnYyLlZlcmlmeUNoYWluUmVxdWVzdBogLmxhdGNoa2V5LnYyLlZlcmlmeUNoYWluUmVzcG9uc2UiHoq1GBZhdWRpdC4qLnJlYWRfYXVkaXRfbG9nkLUYAUIYWhZsYXRjaGtleS92MjtsYXRjaGtleXYyYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * @generated from message latchkey.v2.GetLogsRequest
@@ -376,6 +376,13 @@ export type AuditLogMeta = Message<"latchkey.v2.AuditLogMeta"> & {
    * @generated from field: latchkey.v2.AuditLogChangeList changes = 4;
    */
   changes?: AuditLogChangeList | undefined;
+
+  /**
+   * The event `audit.erase` that says that the texts of this one were erased: its description, the names of its resources, its changes.
+   *
+   * @generated from field: optional string erased_by = 5;
+   */
+  erasedBy?: string | undefined;
 };
 
 /**
@@ -506,6 +513,13 @@ export type VerifyChainData = Message<"latchkey.v2.VerifyChainData"> & {
    * @generated from field: latchkey.v2.DroppedEntries dropped = 7;
    */
   dropped?: DroppedEntries | undefined;
+
+  /**
+   * Those of the checked entries whose texts were erased; absent when there is none.
+   *
+   * @generated from field: latchkey.v2.ErasedEntries erased = 8;
+   */
+  erased?: ErasedEntries | undefined;
 };
 
 /**
@@ -514,6 +528,34 @@ export type VerifyChainData = Message<"latchkey.v2.VerifyChainData"> & {
  */
 export const VerifyChainDataSchema: GenMessage<VerifyChainData> = /*@__PURE__*/
   messageDesc(file_latchkey_v2_audit, 11);
+
+/**
+ * Entries without texts.
+ *
+ * @generated from message latchkey.v2.ErasedEntries
+ */
+export type ErasedEntries = Message<"latchkey.v2.ErasedEntries"> & {
+  /**
+   * How many there are.
+   *
+   * @generated from field: int64 entries = 1;
+   */
+  entries: bigint;
+
+  /**
+   * Those of them that versions before 0.7 wrote: only an event audit.erase says what is left of them, and what came before.
+   *
+   * @generated from field: int64 unhashed = 2;
+   */
+  unhashed: bigint;
+};
+
+/**
+ * Describes the message latchkey.v2.ErasedEntries.
+ * Use `create(ErasedEntriesSchema)` to create a new message.
+ */
+export const ErasedEntriesSchema: GenMessage<ErasedEntries> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_audit, 12);
 
 /**
  * The chain goes on behind it.
@@ -548,7 +590,7 @@ export type DroppedEntries = Message<"latchkey.v2.DroppedEntries"> & {
  * Use `create(DroppedEntriesSchema)` to create a new message.
  */
 export const DroppedEntriesSchema: GenMessage<DroppedEntries> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_audit, 12);
+  messageDesc(file_latchkey_v2_audit, 13);
 
 /**
  * @generated from message latchkey.v2.ChainHead
@@ -574,7 +616,7 @@ export type ChainHead = Message<"latchkey.v2.ChainHead"> & {
  * Use `create(ChainHeadSchema)` to create a new message.
  */
 export const ChainHeadSchema: GenMessage<ChainHead> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_audit, 13);
+  messageDesc(file_latchkey_v2_audit, 14);
 
 /**
  * An entry that is not as it was written, or not there any more.
@@ -609,7 +651,7 @@ export type ChainBreak = Message<"latchkey.v2.ChainBreak"> & {
  * Use `create(ChainBreakSchema)` to create a new message.
  */
 export const ChainBreakSchema: GenMessage<ChainBreak> = /*@__PURE__*/
-  messageDesc(file_latchkey_v2_audit, 14);
+  messageDesc(file_latchkey_v2_audit, 15);
 
 /**
  * Who changed what, and whether that is still as it was written: `audit.*`.

@@ -19,7 +19,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file latchkey/v2/identities.proto.
  */
 export const file_latchkey_v2_identities: GenFile = /*@__PURE__*/
-  fileDesc("ChxsYXRjaGtleS92Mi9pZGVudGl0aWVzLnByb3RvEgtsYXRjaGtleS52MiLEAgoVQ3JlYXRlSWRlbnRpdHlSZXF1ZXN0EjUKC2V4dGVybmFsX2lkGAEgASgJQiC6SB3IAQFyGBABGP8BMhFeW2EtekEtWjAtOV8uLV0rJBIxCgRtZXRhGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIKkLUYgIBAmLUYZBI6CgpyYXRlbGltaXRzGAMgAygLMhwubGF0Y2hrZXkudjIuUmF0ZWxpbWl0Q29uZmlnQgi6SAWSAQIQMjqEAbpIfRp7CiZjcmVhdGVfaWRlbnRpdHkudW5pcXVlX3JhdGVsaW1pdF9uYW1lcxIoZXZlcnkgcmF0ZSBsaW1pdCBuZWVkcyBhIG5hbWUgb2YgaXRzIG93bhondGhpcy5yYXRlbGltaXRzLm1hcChyLCByLm5hbWUpLnVuaXF1ZSgpkLUYASJ0ChZDcmVhdGVJZGVudGl0eVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjMKBGRhdGEYAiABKAsyHy5sYXRjaGtleS52Mi5DcmVhdGVJZGVudGl0eURhdGFCBIi1GAEiKQoSQ3JlYXRlSWRlbnRpdHlEYXRhEhMKC2lkZW50aXR5X2lkGAEgASgJIjIKEkdldElkZW50aXR5UmVxdWVzdBIcCghpZGVudGl0eRgBIAEoCUIKukgHyAEBcgIQASJnChNHZXRJZGVudGl0eVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiABKAsyFS5sYXRjaGtleS52Mi5JZGVudGl0eUIEiLUYASJqChVMaXN0SWRlbnRpdGllc1JlcXVlc3QSHQoFbGltaXQYASABKANCCbpIBiIEGGQoAUgAiAEBEg4KBmN1cnNvchgCIAEoCRIYCgZzZWFyY2gYAyABKAlCCLpIBXIDGIACQggKBl9saW1pdCKdAQoWTGlzdElkZW50aXRpZXNSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIpCgRkYXRhGAIgAygLMhUubGF0Y2hrZXkudjIuSWRlbnRpdHlCBIi1GAESMQoKcGFnaW5hdGlvbhgDIAEoCzIXLmxhdGNoa2V5LnYyLlBhZ2luYXRpb25CBIi1GAEiwwIKFVVwZGF0ZUlkZW50aXR5UmVxdWVzdBIcCghpZGVudGl0eRgBIAEoCUIKukgHyAEBcgIQARIxCgRtZXRhGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIKkLUYgIBAmLUYZBI0CgpyYXRlbGltaXRzGAMgASgLMiAubGF0Y2hrZXkudjIuUmF0ZWxpbWl0Q29uZmlnTGlzdDqiAbpIngEamwEKJnVwZGF0ZV9pZGVudGl0eS51bmlxdWVfcmF0ZWxpbWl0X25hbWVzEihldmVyeSByYXRlIGxpbWl0IG5lZWRzIGEgbmFtZSBvZiBpdHMgb3duGkchaGFzKHRoaXMucmF0ZWxpbWl0cykgfHwgdGhpcy5yYXRlbGltaXRzLnZhbHVlcy5tYXAociwgci5uYW1lKS51bmlxdWUoKSJqChZVcGRhdGVJZGVudGl0eVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiABKAsyFS5sYXRjaGtleS52Mi5JZGVudGl0eUIEiLUYASI1ChVEZWxldGVJZGVudGl0eVJlcXVlc3QSHAoIaWRlbnRpdHkYASABKAlCCrpIB8gBAXICEAEidAoWRGVsZXRlSWRlbnRpdHlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIzCgRkYXRhGAIgASgLMh8ubGF0Y2hrZXkudjIuRGVsZXRlSWRlbnRpdHlEYXRhQgSItRgBIhQKEkRlbGV0ZUlkZW50aXR5RGF0YTLxBQoRSWRlbnRpdGllc1NlcnZpY2USgQEKDkNyZWF0ZUlkZW50aXR5EiIubGF0Y2hrZXkudjIuQ3JlYXRlSWRlbnRpdHlSZXF1ZXN0GiMubGF0Y2hrZXkudjIuQ3JlYXRlSWRlbnRpdHlSZXNwb25zZSImirUYGmlkZW50aXR5LiouY3JlYXRlX2lkZW50aXR5kLUYAbi1GAESigEKC0dldElkZW50aXR5Eh8ubGF0Y2hrZXkudjIuR2V0SWRlbnRpdHlSZXF1ZXN0GiAubGF0Y2hrZXkudjIuR2V0SWRlbnRpdHlSZXNwb25zZSI4irUYJGlkZW50aXR5LntpZGVudGl0eS5pZH0ucmVhZF9pZGVudGl0eZC1GAHCtRgIaWRlbnRpdHkSpgEKDkxpc3RJZGVudGl0aWVzEiIubGF0Y2hrZXkudjIuTGlzdElkZW50aXRpZXNSZXF1ZXN0GiMubGF0Y2hrZXkudjIuTGlzdElkZW50aXRpZXNSZXNwb25zZSJLirUYQ2lkZW50aXR5LntpZGVudGl0eS5pZH0ucmVhZF9pZGVudGl0eSBmb3IgZXZlcnkgaWRlbnRpdHkgb2YgdGhlIHBhZ2WQtRgBEo0BCg5VcGRhdGVJZGVudGl0eRIiLmxhdGNoa2V5LnYyLlVwZGF0ZUlkZW50aXR5UmVxdWVzdBojLmxhdGNoa2V5LnYyLlVwZGF0ZUlkZW50aXR5UmVzcG9uc2UiMoq1GBppZGVudGl0eS4qLnVwZGF0ZV9pZGVudGl0eZC1GAG4tRgByrUYCGlkZW50aXR5EpEBCg5EZWxldGVJZGVudGl0eRIiLmxhdGNoa2V5LnYyLkRlbGV0ZUlkZW50aXR5UmVxdWVzdBojLmxhdGNoa2V5LnYyLkRlbGV0ZUlkZW50aXR5UmVzcG9uc2UiNoq1GBppZGVudGl0eS4qLmRlbGV0ZV9pZGVudGl0eZC1GAGgtRgBuLUYAcq1GAhpZGVudGl0eUIYWhZsYXRjaGtleS92MjtsYXRjaGtleXYyYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
+  fileDesc("ChxsYXRjaGtleS92Mi9pZGVudGl0aWVzLnByb3RvEgtsYXRjaGtleS52MiLEAgoVQ3JlYXRlSWRlbnRpdHlSZXF1ZXN0EjUKC2V4dGVybmFsX2lkGAEgASgJQiC6SB3IAQFyGBABGP8BMhFeW2EtekEtWjAtOV8uLV0rJBIxCgRtZXRhGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIKkLUYgIBAmLUYZBI6CgpyYXRlbGltaXRzGAMgAygLMhwubGF0Y2hrZXkudjIuUmF0ZWxpbWl0Q29uZmlnQgi6SAWSAQIQMjqEAbpIfRp7CiZjcmVhdGVfaWRlbnRpdHkudW5pcXVlX3JhdGVsaW1pdF9uYW1lcxIoZXZlcnkgcmF0ZSBsaW1pdCBuZWVkcyBhIG5hbWUgb2YgaXRzIG93bhondGhpcy5yYXRlbGltaXRzLm1hcChyLCByLm5hbWUpLnVuaXF1ZSgpkLUYASJ0ChZDcmVhdGVJZGVudGl0eVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEjMKBGRhdGEYAiABKAsyHy5sYXRjaGtleS52Mi5DcmVhdGVJZGVudGl0eURhdGFCBIi1GAEiKQoSQ3JlYXRlSWRlbnRpdHlEYXRhEhMKC2lkZW50aXR5X2lkGAEgASgJIjIKEkdldElkZW50aXR5UmVxdWVzdBIcCghpZGVudGl0eRgBIAEoCUIKukgHyAEBcgIQASJnChNHZXRJZGVudGl0eVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiABKAsyFS5sYXRjaGtleS52Mi5JZGVudGl0eUIEiLUYASJqChVMaXN0SWRlbnRpdGllc1JlcXVlc3QSHQoFbGltaXQYASABKANCCbpIBiIEGGQoAUgAiAEBEg4KBmN1cnNvchgCIAEoCRIYCgZzZWFyY2gYAyABKAlCCLpIBXIDGIACQggKBl9saW1pdCKdAQoWTGlzdElkZW50aXRpZXNSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIpCgRkYXRhGAIgAygLMhUubGF0Y2hrZXkudjIuSWRlbnRpdHlCBIi1GAESMQoKcGFnaW5hdGlvbhgDIAEoCzIXLmxhdGNoa2V5LnYyLlBhZ2luYXRpb25CBIi1GAEiwwIKFVVwZGF0ZUlkZW50aXR5UmVxdWVzdBIcCghpZGVudGl0eRgBIAEoCUIKukgHyAEBcgIQARIxCgRtZXRhGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIKkLUYgIBAmLUYZBI0CgpyYXRlbGltaXRzGAMgASgLMiAubGF0Y2hrZXkudjIuUmF0ZWxpbWl0Q29uZmlnTGlzdDqiAbpIngEamwEKJnVwZGF0ZV9pZGVudGl0eS51bmlxdWVfcmF0ZWxpbWl0X25hbWVzEihldmVyeSByYXRlIGxpbWl0IG5lZWRzIGEgbmFtZSBvZiBpdHMgb3duGkchaGFzKHRoaXMucmF0ZWxpbWl0cykgfHwgdGhpcy5yYXRlbGltaXRzLnZhbHVlcy5tYXAociwgci5uYW1lKS51bmlxdWUoKSJqChZVcGRhdGVJZGVudGl0eVJlc3BvbnNlEiUKBG1ldGEYASABKAsyES5sYXRjaGtleS52Mi5NZXRhQgSItRgBEikKBGRhdGEYAiABKAsyFS5sYXRjaGtleS52Mi5JZGVudGl0eUIEiLUYASJEChVEZWxldGVJZGVudGl0eVJlcXVlc3QSHAoIaWRlbnRpdHkYASABKAlCCrpIB8gBAXICEAESDQoFZXJhc2UYAiABKAgidAoWRGVsZXRlSWRlbnRpdHlSZXNwb25zZRIlCgRtZXRhGAEgASgLMhEubGF0Y2hrZXkudjIuTWV0YUIEiLUYARIzCgRkYXRhGAIgASgLMh8ubGF0Y2hrZXkudjIuRGVsZXRlSWRlbnRpdHlEYXRhQgSItRgBIjsKEkRlbGV0ZUlkZW50aXR5RGF0YRIlCgdlcmFzdXJlGAEgASgLMhQubGF0Y2hrZXkudjIuRXJhc3VyZSJtCgdFcmFzdXJlEgwKBGRvbmUYASABKAgSDAoEa2V5cxgCIAEoAxIPCgdlbnRyaWVzGAMgASgDEg4KBmV2ZW50cxgEIAEoAxIUCgxsb2dfcG9zaXRpb24YBSABKAMSDwoHbG9nX2VuZBgGIAEoAzKZBgoRSWRlbnRpdGllc1NlcnZpY2USgQEKDkNyZWF0ZUlkZW50aXR5EiIubGF0Y2hrZXkudjIuQ3JlYXRlSWRlbnRpdHlSZXF1ZXN0GiMubGF0Y2hrZXkudjIuQ3JlYXRlSWRlbnRpdHlSZXNwb25zZSImirUYGmlkZW50aXR5LiouY3JlYXRlX2lkZW50aXR5kLUYAbi1GAESigEKC0dldElkZW50aXR5Eh8ubGF0Y2hrZXkudjIuR2V0SWRlbnRpdHlSZXF1ZXN0GiAubGF0Y2hrZXkudjIuR2V0SWRlbnRpdHlSZXNwb25zZSI4irUYJGlkZW50aXR5LntpZGVudGl0eS5pZH0ucmVhZF9pZGVudGl0eZC1GAHCtRgIaWRlbnRpdHkSpgEKDkxpc3RJZGVudGl0aWVzEiIubGF0Y2hrZXkudjIuTGlzdElkZW50aXRpZXNSZXF1ZXN0GiMubGF0Y2hrZXkudjIuTGlzdElkZW50aXRpZXNSZXNwb25zZSJLirUYQ2lkZW50aXR5LntpZGVudGl0eS5pZH0ucmVhZF9pZGVudGl0eSBmb3IgZXZlcnkgaWRlbnRpdHkgb2YgdGhlIHBhZ2WQtRgBEo0BCg5VcGRhdGVJZGVudGl0eRIiLmxhdGNoa2V5LnYyLlVwZGF0ZUlkZW50aXR5UmVxdWVzdBojLmxhdGNoa2V5LnYyLlVwZGF0ZUlkZW50aXR5UmVzcG9uc2UiMoq1GBppZGVudGl0eS4qLnVwZGF0ZV9pZGVudGl0eZC1GAG4tRgByrUYCGlkZW50aXR5ErkBCg5EZWxldGVJZGVudGl0eRIiLmxhdGNoa2V5LnYyLkRlbGV0ZUlkZW50aXR5UmVxdWVzdBojLmxhdGNoa2V5LnYyLkRlbGV0ZUlkZW50aXR5UmVzcG9uc2UiXoq1GBppZGVudGl0eS4qLmRlbGV0ZV9pZGVudGl0eYq1GCRpZGVudGl0eS4qLmVyYXNlX2lkZW50aXR5IHdoZW4gZXJhc2WQtRgBoLUYAbi1GAHKtRgIaWRlbnRpdHlCGFoWbGF0Y2hrZXkvdjI7bGF0Y2hrZXl2MmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct, file_latchkey_v2_common, file_latchkey_v2_options]);
 
 /**
  * Unknown JSON fields are ignored.
@@ -258,11 +258,18 @@ export const UpdateIdentityResponseSchema: GenMessage<UpdateIdentityResponse> = 
  */
 export type DeleteIdentityRequest = Message<"latchkey.v2.DeleteIdentityRequest"> & {
   /**
-   * Identity id or external id, at least 1 character; the id wins.
+   * Identity id or external id, at least 1 character; the id wins. With `erase` also the external id of an identity that was deleted.
    *
    * @generated from field: string identity = 1;
    */
   identity: string;
+
+  /**
+   * Erase the person's data, too. A call does so for up to ten seconds: repeat it until `erasure.done` is true. Default false.
+   *
+   * @generated from field: bool erase = 2;
+   */
+  erase: boolean;
 };
 
 /**
@@ -298,6 +305,12 @@ export const DeleteIdentityResponseSchema: GenMessage<DeleteIdentityResponse> = 
  * @generated from message latchkey.v2.DeleteIdentityData
  */
 export type DeleteIdentityData = Message<"latchkey.v2.DeleteIdentityData"> & {
+  /**
+   * With `erase` only.
+   *
+   * @generated from field: latchkey.v2.Erasure erasure = 1;
+   */
+  erasure?: Erasure | undefined;
 };
 
 /**
@@ -306,6 +319,62 @@ export type DeleteIdentityData = Message<"latchkey.v2.DeleteIdentityData"> & {
  */
 export const DeleteIdentityDataSchema: GenMessage<DeleteIdentityData> = /*@__PURE__*/
   messageDesc(file_latchkey_v2_identities, 11);
+
+/**
+ * How far the erasure of a person has come.
+ *
+ * @generated from message latchkey.v2.Erasure
+ */
+export type Erasure = Message<"latchkey.v2.Erasure"> & {
+  /**
+   * Nothing is left to do.
+   *
+   * @generated from field: bool done = 1;
+   */
+  done: boolean;
+
+  /**
+   * Keys of the person that were found so far. They stay, without name and metadata.
+   *
+   * @generated from field: int64 keys = 2;
+   */
+  keys: bigint;
+
+  /**
+   * Entries of the audit log that concern the person. They stay, without their texts.
+   *
+   * @generated from field: int64 entries = 3;
+   */
+  entries: bigint;
+
+  /**
+   * Verifications that were removed from analytics.
+   *
+   * @generated from field: int64 events = 4;
+   */
+  events: bigint;
+
+  /**
+   * Number of the last entry of the audit log that was looked at.
+   *
+   * @generated from field: int64 log_position = 5;
+   */
+  logPosition: bigint;
+
+  /**
+   * Number of the newest entry of the audit log.
+   *
+   * @generated from field: int64 log_end = 6;
+   */
+  logEnd: bigint;
+};
+
+/**
+ * Describes the message latchkey.v2.Erasure.
+ * Use `create(ErasureSchema)` to create a new message.
+ */
+export const ErasureSchema: GenMessage<Erasure> = /*@__PURE__*/
+  messageDesc(file_latchkey_v2_identities, 12);
 
 /**
  * Users and organisations of the caller, with shared metadata and rate limits: `identities.*`.
@@ -354,7 +423,8 @@ export const IdentitiesService: GenService<{
     output: typeof UpdateIdentityResponseSchema;
   },
   /**
-   * Deletes an identity. Its keys stay, without it.
+   * Deletes an identity. Its keys stay, without it. With `erase`, all that names the person
+   * is erased as well: names and metadata of its keys, texts of the audit log, its events of analytics.
    *
    * @generated from rpc latchkey.v2.IdentitiesService.DeleteIdentity
    */

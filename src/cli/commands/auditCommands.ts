@@ -3,7 +3,7 @@ import { readChanges } from "../../audit/readChanges.ts";
 import { verifyAudit } from "../../audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../storage/repositories/auditLogRepository.ts";
 import { readArguments } from "../arguments.ts";
-import { droppedLine, missingAnchor } from "../auditTexts.ts";
+import { droppedLine, erasedLine, missingAnchor, uncoveredLine } from "../auditTexts.ts";
 import { type Command, type ExitCode, UsageError } from "../command.ts";
 import { withStore } from "../configuredStore.ts";
 import { createProgressBar } from "../progressBar.ts";
@@ -30,9 +30,10 @@ const verify: Command = {
     return withStore(readConfig(context.env), context.clock, async (store): Promise<ExitCode> => {
       const auditLog = createAuditLogRepository(store);
       const bar = createProgressBar(context, (await auditLog.head())?.sequence ?? 0);
-      const { entries, head, anchored, faults, pending, dropped } = await verifyAudit(auditLog, { anchor, onEntry: bar.reach }).finally(
-        bar.end,
-      );
+      const { entries, head, anchored, faults, erased, uncovered, pending, dropped } = await verifyAudit(auditLog, {
+        anchor,
+        onEntry: bar.reach,
+      }).finally(bar.end);
       for (const { sequence, eventId, problem } of faults) await context.complain(`entry ${sequence} (${eventId}) ${problem}`);
       if (anchor !== undefined && anchored === false) await context.complain(missingAnchor(anchor, dropped !== undefined));
       const count = faults.length + (anchored === false ? 1 : 0);
@@ -40,6 +41,8 @@ const verify: Command = {
       if (dropped !== undefined) {
         await context.print(droppedLine({ ...dropped, time: new Date(dropped.droppedAt).toISOString() }));
       }
+      if (erased.entries > 0) await context.print(erasedLine(erased));
+      if (uncovered !== undefined) await context.print(uncoveredLine(uncovered));
       await context.print(count === 0 ? "The log is whole." : `The log is NOT whole: ${count} faults.`);
       return count === 0 ? 0 : 1;
     });

@@ -13,6 +13,7 @@ import { type Command, type CommandContext, CommandFailure, type ExitCode, Usage
 import { describeStore, storeExists } from "../configuredStore.ts";
 import { createProgressBar } from "../progressBar.ts";
 import { readConfig } from "../readConfig.ts";
+import { refusing } from "../refusing.ts";
 
 type Place = Pick<Config, "mongodbUrl" | "dataDir">;
 
@@ -59,12 +60,7 @@ const takeBackup = async (place: Place, file: string, context: CommandContext): 
   }
 };
 
-/** What the work of a restore gives; what stands against it ends the command with 5. */
-const refusing = <T>(work: Promise<T>): Promise<T> =>
-  work.catch(async (error: unknown) => {
-    const { RestoreRefusedError } = await import("../../backup/restoreTarget.ts");
-    throw error instanceof RestoreRefusedError ? new CommandFailure(5, error.message) : error;
-  });
+const refusal = async () => (await import("../../backup/restoreTarget.ts")).RestoreRefusedError;
 
 /** Reads all of a backup. Rejects where it cannot be restored. */
 const check = async (file: string, despiteAuditFaults: boolean, config: Config, context: CommandContext): Promise<CheckedBackup> => {
@@ -93,7 +89,7 @@ const check = async (file: string, despiteAuditFaults: boolean, config: Config, 
 /** What of a store is there, where it is one that a restore may write into. */
 const judge = async (config: Config, context: CommandContext): Promise<RestoreState | undefined> => {
   const { judgeTarget } = await import("../../backup/restoreTarget.ts");
-  return refusing(judgeTarget(config, context.clock));
+  return refusing(judgeTarget(config, context.clock), refusal);
 };
 
 /** Writes a backup that was checked into the configured store. */
@@ -105,7 +101,7 @@ const putBack = async (file: string, checked: CheckedBackup, config: Config, con
     // Once to write, once to compare.
     const bar = createProgressBar(context, 2 * checked.documents);
     const onProgress = (step: "write" | "compare", count: number): void => bar.reach(step === "write" ? count : checked.documents + count);
-    const done = await refusing(restoreBackup(store, file, checked, { isImport, onProgress })).finally(bar.end);
+    const done = await refusing(restoreBackup(store, file, checked, { isImport, onProgress }), refusal).finally(bar.end);
     const { documents, expired, expiring, resumedAt } = done;
     const notCompared = expiring === 0 ? "" : `, but for ${expiring.toLocaleString("en")} that will expire`;
     const resumed = resumedAt === undefined ? "" : `; ${resumedAt.toLocaleString("en")} of them by an attempt before this one`;

@@ -1,11 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { createSecureContext } from "node:tls";
 import { isEngineInstalled } from "../../analytics/embedded/engineProcess.ts";
-import { type Config, type TlsFiles, withoutCredentials } from "../../config/loadConfig.ts";
+import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
+import type { TlsFiles } from "../../config/tlsVariables.ts";
 import { hashKey } from "../../domain/secrets/keySecret.ts";
 import { createRootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
+import { readTlsMaterial } from "../../tls/tlsMaterial.ts";
 import { version } from "../../version.ts";
 import { readArguments } from "../arguments.ts";
 import type { Command, CommandContext } from "../command.ts";
@@ -60,17 +61,17 @@ const checkAnalytics = async ({ analytics, dataDir }: Config): Promise<string> =
   return `embedded engine, events in ${resolve(join(dataDir, "analytics"))}`;
 };
 
-const checkTls = async ({ certFile, keyFile }: TlsFiles, { clock }: CommandContext): Promise<string> => {
-  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
-  createSecureContext({ cert, key });
+const checkTls = async (files: TlsFiles, { clock }: CommandContext): Promise<string> => {
+  const { cert, clientCa } = await readTlsMaterial(files);
   const { validToDate, subjectAltName } = new X509Certificate(cert);
-  if (validToDate.getTime() <= clock.now()) throw new Error(`the certificate in ${certFile} expired on ${validToDate.toISOString()}`);
-  return `${subjectAltName ?? "a certificate without a name"}, until ${validToDate.toISOString()}`;
+  if (validToDate.getTime() <= clock.now()) throw new Error(`the certificate in ${files.certFile} expired on ${validToDate.toISOString()}`);
+  const clients = clientCa === undefined ? "" : "; clients need a certificate";
+  return `${subjectAltName ?? "a certificate without a name"}, until ${validToDate.toISOString()}${clients}`;
 };
 
 const shown = (config: Config): string => {
-  const { host, port, adminHost, adminPort, logLevel } = config;
-  return `right; serves ${host}:${port}, admin ${adminHost}:${adminPort}, logs from ${logLevel} on`;
+  const { host, port, admin, logLevel } = config;
+  return `right; serves ${host}:${port}, admin ${admin.host}:${admin.port}, logs from ${logLevel} on`;
 };
 
 /** Says what a start would find. Changes nothing but what opening a store that is there brings up to date. */
@@ -81,13 +82,13 @@ export const doctor: Command = {
   run: async (args, context) => {
     readArguments(args, {});
     const config = readConfig(context.env);
-    const { tls } = config;
+    const ports = [["TLS", config.tls] as const, ["TLS of the admin port", config.admin.tls] as const];
     const checks: Check[] = [
       ["version", async () => `${version} on Node ${context.nodeVersion}`],
       ["configuration", async () => shown(config)],
       ["store", () => checkStore(config, context)],
       ["analytics", () => checkAnalytics(config)],
-      ...(tls ? [["TLS", () => checkTls(tls, context)] as const] : []),
+      ...ports.flatMap(([subject, tls]) => (tls ? [[subject, () => checkTls(tls, context)] as const] : [])),
     ];
     let healthy = true;
     for (const [subject, look] of checks) {

@@ -210,7 +210,8 @@ const update: Command = {
 const revoke: Command = {
   name: "root-key revoke",
   usage: "ID [--url URL]",
-  summary: "Disable a root key everywhere within 30 seconds; `root-key update ID --enable` undoes it.",
+  summary:
+    "Disable a root key on every node within a second, where a node cannot reach the store within 30; `root-key update ID --enable` undoes it.",
   run: async (args, context) => {
     const { positionals, values } = readArguments(args, connectionOptions, "ID");
     const [rootKeyId = ""] = positionals;

@@ -5,11 +5,14 @@ import { createSettableClock, type SettableClock } from "../../domain/clock.ts";
 import { createEvents, type Events } from "../../telemetry/events.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { readArguments } from "../arguments.ts";
-import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
+import { CANNOT_START, type Command, type CommandContext, type ExitCode, UNHANDLED_ERROR, UsageError } from "../command.ts";
 import { createFirstRootKey, type FirstRootKey } from "../firstStart.ts";
 import { greet, nextSteps } from "../greeting.ts";
 import { readConfig } from "../readConfig.ts";
 import { releaseMemory } from "../releaseMemory.ts";
+
+/** Reasons to stop for which nothing goes on as before, however long load balancers take to notice. */
+const atOnce: ReadonlySet<string> = new Set([UNHANDLED_ERROR, CANNOT_START]);
 
 interface NodeOptions {
   readonly config: Config;
@@ -29,10 +32,10 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
   const stopped = context.untilStopped().then(async (reason) => {
     isStopping = true;
     if (!worker) events.serviceStopping(reason);
-    await service.stop();
+    await service.stop(atOnce.has(reason) ? 0 : undefined);
     if (!worker) events.serviceStopped();
   });
-  context.onReload(() => void service.reloadCertificate());
+  context.onReload(() => void service.reloadFiles());
   try {
     let first: FirstRootKey | undefined;
     // Before the service is ready: whoever waits for that may read the file next.

@@ -1,6 +1,6 @@
 import { GENESIS } from "../../audit/chainHash.ts";
 import { jsonLine } from "../../util/table.ts";
-import { droppedLine, missingAnchor } from "../auditTexts.ts";
+import { droppedLine, erasedLine, missingAnchor } from "../auditTexts.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
 import { createProgressBar, type ProgressBar } from "../progressBar.ts";
 import type { CallService } from "./callService.ts";
@@ -13,6 +13,8 @@ interface Checked {
   readonly head: { readonly sequence: number; readonly hash: string };
   /** What is left of entries that were dropped. */
   readonly dropped?: { readonly sequence: number; readonly hash: string; readonly time: string };
+  /** Of the checked entries. */
+  readonly erased?: { readonly entries: number; readonly unhashed: number };
   readonly broken?: { readonly sequence: number; readonly expected: string; readonly found: string };
 }
 
@@ -34,6 +36,7 @@ export const verifyByService = async (service: CallService, anchor: string | und
   let bar: ProgressBar | undefined;
   let entries = 0;
   let faults = 0;
+  const erased = { entries: 0, unhashed: 0 };
   let last: Checked | undefined;
   let dropped: Checked["dropped"];
   try {
@@ -45,6 +48,8 @@ export const verifyByService = async (service: CallService, anchor: string | und
       bar ??= createProgressBar(context, last.head.sequence);
       bar.reach(last.toSequence);
       entries += last.checked;
+      erased.entries += last.erased?.entries ?? 0;
+      erased.unhashed += last.erased?.unhashed ?? 0;
       if (last.broken === undefined) continue;
       const { sequence, expected, found } = last.broken;
       faults++;
@@ -60,6 +65,7 @@ export const verifyByService = async (service: CallService, anchor: string | und
   }
   await context.print(`${entries} entries, head ${last.head.hash}`);
   if (dropped !== undefined) await context.print(droppedLine(dropped));
+  if (erased.entries > 0) await context.print(erasedLine(erased));
   await context.print(faults === 0 ? "The log is whole." : `The log is NOT whole: ${faults} faults.`);
   return faults === 0 ? 0 : 1;
 };

@@ -1,6 +1,6 @@
 import type { Action } from "../authorization.ts";
 
-/** What on the console needs the root key entered again (console §2.4): root keys, plaintexts of keys, deleting APIs and namespaces. */
+/** What on the console needs the root key entered again (console §2.4): root keys, plaintexts of keys, deleting APIs and namespaces, erasing people. */
 const elevatedActions: ReadonlySet<Action> = new Set<Action>([
   "root_key.create_root_key",
   "root_key.update_root_key",
@@ -8,6 +8,7 @@ const elevatedActions: ReadonlySet<Action> = new Set<Action>([
   "api.decrypt_key",
   "api.delete_api",
   "ratelimit.delete_namespace",
+  "identity.erase_identity",
 ]);
 
 export const needsElevation = (action: Action): boolean => elevatedActions.has(action);

@@ -13,6 +13,8 @@ import { showSequence } from "../shared/audit/showSequence.ts";
 import type { Procedure } from "../shared/call.ts";
 
 const DEFAULT_LIMIT = 100;
+/** The description of an event whose texts were erased. */
+const ERASED = "Erased";
 
 type GetLogs = Procedure<typeof GetLogsRequestSchema, typeof GetLogsResponseSchema>;
 
@@ -53,14 +55,14 @@ const showChanges = (entry: AuditLogDocument): { changes?: { values: JsonObject[
 const failures: ReadonlySet<string> = new Set<AuditEventName>(["console.sign_in_failed", "console.elevate_failed"]);
 
 const showEntry = (entry: AuditLogDocument): MessageInitShape<typeof AuditLogSchema> => {
-  const { event, sequence, hash, previousHash, insertedAt } = entry;
+  const { event, sequence, hash, previousHash, insertedAt, erasure } = entry;
   return {
     auditLogId: event.id,
     version: "v1",
     time: showRfc3339(event.time),
     insertedAt: showRfc3339(insertedAt ?? event.time),
     event: event.event,
-    description: event.display,
+    description: erasure === undefined ? event.display : ERASED,
     outcome: failures.has(event.event) ? "failure" : "success",
     source: "platform",
     actor: event.actor,
@@ -70,7 +72,7 @@ const showEntry = (entry: AuditLogDocument): MessageInitShape<typeof AuditLogSch
       ...(event.userAgent === undefined ? {} : { userAgent: event.userAgent }),
     },
     correlationId: event.correlationId,
-    meta: { sequence: showSequence(sequence), hash, previousHash, ...showChanges(entry) },
+    meta: { sequence: showSequence(sequence), hash, previousHash, ...showChanges(entry), ...(erasure && { erasedBy: erasure.statement }) },
   };
 };
 

@@ -29,6 +29,7 @@ export const verifyChain =
       head,
       broken,
       dropped,
+      erased,
     } = await checkChain(auditLog, { from, limit: Number(limit ?? DEFAULT_LIMIT) }, call);
     return {
       data: {
@@ -38,6 +39,7 @@ export const verifyChain =
         intact: broken === undefined,
         head: { sequence: showSequence(head.sequence), hash: head.hash },
         ...(dropped === undefined ? {} : { dropped: showStub(dropped) }),
+        ...(erased.entries === 0 ? {} : { erased: { entries: BigInt(erased.entries), unhashed: BigInt(erased.unhashed) } }),
         ...(broken === undefined ? {} : { broken: { ...broken, sequence: showSequence(broken.sequence) } }),
       },
     };

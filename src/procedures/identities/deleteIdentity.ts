@@ -6,18 +6,21 @@ import type { IdentityDocument } from "../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { type EraseIdentityDeps, eraseIdentity } from "../shared/identities/eraseIdentity.ts";
 import { findIdentity, identityNotFound } from "../shared/identities/findIdentity.ts";
 import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
 
-/** Deletes an identity; its keys go on without it (identities: deleteIdentity). */
+export interface DeleteIdentityDeps extends EraseIdentityDeps {
+  readonly identities: EraseIdentityDeps["identities"] & Pick<IdentitiesRepository, "delete">;
+}
+
+/** Deletes an identity; its keys go on without it (identities: deleteIdentity). `erase`: and all that names the person (data §4). */
 export const deleteIdentity =
-  ({
-    identities,
-  }: {
-    readonly identities: Pick<IdentitiesRepository, "find" | "findByExternalId" | "delete">;
-  }): Procedure<typeof DeleteIdentityRequestSchema, typeof DeleteIdentityResponseSchema> =>
-  async ({ identity }, call) => {
+  (deps: DeleteIdentityDeps): Procedure<typeof DeleteIdentityRequestSchema, typeof DeleteIdentityResponseSchema> =>
+  async ({ identity, erase }, call) => {
     requirePermissions(call.caller, ["identity.delete_identity", "*"]);
+    if (erase) return { data: { erasure: await eraseIdentity(deps, identity, call) } };
+    const { identities } = deps;
     const found = await findIdentity(identities, identity, call);
     const { _id } = found;
     const source = auditSource(call);

@@ -14,7 +14,7 @@ import type { Procedure } from "../shared/call.ts";
 export interface NodesDeps {
   readonly nodes: NodesRepository;
   /** The one by which nodes write their rows. */
-  readonly nodesClock: Pick<Clock, "now">;
+  readonly nodesClock: Pick<Clock, "now" | "monotonic">;
 }
 
 /** A row as a node of any version has written it: other versions may know more figures, or fewer. */

@@ -32,6 +32,7 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   readonly headerViolation: Violation | undefined;
   /** Set once nothing of the body is left to come. */
   bodyRead = false;
+  span: IncomingCall["span"];
   onRelease: (() => void) | undefined;
   degraded: Degraded[] | undefined;
   /** What its body takes, if that counts. */
@@ -106,6 +107,14 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
 
   get userAgent(): string | undefined {
     return this.requestHeaders["user-agent"];
+  }
+
+  get traceparent(): string | undefined {
+    return headerText(this.requestHeaders.traceparent);
+  }
+
+  get tracestate(): string | undefined {
+    return headerText(this.requestHeaders.tracestate);
   }
 
   /** To be called once the caller is known. */

@@ -56,6 +56,7 @@ export const serveUnary = <C extends EdgeCall, R, E>(options: ServeOptions, part
   const fail = (call: C, route: R, cause: unknown): void => {
     call.release();
     const error = asServiceError(cause, call.requestId, observer);
+    call.span?.end(error.reason);
     if (call.isGone) return;
     try {
       answerFailure(call, route, error);
@@ -73,6 +74,7 @@ export const serveUnary = <C extends EdgeCall, R, E>(options: ServeOptions, part
 
   const write = (call: C, route: R, encoded: E): Promise<void> | undefined => {
     call.release();
+    call.span?.end("ok");
     return call.isGone ? undefined : answer(call, route, encoded);
   };
 

@@ -2,12 +2,12 @@ import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
+import { secureContextOptions, type TlsMaterial } from "../../tls/tlsMaterial.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { RequestHandler } from "./handlers.ts";
 import * as limits from "./limits.ts";
 import type { Connection } from "./malformedListener.ts";
 import type { Pace } from "./pace.ts";
-import { type Certificate, secureContextOptions } from "./tls.ts";
 
 /** The HTTP/1.1 half of the listener, and the server that listens. */
 export interface Http1Side {
@@ -69,20 +69,24 @@ const neverPause = (socket: Socket): void => {
 };
 
 /**
- * node's HTTP/1.1 server, speaking TLS when it has a certificate, with the step from an accepted connection to its
- * protocol taken out: `accepted` gets each connection (after its TLS handshake) and decides who serves it. Being the
- * server that listens, its timeouts and its closing of idle connections hold.
+ * node's HTTP/1.1 server, speaking TLS when it has material for that, with the step from an accepted connection to its
+ * protocol taken out: `accepted` gets each connection (after its TLS handshake, which ends those of clients that need a
+ * certificate and have none that is trusted) and decides who serves it. Being the server that listens, its timeouts and its
+ * closing of idle connections hold.
  */
 export const createHttp1Side = (
-  certificate: Certificate | undefined,
+  tls: TlsMaterial | undefined,
   handler: RequestHandler,
   pace: Pace,
   accepted: (socket: Socket) => void,
 ): Http1Side => {
-  const server = certificate
+  const asksClients = tls?.clientCa !== undefined;
+  const server = tls
     ? createSecureServer({
         ...options,
-        ...secureContextOptions(certificate),
+        ...secureContextOptions(tls),
+        requestCert: asksClients,
+        rejectUnauthorized: asksClients,
         ALPNProtocols: ["h2", "http/1.1"],
         handshakeTimeout: limits.handshakeTimeout,
       })
@@ -95,7 +99,7 @@ export const createHttp1Side = (
   const handle = inTurns(handler, pace);
   server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);
 
-  const established = certificate ? "secureConnection" : "connection";
+  const established = tls ? "secureConnection" : "connection";
   const [serve, ...others] = server.listeners(established);
   if (serve === undefined || others.length > 0) throw new Error(`this version of Node has not one listener of "${established}"`);
   server.removeAllListeners(established);
@@ -103,7 +107,7 @@ export const createHttp1Side = (
   return {
     server,
     serve: (socket) => {
-      if (certificate) neverPause(socket);
+      if (tls) neverPause(socket);
       serve.call(server, socket);
     },
   };

@@ -11,7 +11,7 @@ import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
-import { closeSession, destroySession, retireSession } from "./endSession.ts";
+import { closeSession, destroySession, retireWithNextCall } from "./endSession.ts";
 import type { RequestHandler, StreamHandler } from "./handlers.ts";
 import { headerText } from "./headerFields.ts";
 import { isGone } from "./http2Stream.ts";
@@ -24,8 +24,11 @@ import { createSilenceCheck } from "./silenceCheck.ts";
 export interface Http2Side {
   /** Takes a connection over: cleartext with prior knowledge, or TLS that agreed on `h2`. */
   readonly serve: (socket: Socket) => void;
-  /** Sends GOAWAY on every connection, also on those that still come; streams that are open may finish. */
-  readonly goAway: () => void;
+  /**
+   * Asks the client of every connection to leave, also of those that still come; streams that are open may finish.
+   * @param linger how long its next call is awaited before, in milliseconds.
+   */
+  readonly goAway: (linger: number) => void;
 }
 
 const ignore = (): void => undefined;
@@ -120,7 +123,8 @@ export const createHttp2Side = (
   /** The socket of the session that is being made. */
   let accepted: Socket | undefined;
   let connections = 0;
-  let leaving = false;
+  /** How long next calls are awaited; undefined = nobody has to leave. */
+  let leaving: number | undefined;
   const server = createHttp2Server();
   // The compatibility API has the shape of HTTP/1.1 requests and responses, which node's types do not know.
   const handle = unlessGone(handler) as unknown as Parameters<typeof server.on<"request">>[1];
@@ -163,14 +167,14 @@ export const createHttp2Side = (
       };
     }
     const lasts = lifetime?.();
-    const retiring = lasts === undefined ? undefined : setTimeout(() => retireSession(session), lasts).unref();
+    const retiring = lasts === undefined ? undefined : setTimeout(() => retireWithNextCall(session, limits.retiringTime), lasts).unref();
     session.once("close", () => {
       clearTimeout(retiring);
       stranger?.leave();
       sessions.delete(session);
       session.guard?.close();
     });
-    if (leaving) session.close();
+    if (leaving !== undefined) retireWithNextCall(session, leaving);
   });
   return {
     serve: (socket) => {
@@ -183,10 +187,10 @@ export const createHttp2Side = (
         accepted = undefined;
       });
     },
-    goAway: () => {
-      leaving = true;
+    goAway: (linger) => {
+      leaving = linger;
       clearInterval(checking);
-      for (const session of sessions.keys()) session.close();
+      for (const session of sessions.keys()) retireWithNextCall(session, linger);
     },
   };
 };

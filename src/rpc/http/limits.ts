@@ -17,7 +17,7 @@ export const callTimeout = 60_000;
 export const keepAliveTimeout = 75_000;
 /** Of the most that a connection may last: as many leave earlier as later, so that not all of them come back at once. */
 export const ageJitter = 0.1;
-/** How long a client may take to say that it has heard the first GOAWAY of a connection that has lasted long enough. */
+/** How long the next call of an HTTP/2 connection that has lasted long enough is awaited, and how long its client may leave a GOAWAY unread. */
 export const retiringTime = 1_000;
 /** Silence on an HTTP/1.1 connection while a call runs or its answer is sent; above `callTimeout` on purpose. */
 export const inactivityTimeout = 120_000;
@@ -90,6 +90,10 @@ export const inflationsAtATime = 2;
 /** Connections, and those of one address, behind which may be many callers: an idle one of HTTP/2 takes some 35 KB. */
 export const connections = 20_000;
 export const addressConnections = 2_000;
+
+/** Those of the admin port, and of one address: apart from the others, so that callers never keep a probe out. */
+export const adminConnections = 1_000;
+export const addressAdminConnections = 250;
 
 /** Open HTTP/2 streams: as many as calls may be in work. Each takes some 10 KB, also when its answer waits for a client that does not read. */
 export const freeStreams = 8;

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Server as SecureServer } from "node:https";
 import { type AddressInfo, Server, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { createId } from "../../domain/ids.ts";
+import type { SubjectName } from "../../domain/subjectNames.ts";
+import { clientRefusal, handshakeRefusal, type RefusedClient, refusedClient } from "../../tls/clientRefusal.ts";
+import { replaceMaterial, type TlsMaterial } from "../../tls/tlsMaterial.ts";
 import { createErrorBody, type ErrorsBaseUrl } from "../edges/errorBody.ts";
 import { boundConnections } from "./boundConnections.ts";
 import type { ConnectionGuards } from "./connectionGuard.ts";
@@ -16,14 +18,17 @@ import { createHttp2Side } from "./http2Side.ts";
 import { ageJitter, barDelay, begunInATurn, handshakeTimeout, stopGrace } from "./limits.ts";
 import { type Connection, createMalformedListener } from "./malformedListener.ts";
 import { createPace } from "./pace.ts";
-import { type Certificate, secureContextOptions } from "./tls.ts";
 
 export interface ListenerOptions {
   readonly host: string;
   /** 0 = a free port. */
   readonly port: number;
   /** TLS only when given, else cleartext only. */
-  readonly certificate?: Certificate | undefined;
+  readonly tls?: TlsMaterial | undefined;
+  /** Of a client's certificate, where it needs one; left out, its names do not matter. */
+  readonly allowedNames?: readonly SubjectName[] | undefined;
+  /** Told of a client whose certificate does not do. Its connection ends before anything is read of it. */
+  readonly onClientRefused?: (client: RefusedClient) => void;
   readonly handler: RequestHandler;
   /** Sees every HTTP/2 stream first, and may take it instead of `handler`. */
   readonly streams?: StreamHandler;
@@ -45,8 +50,8 @@ export interface ListenerOptions {
 export interface Listener {
   /** Address and port that are bound. */
   readonly address: { readonly host: string; readonly port: number };
-  /** For connections that begin from now on; those that exist go on. Throws, and changes nothing, without TLS. */
-  readonly setCertificate: (certificate: Certificate) => void;
+  /** As `replaceMaterial`: connections that exist go on. */
+  readonly setTls: (material: TlsMaterial) => void;
   /**
    * Accepts no more connections and tells those that exist that the next answer is their last (`Connection: close`,
    * GOAWAY). Idle ones are closed after `linger`, so that a request which is on its way is answered, and the others cut when
@@ -64,7 +69,7 @@ const idleCheckInterval = 100;
  * TLS its ALPN. Resolves once the port is bound; rejects when it cannot be had.
  */
 export const createListener = async (options: ListenerOptions): Promise<Listener> => {
-  const { host, port, certificate, handler, clock, onFault, linger = 0, maxAge, unreadRequestHeaders } = options;
+  const { host, port, tls, handler, clock, onFault, linger = 0, maxAge, unreadRequestHeaders, onClientRefused } = options;
   const connections = new Set<Connection>();
   let stopping: Promise<void> | undefined;
 
@@ -111,7 +116,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     }
   };
   const http1 = createHttp1Side(
-    certificate,
+    tls,
     (req, res) => {
       const { guard, leavesAt, pipelined = 0 } = req.socket as Connection;
       // Not while others wait behind it, which would get no answer.
@@ -125,12 +130,21 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
     (socket) => {
       if (socket instanceof TLSSocket) {
         track(socket);
-        establish(socket, socket.alpnProtocol === "h2");
+        const refusal = tls?.clientCa && clientRefusal(socket, options.allowedNames);
+        if (refusal) {
+          onClientRefused?.(refusedClient(refusal, socket));
+          socket.destroy();
+        } else establish(socket, socket.alpnProtocol === "h2");
       } else detectProtocol(socket, handshakeTimeout, (isHttp2) => establish(socket, isHttp2));
     },
   );
   const { server } = http1;
   server.on("connection", track);
+  if (tls?.clientCa)
+    server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+      const refusal = handshakeRefusal(error, socket);
+      if (refusal) onClientRefused?.(refusedClient(refusal, socket));
+    });
   if (options.guards) boundConnections(server, options.guards.accept);
   server.on(
     "clientError",
@@ -149,12 +163,12 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const stop = async (graceMs: number): Promise<void> => {
     // Not the HTTP server's own way, which closes idle connections at once.
     const closed = new Promise<void>((resolve) => Server.prototype.close.call(server, () => resolve()));
-    http2.goAway();
+    http2.goAway(linger);
     for (const { latest } of connections) if (latest && !latest.headersSent) latest.shouldKeepAlive = false;
     let idle: NodeJS.Timeout | undefined;
     const closeIdle = (): void => {
       server.close();
-      for (const socket of connections) if (!certificate && !socket.established) socket.destroy();
+      for (const socket of connections) if (!tls && !socket.established) socket.destroy();
       idle = setInterval(() => server.closeIdleConnections(), idleCheckInterval);
     };
     const lingering = linger > 0 ? setTimeout(closeIdle, linger) : void closeIdle();
@@ -169,10 +183,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   };
   return {
     address: { host: bound.address, port: bound.port },
-    setCertificate: (next) => {
-      if (!(server instanceof SecureServer)) throw new Error("The listener does not speak TLS.");
-      server.setSecureContext(secureContextOptions(next));
-    },
+    setTls: (material) => replaceMaterial(server, tls, material),
     stop: (graceMs = stopGrace) => (stopping ??= stop(graceMs)),
   };
 };

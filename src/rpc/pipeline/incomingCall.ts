@@ -4,10 +4,19 @@ import type { Caller } from "../../domain/authorization.ts";
 import type { Degraded } from "../../domain/behalf.ts";
 import type { Violation } from "../../domain/errors.ts";
 import type { CallerPath, Share } from "../../domain/fairness/fairShares.ts";
-import type { EdgeName } from "../../telemetry/callMetrics.ts";
+import type { CallOutcome, EdgeName } from "../../telemetry/callMetrics.ts";
+import type { TraceHeaders } from "../../telemetry/tracing/tracer.ts";
+
+/** A call in a trace. */
+interface TracedCall {
+  /** Runs a part of the call. */
+  readonly run: <T>(part: () => T) => T;
+  /** To be called when the answer is known; the first end counts. */
+  readonly end: (outcome: CallOutcome) => void;
+}
 
 /** What an edge knows of a call before its body is read. Everything but the first four is taken from the wire as it is. */
-export interface IncomingCall {
+export interface IncomingCall extends TraceHeaders {
   readonly edge: EdgeName;
   readonly method: DescMethodUnary;
   /** `req_…`, made by the edge, new for every request (protocol §5). */
@@ -36,6 +45,8 @@ export interface IncomingCall {
   readonly signal: AbortSignal;
   /** Whose it is, as everything is divided between callers (`capacity.ts`). To be asked for once the caller is known. */
   readonly path: CallerPath;
+  /** Set where the call is traced. */
+  span: TracedCall | undefined;
   /** Called by the edge once the answer is known, unless the call was let go of before. */
   onRelease: (() => void) | undefined;
   /** What `meta.degraded` of the answer says, if anything. */

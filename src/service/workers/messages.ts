@@ -1,3 +1,4 @@
+import type { ProfileKind } from "../../admin/recordProfile.ts";
 import type { Urls } from "../createService.ts";
 
 /** What a worker says once it serves. */
@@ -15,6 +16,10 @@ export type ToWorker =
   | { readonly type: "ping" }
   /** Its metrics are asked for. */
   | { readonly type: "page" }
+  /** A profile is to be recorded. @param recording tells one from the others. */
+  | { readonly type: "record"; readonly recording: number; readonly kind: ProfileKind; readonly seconds: number }
+  /** Nobody wants that profile any more. */
+  | { readonly type: "dropRecording"; readonly recording: number }
   /** A sibling has written these. */
   | { readonly type: "told"; readonly ids: readonly string[] };
 
@@ -27,4 +32,6 @@ export type ToPrimary =
   /** A line for the user: why it ends. */
   | { readonly type: "complaint"; readonly line: string }
   | { readonly type: "page"; readonly text: string }
+  /** Without the profile if it could not be recorded. */
+  | { readonly type: "recorded"; readonly recording: number; readonly profile: string | undefined }
   | { readonly type: "told"; readonly ids: readonly string[] };

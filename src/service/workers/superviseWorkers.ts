@@ -1,16 +1,18 @@
 import type { Config } from "../../config/loadConfig.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { createAdminServer } from "../../telemetry/adminServer.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
-import { acrossProcesses, createProcessMetrics } from "../../telemetry/processMetrics.ts";
+import { acrossProcesses } from "../../telemetry/processMetrics.ts";
 import { createWorkerMetrics } from "../../telemetry/workerMetrics.ts";
 import { version } from "../../version.ts";
+import { countClientRefusals } from "../countClientRefusals.ts";
 import type { Urls } from "../createService.ts";
-import { listenOn } from "../listenOn.ts";
+import { type OpenAdmin, openAdmin } from "../openAdmin.ts";
+import { createWatchedFiles } from "../watchedFiles.ts";
 import { createPageCollector } from "./collectPages.ts";
 import { forkWorker, type WorkerEnd, type WorkerProcess } from "./forkWorker.ts";
 import type { ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
+import { createWorkerRecorder } from "./recordWorkers.ts";
 import { ASK_EVERY_MS, createSilenceWatch } from "./silenceWatch.ts";
 import { createWorkerPages } from "./workerPages.ts";
 
@@ -28,9 +30,9 @@ export interface WorkersFailure {
 }
 
 export interface SuperviseOptions {
-  readonly config: Pick<Config, "workers" | "adminHost" | "adminPort" | "port" | "ratelimitStoreDown">;
+  readonly config: Pick<Config, "workers" | "admin" | "port" | "ratelimitStoreDown">;
   readonly clock: Clock;
-  readonly events: Pick<Events, "workerEnded" | "workerBack" | "workerSilent">;
+  readonly events: Events;
   /** Takes whole lines of the workers' logs. */
   readonly writeLog: (lines: string) => void;
 }
@@ -41,7 +43,7 @@ export interface Workers {
   readonly start: () => Promise<{ readonly urls: Urls; readonly nextSteps: readonly string[] }>;
   /** Resolves, at most once, when workers cannot start and nobody serves; the others are still to be stopped. */
   readonly failed: Promise<WorkersFailure>;
-  /** Has each of them read its certificate again. */
+  /** As `Service.reloadFiles`, in all processes. */
   readonly reload: () => void;
   /** Has all workers finish what they do, as a service of one process does. Resolves when all have ended, to what kept any of them from a good end. */
   readonly stop: (reason: string) => Promise<WorkersFailure | undefined>;
@@ -74,9 +76,9 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
   });
   const metrics = createMetrics({ version, engine: "", ratelimitStoreDown: config.ratelimitStoreDown });
   const workerMetrics = createWorkerMetrics(config.workers);
-  const rules = new Map([...metrics.families, ...workerMetrics.families.map(({ head }) => head)].map((head) => [head.name, head.across]));
+  const rules = new Map([...metrics.families, ...workerMetrics.heads].map((head) => [head.name, head.across]));
   const pages = createWorkerPages((name) => rules.get(name) ?? acrossProcesses(name));
-  const processMetrics = createProcessMetrics();
+  const files = createWatchedFiles({ metrics: workerMetrics, events });
 
   let first: WorkerStart | undefined;
   let hasStarted = false;
@@ -103,20 +105,30 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
     },
   );
   const asking = setInterval(() => silence.round(ready().map(({ index }) => index)), ASK_EVERY_MS).unref();
-  const admin = createAdminServer({
-    host: config.adminHost,
-    port: config.adminPort,
-    metrics: {
-      contentType: metrics.contentType,
-      render: async () => {
-        await collector.collect();
-        return pages.render([...workerMetrics.families.map((family) => family.render()), await processMetrics()].join("\n\n"));
-      },
-    },
-    isLive: () => running().length > 0,
-    // One that is being replaced is no reason to send callers away from the others.
-    isReady: () => hasStarted && stoppingFor === undefined && ready().length > 0,
+  const recorder = createWorkerRecorder((worker, message) => {
+    const slot = slots[worker - 1];
+    if (!slot?.isReady) return false;
+    slot.process?.send(message);
+    return true;
   });
+  const listen = (): Promise<OpenAdmin> =>
+    openAdmin({
+      config: config.admin,
+      ...{ files, events },
+      metrics: {
+        contentType: metrics.contentType,
+        render: async () => {
+          await collector.collect();
+          return pages.render(await workerMetrics.render());
+        },
+      },
+      isLive: () => running().length > 0,
+      // One that is being replaced is no reason to send callers away from the others.
+      isReady: () => hasStarted && stoppingFor === undefined && ready().length > 0,
+      onClientRefused: countClientRefusals("admin", config.admin.tls, workerMetrics, events),
+      profilesOf: { record: recorder.record, workers: config.workers },
+    });
+  let admin: OpenAdmin | undefined;
 
   const setReady = (slot: Slot, isReady: boolean): void => {
     slot.isReady = isReady;
@@ -146,6 +158,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
     } else if (message.type === "started") onStarted(slot, message.start);
     else if (message.type === "complaint") slot.complaints.push(message.line);
     else if (message.type === "page") collector.take(slot.index, message.text);
+    else if (message.type === "recorded") recorder.take(message);
     else if (message.type === "told") tellReady(message, slot);
   };
 
@@ -163,6 +176,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
     slot.process = undefined;
     setReady(slot, false);
     collector.retire(slot.index);
+    recorder.retire(slot.index);
     silence.heard(slot.index);
     if (stoppingFor !== undefined) {
       if (end.code !== 0 && wasReady) badEnd = failureOf(slot, end, "stopped");
@@ -191,13 +205,16 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
 
   return {
     start: async () => {
-      const adminUrl = await listenOn("ADMIN_HOST, ADMIN_PORT", config.adminHost, config.adminPort, admin.start);
+      admin = await listen();
       if (stoppingFor === undefined) for (const slot of slots) fork(slot);
       const { urls, nextSteps } = await started.promise;
-      return { urls: { ...urls, adminUrl }, nextSteps };
+      return { urls: { ...urls, adminUrl: admin.url }, nextSteps };
     },
     failed: failed.promise,
-    reload: () => tellReady({ type: "reload" }),
+    reload: () => {
+      tellReady({ type: "reload" });
+      void files.reload();
+    },
     stop: async (reason) => {
       stoppingFor ??= reason;
       for (const { timer, process } of slots) {
@@ -205,8 +222,9 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
         process?.send({ type: "stop", reason });
       }
       clearInterval(asking);
+      files.stop();
       if (running().length > 0) await ended.promise;
-      await admin.stop();
+      await admin?.stop();
       return badEnd;
     },
   };

@@ -1,13 +1,9 @@
 import cluster from "node:cluster";
-import type { Siblings } from "../../cache/siblings.ts";
-import type { AdminOptions, AdminServer } from "../../telemetry/adminServer.ts";
+import type { WorkerParts } from "../serviceOverrides.ts";
 import type { ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
 
 /** A worker's end of what it has to do with its service: the primary stops it, asks for its metrics and connects it with its siblings. */
-export interface WorkerChannel {
-  readonly siblings: Siblings;
-  /** In the place of an admin port of its own; it has no address. */
-  readonly createAdmin: (options: Pick<AdminOptions, "metrics">) => AdminServer;
+export interface WorkerChannel extends WorkerParts {
   readonly started: (start: WorkerStart) => Promise<void>;
   /** Says why the worker ends; resolves once the primary will get to know. */
   readonly complain: (line: string) => Promise<void>;
@@ -36,6 +32,17 @@ export const openWorkerChannel = (): WorkerChannel | undefined => {
   on("ping", () => void send({ type: "pong" }));
   void send({ type: "joined" });
 
+  const recordings = new Map<number, AbortController>();
+  on("record", async ({ recording, kind, seconds }) => {
+    const dropped = new AbortController();
+    recordings.set(recording, dropped);
+    const { recordProfile } = await import("../../admin/recordProfile.ts");
+    const profile = await recordProfile(kind, seconds, dropped.signal).catch(() => undefined);
+    recordings.delete(recording);
+    void send({ type: "recorded", recording, profile });
+  });
+  on("dropRecording", ({ recording }) => recordings.get(recording)?.abort());
+
   /** What was written in this turn of the event loop. */
   let untold: string[] = [];
   return {
@@ -52,16 +59,11 @@ export const openWorkerChannel = (): WorkerChannel | undefined => {
       },
       onTold: (listener) => on("told", ({ ids }) => listener(ids)),
     },
-    createAdmin: ({ metrics }) => {
+    openAdmin: async ({ metrics }) => {
       const sendPage = async (): Promise<void> => send({ type: "page", text: await metrics.render() });
-      return {
-        start: async () => {
-          on("page", () => void sendPage());
-          return "";
-        },
-        // The last of what it counted.
-        stop: sendPage,
-      };
+      on("page", () => void sendPage());
+      // The last of what it counted.
+      return { url: "", stop: sendPage };
     },
     started: (start) => send({ type: "started", start }),
     complain: (line) => send({ type: "complaint", line }),

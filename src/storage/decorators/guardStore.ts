@@ -199,6 +199,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     clock: store.clock,
     ...aroundStore(store, around, refuseWhileAway),
     prepare: (signal) => store.prepare(signal),
+    ...(store.scrub && { scrub: store.scrub.bind(store) }),
     ping: async (signal) => {
       signal?.throwIfAborted();
       refuseWhileAway();

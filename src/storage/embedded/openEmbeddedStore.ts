@@ -1,7 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import { collectionCounters } from "../collectionCounters.ts";
@@ -18,8 +16,8 @@ import { createJournaledCounters } from "./counters/journaledCounters.ts";
 import { refuseDamage } from "./damage/findings.ts";
 import { undoInterrupted } from "./damage/interrupted.ts";
 import { createProgress } from "./damage/progress.ts";
+import { makeDataDirectory } from "./dataDirectory.ts";
 import { createMarks, type MarkWriter, openMark } from "./marks.ts";
-import { giveToOwnerOf } from "./ownership.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
 import { expiryField, textDecoder } from "./sqlite/documentText.ts";
 import { embeddedCollection, type Reader } from "./sqlite/embeddedCollection.ts";
@@ -45,23 +43,6 @@ export interface EmbeddedStoreOptions {
 const patience = { server: 2000, tool: 5000, restore: 5000 } as const;
 
 const decodeCounter = textDecoder<Documents["counters"]>("counters");
-
-/** Made by root it belongs to the owner of the directory that it is in, as its files do: the service has to get to them. */
-const makeDirectory = (directory: string): void => {
-  try {
-    const whole = resolve(directory);
-    const first = mkdirSync(whole, { recursive: true, mode: 0o700 });
-    if (first === undefined) return;
-    for (let made = whole; made.length >= first.length; made = dirname(made)) {
-      const descriptor = openSync(made, "r");
-      giveToOwnerOf(descriptor, dirname(first));
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    const isFile = error instanceof Error && "code" in error && (error.code === "EEXIST" || error.code === "ENOTDIR");
-    throw isFile ? new Error(`DATA_DIR: ${directory} is not a directory`, { cause: error }) : error;
-  }
-};
 
 /**
  * The store in a SQLite file, with the counters of rate limits in a journal beside it. Nothing is opened before
@@ -175,7 +156,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     counters: mode === "server" ? counters : collectionCounters(collection("counters")),
     prepare: async (signal) => {
       signal?.throwIfAborted();
-      makeDirectory(directory);
+      makeDataDirectory(directory, files);
       if (mode !== "tool") {
         createPrivately(lockFile);
         releaseLock ??= takeServerLock(lockFile, directory);
@@ -204,6 +185,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       const { bavail, blocks, bsize } = await statfs(directory);
       return { files: { database: bytes, wal: walBytes, journal: journalBytes }, disk: { free: bavail * bsize, size: blocks * bsize } };
     },
+    scrub: async () => (await queue.write({ kind: "emptyLog" })).modified === 1,
     progress: progress.next,
     ping: async (signal) => {
       readRow("SELECT 1", []);

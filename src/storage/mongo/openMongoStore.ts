@@ -3,16 +3,17 @@ import { MongoClient, type MongoClientOptions } from "mongodb";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { collectionCounters } from "../collectionCounters.ts";
 import { createKeyedMutex } from "../keyedMutex.ts";
+import { SCHEMA_VERSION } from "../port/baseDocument.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
 import type { MongoStoreMode } from "../port/storeMode.ts";
-import { claimSchemaVersion } from "../schemaVersion.ts";
+import { claimSchemaVersion, refuseUnusable, StoreNotMigratedError } from "../schemaVersion.ts";
 import { countConnections } from "./countConnections.ts";
 import { mongoCollection } from "./mongoCollection.ts";
 import { toStoreError } from "./mongoErrors.ts";
 import { createOperations } from "./operations.ts";
-import { prepareIndexes } from "./prepareIndexes.ts";
+import { indexChangesDue, prepareIndexes } from "./prepareIndexes.ts";
 import { createStoreClock } from "./storeClock.ts";
 import { watchClock } from "./watchClock.ts";
 
@@ -23,6 +24,8 @@ export interface MongoStoreOptions {
   readonly clock?: Clock;
   /** A server's unless told. */
   readonly mode?: MongoStoreMode;
+  /** False: `prepare` leaves a store as it is that is not up to date, and rejects with `StoreNotMigratedError`. */
+  readonly migrates?: boolean;
   readonly log?: StoreLog;
 }
 
@@ -66,7 +69,7 @@ const databaseOf = (url: string): string => /^mongodb(?:\+srv)?:\/\/[^/]+\/([^/?
  * The store in a MongoDB database. The driver connects by itself, also again after the server was away.
  * Writes are acknowledged by a majority and journaled.
  */
-export const openMongoStore = ({ url, clock: local = systemClock, mode = "server", log }: MongoStoreOptions): Store => {
+export const openMongoStore = ({ url, clock: local = systemClock, mode = "server", migrates = true, log }: MongoStoreOptions): Store => {
   const client = new MongoClient(url, options);
   const connections = countConnections(client);
   const clock = createStoreClock(local);
@@ -123,6 +126,23 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
     }
   };
 
+  const changesDue = () => reachable(() => indexChangesDue(database));
+
+  /** What a service needs, or why it is not there. @returns for the log */
+  const bringUpToDate = async (signal: AbortSignal | undefined): Promise<Awaited<ReturnType<typeof claimSchemaVersion>>> => {
+    if (!migrates && mode !== "restore") {
+      const system = await collection("system").findOne({ _id: "schema" }, { signal });
+      refuseUnusable(system);
+      const due = await changesDue();
+      if (system?.schema !== SCHEMA_VERSION || due.length > 0) throw new StoreNotMigratedError(system?.schema, due);
+      return { schema: SCHEMA_VERSION };
+    }
+    const version = await claimSchemaVersion(collection("system"), signal, mode === "restore");
+    signal?.throwIfAborted();
+    await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
+    return version;
+  };
+
   const { maxPoolSize } = client.options;
   return {
     engine: "mongo",
@@ -141,13 +161,13 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
         replicaSet = hello.setName;
         return hello;
       });
-      const version = mode === "look" ? {} : await claimSchemaVersion(collection("system"), signal, mode === "restore");
-      signal?.throwIfAborted();
-      if (mode !== "look") await reachable(() => prepareAllIndexes(signal), PREPARATION_TIME);
+      const version = mode === "look" ? {} : await bringUpToDate(signal);
       const { version: server, ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
       facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };
     },
+    changesDue,
+    estimate: (name) => reachable(() => database.collection(name).estimatedDocumentCount()),
     facts: () => ({ ...facts }),
     usage: async () => ({ connections: { open: connections.open(), inUse: connections.inUse(), most: maxPoolSize } }),
     ping: async (signal) => {

@@ -1,5 +1,7 @@
 import { type Db, type IndexDescription, MongoError } from "mongodb";
+import type { CollectionName } from "../port/documents.ts";
 import { type IndexDeclaration, indexes, retired } from "../port/indexes.ts";
+import type { PendingChange } from "../port/pendingChange.ts";
 
 const NOT_FOUND = new Set<unknown>([
   26, // NamespaceNotFound
@@ -13,6 +15,29 @@ const description = ({ name, fields, unique, onlyWith, expiry }: IndexDeclaratio
   ...(onlyWith !== undefined && { partialFilterExpression: { [onlyWith]: { $exists: true } } }),
   ...(expiry && { expireAfterSeconds: 0 }),
 });
+
+const isMissing = (error: unknown): boolean => error instanceof MongoError && NOT_FOUND.has(error.code);
+
+/** The names of the indexes that a collection has; none where nobody has made it. */
+const namesIn = async (database: Db, collection: CollectionName): Promise<ReadonlySet<unknown>> => {
+  try {
+    return new Set((await database.collection(collection).listIndexes().toArray()).map(({ name }) => name));
+  } catch (error) {
+    if (isMissing(error)) return new Set();
+    throw error;
+  }
+};
+
+/** What `prepareIndexes` would do, in its order. Reads only. */
+export const indexChangesDue = async (database: Db): Promise<readonly PendingChange[]> => {
+  const declared = Map.groupBy([...indexes, ...retired], ({ collection }) => collection);
+  const made = new Map(await Promise.all(Array.from(declared.keys(), async (name) => [name, await namesIn(database, name)] as const)));
+  const isMade = ({ collection, name }: Pick<IndexDeclaration, "collection" | "name">): boolean => made.get(collection)?.has(name) === true;
+  const change =
+    (kind: PendingChange["kind"]) =>
+    ({ collection, name }: Pick<IndexDeclaration, "collection" | "name">): PendingChange => ({ kind, collection, name });
+  return [...indexes.filter((index) => !isMade(index)).map(change("build index")), ...retired.filter(isMade).map(change("drop index"))];
+};
 
 /**
  * Creates the indexes that are missing, then drops those whose place they took: until then a node of the version before,
@@ -29,7 +54,7 @@ export const prepareIndexes = async (database: Db, maxTimeMS: number): Promise<v
     try {
       await database.collection(collection).dropIndex(name, { maxTimeMS });
     } catch (error) {
-      if (!(error instanceof MongoError) || !NOT_FOUND.has(error.code)) throw error;
+      if (!isMissing(error)) throw error;
     }
   }
 };

@@ -47,3 +47,11 @@ export interface AuditStub {
   /** Id of the event in the log that says the same. */
   readonly statement: string;
 }
+
+/** Of an entry of the audit log whose texts were erased. */
+export interface AuditErasure {
+  /** Id of the event in the log that says so. */
+  readonly statement: string;
+  /** What the entry's hash covers in the place of its texts. Absent in the forms whose hash covers the texts themselves. */
+  readonly digest?: string;
+}

@@ -2,7 +2,7 @@
 
 import type { Permission } from "../../domain/authorization.ts";
 import type { HandOut } from "../../domain/handOut.ts";
-import type { AuditEvent } from "./auditEvents.ts";
+import type { AuditErasure, AuditEvent } from "./auditEvents.ts";
 import type { AuditedCollection } from "./auditedCollections.ts";
 import type { AuditedDocument, BaseDocument } from "./baseDocument.ts";
 import type { FailedSignInsDocument, SessionDocument } from "./consoleDocuments.ts";
@@ -212,6 +212,10 @@ export interface AuditLogDocument extends BaseDocument {
   readonly event: AuditEvent;
   /** Which form was hashed; absent = the first, which knows no `changes`. See `chainHash`. */
   readonly format?: number;
+  /** Of the third form, until its texts are erased; see `textsDigest`. */
+  readonly salt?: string;
+  /** Its texts were erased: the event has no description, no names of resources and no changes. */
+  readonly erasure?: AuditErasure;
   /** Hex SHA-256 over the predecessor's hash and this event. */
   readonly hash: string;
   readonly previousHash: string;

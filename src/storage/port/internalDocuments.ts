@@ -47,6 +47,24 @@ export interface RestoreState {
   readonly isImport?: true;
 }
 
+/** How far the erasure of a person has come (data §4). */
+export interface ErasureState {
+  /** The person's, by which the erasure is found again. */
+  readonly externalId: string;
+  /** Ids of the identities that had it, as far as they are known. */
+  readonly identityIds: readonly string[];
+  /** Number of the last entry of the audit log that was looked at. */
+  readonly through: number;
+  /** Number of the last entry whose externalId is the person's; absent until all that was told before the erasure is in the log. */
+  readonly namedThrough?: number;
+  /** Id of the last kept answer that was looked at; absent before the first. */
+  readonly answersThrough?: string;
+  /** What was found to be the person's so far: keys, entries of the audit log, events of analytics. */
+  readonly keys: number;
+  readonly entries: number;
+  readonly events: number;
+}
+
 /** Facts about the store itself. */
 export interface SystemDocument extends BaseDocument {
   /** Of `_id: "schema"`: the newest schema version that wrote to it, or none's while `restoring`; `v` is the one that made it. */
@@ -56,6 +74,8 @@ export interface SystemDocument extends BaseDocument {
   readonly restoring?: RestoreState;
   /** Of `_id: "auditStub"`. */
   readonly stub?: AuditStub;
+  /** Of `_id: "erasure:…"`: it goes with the erasure's end. */
+  readonly erasure?: ErasureState;
   /** The same number as in `stub`: it only rises. */
   readonly droppedThrough?: number;
 }

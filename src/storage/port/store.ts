@@ -2,6 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Collection } from "./collection.ts";
 import type { Counters } from "./counters.ts";
 import type { CollectionName, Documents } from "./documents.ts";
+import type { PendingChange } from "./pendingChange.ts";
 
 /** What a store takes of its machine, and what is left of that. */
 export interface StoreUsage {
@@ -30,8 +31,17 @@ export interface Store {
   readonly counters: Counters;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;
+  /** What `prepare` still has to change, beside the schema version. Of a server that it may connect to without changing anything. */
+  changesDue?(): Promise<readonly PendingChange[]>;
+  /** About how many documents a collection has, of the same. */
+  estimate?(name: CollectionName): Promise<number>;
   /** What an operator wants to know of it, no secret: where it is, how large it was found, which versions meet. Empty before it is prepared. */
   facts?(): Readonly<Record<string, unknown>>;
+  /**
+   * What was deleted or replaced goes from its files as well; false while somebody reads what was there before, such as a backup. A store
+   * whose files others keep has none.
+   */
+  scrub?(): Promise<boolean>;
   /** For the metrics. Asks no server for it. */
   usage?(): Promise<StoreUsage>;
   /** Resolves when the store answers; rejects with `StoreUnavailableError`. */

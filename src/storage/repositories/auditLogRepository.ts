@@ -24,6 +24,8 @@ export interface AuditLogRepository {
   readonly removeThrough: (sequence: number) => Promise<void>;
   /** In order, stopping at the first that is refused: `DuplicateKeyError` of `_id` (known event) or `sequence` (someone else extended the chain). */
   readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
+  /** Writes entries that are there as they are without their texts. */
+  readonly writeErased: (entries: readonly AuditLogDocument[]) => Promise<void>;
   /** Up to `limit` documents with events that have not been moved yet, those that changed least recently first. */
   readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;
   /** The marks of up to `limit` such documents, least first: each is the id of the last event of one. */
@@ -66,6 +68,13 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
     },
     append: async (entries) => {
       await audit.insertMany(entries);
+    },
+    writeErased: async (entries) => {
+      await audit.bulkWrite(
+        entries.map(({ _id, hash, event, erasure }) => ({
+          updateOne: { filter: { _id, hash }, update: { $set: { event, ...(erasure && { erasure }) }, $unset: { salt: "" } } },
+        })),
+      );
     },
     findPending: async (collection, limit) => {
       const documents = store.collection(collection as "apis");

@@ -1,12 +1,12 @@
 import { foldCase } from "../../util/foldCase.ts";
 import type { BulkOperation } from "../port/collection.ts";
 import type { IdentityDocument, KeyDocument } from "../port/documents.ts";
-import type { BackfillState } from "../port/internalDocuments.ts";
+import type { BackfillState, SystemDocument } from "../port/internalDocuments.ts";
 import type { Store } from "../port/store.ts";
 import { nameKeyOf } from "./keySearchRepository.ts";
 
 /** The schema from which on every write keeps these texts in step. */
-const SINCE_SCHEMA = 3;
+export const SEARCHABLE_SINCE = 3;
 
 /** What one batch did. */
 export interface Filled {
@@ -17,10 +17,8 @@ export interface Filled {
 }
 
 export interface BackfillsRepository {
-  /** Whether versions have written to the store that do not know these texts. */
-  readonly isNeeded: () => Promise<boolean>;
-  /** As it was saved last; undefined before. */
-  readonly find: () => Promise<BackfillState | undefined>;
+  /** The store's own row, which says which version made it and how far the walk has come; null: nobody has made the store. */
+  readonly find: () => Promise<SystemDocument | null>;
   readonly save: (state: BackfillState) => Promise<void>;
   /** Puts the `nameKey` of up to `limit` keys behind `after` in step with their names. */
   readonly fillKeys: (after: string, limit: number) => Promise<Filled>;
@@ -46,11 +44,7 @@ export const createBackfillsRepository = (store: Store): BackfillsRepository => 
   const behind = (after: string): { readonly _id?: { readonly $gt: string } } => (after === "" ? {} : { _id: { $gt: after } });
 
   return {
-    isNeeded: async () => {
-      const found = await system.findOne({ _id: "schema" });
-      return found !== null && found.v < SINCE_SCHEMA;
-    },
-    find: async () => (await system.findOne({ _id: "schema" }))?.backfill,
+    find: () => system.findOne({ _id: "schema" }),
     save: async (backfill) => {
       await system.updateOne({ _id: "schema" }, { $set: { backfill } });
     },

@@ -1,7 +1,7 @@
 import { foldCase } from "../../util/foldCase.ts";
 import type { AuditEvent } from "../port/auditEvents.ts";
 import { WORKSPACE_ID } from "../port/baseDocument.ts";
-import type { OperationOptions } from "../port/collection.ts";
+import type { OperationOptions, Update } from "../port/collection.ts";
 import type { IdentityDocument, StoredRatelimit } from "../port/documents.ts";
 import type { Store } from "../port/store.ts";
 import { newDocument, notDeleted } from "./shared/audited.ts";
@@ -59,6 +59,8 @@ export interface IdentitiesRepository {
     eventsOf: (identity: IdentityDocument) => readonly AuditEvent[],
     options?: ModifyOptions,
   ) => Promise<boolean>;
+  /** Deletes an identity whose keys are looked for next: no sweep takes it from them, until `ErasuresRepository.release`. */
+  readonly deleteToErase: IdentitiesRepository["delete"];
 }
 
 /** @param moveEvents see `createModify`. */
@@ -89,6 +91,14 @@ export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents
     return document;
   };
 
+  const names = { externalId: "", externalKey: "", search: "" } as const;
+  const remove = async (
+    identityId: string,
+    update: Update<IdentityDocument>,
+    eventsOf: (identity: IdentityDocument) => readonly AuditEvent[],
+    options?: ModifyOptions,
+  ): Promise<boolean> => (await modify(identityId, (identity) => ({ update, events: eventsOf(identity) }), options)) !== null;
+
   return {
     find: (identityId, options) => identities.findOne({ _id: identityId, ...notDeleted }, options),
     findByExternalId,
@@ -109,12 +119,9 @@ export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents
         () => insert(identity, now, events, options),
       ),
     modify,
-    delete: async (identityId, now, eventsOf, options) => {
-      const update = {
-        $set: { deletedAt: now, erased: true, sweepFrom: now },
-        $unset: { externalId: "", externalKey: "", search: "" },
-      } as const;
-      return (await modify(identityId, (identity) => ({ update, events: eventsOf(identity) }), options)) !== null;
-    },
+    delete: (identityId, now, eventsOf, options) =>
+      remove(identityId, { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: names }, eventsOf, options),
+    deleteToErase: (identityId, now, eventsOf, options) =>
+      remove(identityId, { $set: { deletedAt: now }, $unset: { ...names, meta: "" } }, eventsOf, options),
   };
 };

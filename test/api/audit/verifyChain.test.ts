@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { withoutTexts } from "../../../src/audit/erasedEntry.ts";
 import type { AuditLogDocument } from "../../../src/storage/port/documents.ts";
 import { createAuditLogRepository } from "../../../src/storage/repositories/auditLogRepository.ts";
 import { everywhere } from "../../support/everywhere.ts";
@@ -147,6 +148,19 @@ everywhere((run) => {
             intact: false,
             broken: { sequence: 4, expected: "no other fields", found: "approvedBy" },
           }),
+      );
+    });
+
+    test("[data §4] entries without texts are counted, and those of them that no hash covers", async () => {
+      const erased = (entry: AuditLogDocument) => withoutTexts(entry, "log_none");
+      const older = ({ salt: _, ...entry }: AuditLogDocument) => erased({ ...entry, format: 2 });
+      await tampered(
+        (log) => edit(4, older)(edit(3, erased)(log)),
+        async () => {
+          expect(await verify()).toMatchObject({ erased: { entries: 2, unhashed: 1 } });
+          expect(await verify({ fromSequence: 3, limit: 1 })).toMatchObject({ erased: { entries: 1, unhashed: 0 } });
+          expect(await verify({ fromSequence: 5 })).not.toHaveProperty("erased");
+        },
       );
     });
 

@@ -113,4 +113,17 @@ describe.each(engines)("[design §8] the admin port on $name", (engine) => {
     await service.stop();
     await expect(statusOf(`${admin}/livez`)).rejects.toThrow();
   });
+
+  test("a node that has to stop is not ready first, and serves for SHUTDOWN_DELAY as before", async () => {
+    const api = await startApi(engine, { env: { SHUTDOWN_DELAY: "1" } });
+    let hasStopped = false;
+    const stopped = api.close().then(() => {
+      hasStopped = true;
+    });
+    expect(await statusOf(`${api.adminUrl}/readyz`)).toBe(503);
+    const { status, headers } = await fetch(`${api.url}/v2/liveness`);
+    expect([status, headers.get("connection"), hasStopped]).toEqual([200, "keep-alive", false]);
+    await stopped;
+    await expect(statusOf(`${api.url}/v2/liveness`)).rejects.toThrow();
+  });
 });

@@ -2,13 +2,13 @@ import type { Message } from "@bufbuild/protobuf";
 import { type Caller, unrestrictedGrants } from "../../../src/domain/authorization.ts";
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
 import { invalidInput, type Reason, ServiceError, type Violation } from "../../../src/domain/errors.ts";
+import type { SubjectName } from "../../../src/domain/subjectNames.ts";
 import { createConnectEdge } from "../../../src/rpc/edges/connect/connectEdge.ts";
 import { createDispatcher } from "../../../src/rpc/edges/dispatcher.ts";
 import { createGrpcEdge } from "../../../src/rpc/edges/grpc/grpcEdge.ts";
 import { createV2Edge } from "../../../src/rpc/edges/v2/v2Edge.ts";
 import { createConnectionGuards } from "../../../src/rpc/http/connectionGuard.ts";
 import { createListener, type Listener } from "../../../src/rpc/http/listener.ts";
-import type { Certificate } from "../../../src/rpc/http/tls.ts";
 import { type CapacityOptions, createCapacity } from "../../../src/rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../../../src/rpc/pipeline/clientAddress.ts";
 import type { FindCaller, IncomingCall, Pipeline } from "../../../src/rpc/pipeline/incomingCall.ts";
@@ -18,6 +18,8 @@ import { createPublicStreams } from "../../../src/rpc/standard/publicStreams.ts"
 import { compileRpcRoutes } from "../../../src/rpc/wire/rpcRoutes.ts";
 import { services } from "../../../src/service/services.ts";
 import type { EdgeName } from "../../../src/telemetry/callMetrics.ts";
+import type { RefusedClient } from "../../../src/tls/clientRefusal.ts";
+import type { TlsMaterial } from "../../../src/tls/tlsMaterial.ts";
 
 export const errorsBaseUrl = (): string => "https://docs.example/latchkey/";
 
@@ -32,7 +34,9 @@ type Answer = object | Promise<object>;
 
 export interface EdgesOptions {
   readonly maxBodyBytes?: number;
-  readonly certificate?: Certificate;
+  readonly tls?: TlsMaterial;
+  readonly allowedNames?: readonly SubjectName[];
+  readonly onClientRefused?: (client: RefusedClient) => void;
   /** The response without its meta, or an error. */
   readonly invoke?: (invocation: Invocation) => Answer;
   readonly authenticate?: FindCaller;
@@ -69,7 +73,7 @@ const findCaller: FindCaller = ({ authorization }) => {
 };
 
 export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => {
-  const { maxBodyBytes = 10_485_760, trustedProxies = [], certificate, invoke = () => ({}) } = options;
+  const { maxBodyBytes = 10_485_760, trustedProxies = [], tls, invoke = () => ({}) } = options;
   const capacity = createCapacity({ clock: options.clock ?? systemClock, maxInFlight: 1_000, maxBodyBytes, ...options.capacity });
   const invocations: Invocation[] = [];
   const refused: { method: string | undefined; reason: Reason }[] = [];
@@ -111,7 +115,9 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
   const listener = await createListener({
     host: "127.0.0.1",
     port: 0,
-    certificate,
+    tls,
+    allowedNames: options.allowedNames,
+    ...(options.onClientRefused && { onClientRefused: options.onClientRefused }),
     handler,
     streams: createGrpcEdge(shared),
     guards: createConnectionGuards(
@@ -129,7 +135,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
   return {
     listener,
     port,
-    url: `${certificate ? "https" : "http"}://127.0.0.1:${port}`,
+    url: `${tls ? "https" : "http"}://127.0.0.1:${port}`,
     health,
     invocations,
     refused,

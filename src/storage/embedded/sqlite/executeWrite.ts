@@ -122,6 +122,8 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
       case "name":
         nameStore(database, operation.store);
         return nothing;
+      case "emptyLog":
+        return nothing;
       case "touch":
         database.exec("PRAGMA user_version=1");
         return nothing;

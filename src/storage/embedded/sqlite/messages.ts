@@ -32,6 +32,8 @@ export type WriteOperation =
   | { readonly kind: "define"; readonly collections: readonly CollectionName[] }
   /** Gives a file that has none the id of its store. */
   | { readonly kind: "name"; readonly store: string }
+  /** Once it is committed, the log is copied into the file and emptied; `modified` is 0 where somebody reads. */
+  | { readonly kind: "emptyLog" }
   /** Proves that the file can be written to. */
   | { readonly kind: "touch" };
 

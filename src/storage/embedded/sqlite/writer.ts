@@ -21,6 +21,8 @@ const CHECKPOINT_PAGES = 2_000;
 const LOG_BYTES = 64 * 1024 ** 2;
 
 database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
+// What is deleted or replaced is overwritten: freed pages would keep it for as long as nothing else needs them.
+database.exec("PRAGMA secure_delete=ON");
 database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
 const execute = writeExecutor(database);
 const count = marks === undefined ? undefined : createCommitCount(database, marks);
@@ -28,6 +30,16 @@ const count = marks === undefined ? undefined : createCommitCount(database, mark
 const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
   rollBack(database);
   return { unavailable: { message: messageOf(error), outcomeUnknown, tooSlow: isBusy(error) } };
+};
+
+/** Copies the log into the file and empties it; false when somebody reads. At once: all writes would wait for a reader that stays. */
+const emptyLog = (): boolean => {
+  database.exec("PRAGMA busy_timeout=0");
+  try {
+    return database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+  } finally {
+    database.exec(`PRAGMA busy_timeout=${patience}`);
+  }
 };
 
 const commit = (operations: readonly WriteOperation[]): BatchReply => {
@@ -42,6 +54,10 @@ const commit = (operations: readonly WriteOperation[]): BatchReply => {
   const began = systemClock.monotonic();
   try {
     database.exec("COMMIT");
+    if (operations.some(({ kind }) => kind === "emptyLog")) {
+      const modified = emptyLog() ? 1 : 0;
+      results = results.map((result, i) => (operations[i]?.kind === "emptyLog" ? { ...result, modified } : result));
+    }
   } catch (error) {
     // What reached the disk before it failed may still count after a crash.
     return unavailable(error, true);

@@ -19,6 +19,11 @@ import {
   type CounterListRepository,
   createCounterListRepository,
 } from "../../../../src/storage/repositories/counterListRepository.ts";
+import {
+  createErasuresRepository,
+  type Erasure,
+  type ErasuresRepository,
+} from "../../../../src/storage/repositories/erasuresRepository.ts";
 import { createIdentitiesRepository, type IdentitiesRepository } from "../../../../src/storage/repositories/identitiesRepository.ts";
 import { createKeySearchRepository, type KeySearchRepository } from "../../../../src/storage/repositories/keySearchRepository.ts";
 import { createKeysRepository, type KeysRepository } from "../../../../src/storage/repositories/keysRepository.ts";
@@ -53,6 +58,7 @@ interface Repositories {
   readonly changes: ChangesRepository;
   readonly counters: Counters;
   readonly counterList: CounterListRepository;
+  readonly erasures: ErasuresRepository;
   readonly failedSignIns: FailedSignInsRepository;
   readonly identities: IdentitiesRepository;
   readonly keys: KeysRepository;
@@ -79,6 +85,7 @@ export const repositories: { readonly [K in keyof Repositories]: (store: Store) 
   changes: on("createChangesRepository", createChangesRepository),
   counters: on("counters", createCounters),
   counterList: on("createCounterListRepository", createCounterListRepository),
+  erasures: on("createErasuresRepository", createErasuresRepository),
   failedSignIns: on("createFailedSignInsRepository", createFailedSignInsRepository),
   identities: on("createIdentitiesRepository", createIdentitiesRepository),
   keys: on("createKeysRepository", createKeysRepository),
@@ -113,6 +120,9 @@ const sampleNode: NodeRow = {
   ...{ changesLagMs: 0, cacheEntries: 0, cacheBytes: 0, verificationsPerSecond: 0, limitsPerSecond: 0 },
   ...{ store: { kind: "embedded", up: true, latencyMs: 0 }, analytics: { kind: "none", up: false, dropped: 0 } },
 };
+const sampleErasure: Erasure = {
+  ...{ id: "id_big", externalId: "nowhere", identityIds: ["id_big"], through: 0, keys: 0, entries: 0, events: 0 },
+};
 const nothing = () => undefined;
 
 export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K]> } = {
@@ -142,12 +152,12 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     removeThrough: (log) => log.removeThrough(0),
     findKnown: (log) => log.findKnown(ids("logged", 2_000)),
     append: (log) => log.append([]),
+    writeErased: async (log) => log.writeErased(await log.listAfter(0, 200)),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
     listPendingMarks: (log) => Promise.all(auditedCollections.map((collection) => log.listPendingMarks(collection, 1_000))),
     settle: async (log) => log.settle("keys", (await log.findPending("keys", 1))[0] as AuditedDocument),
   },
   backfills: {
-    isNeeded: (backfills) => backfills.isNeeded(),
     find: (backfills) => backfills.find(),
     save: (backfills) => backfills.save({ pass: 1, collection: "keys", after: "", lookedAt: 0, filled: 0 }),
     fillKeys: (backfills) => Promise.all(["", idOf("key", MANY.keys - 50)].map((after) => backfills.fillKeys(after, 100))),
@@ -180,6 +190,18 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
       }
     },
   },
+  erasures: {
+    list: (erasures) => erasures.list(),
+    begin: (erasures) => erasures.begin(sampleErasure),
+    save: (erasures) => erasures.save(sampleErasure),
+    stripKeys: (erasures) => erasures.stripKeys("id_big", 100, 1, () => []),
+    findKeysOf: (erasures) => erasures.findKeysOf(["id_big"], ids("key", 1_000)),
+    forgetAnswers: (erasures) => erasures.forgetAnswers("nowhere", "", 100),
+    detachKeys: (erasures) => erasures.detachKeys(["id_big"], 100),
+    release: (erasures) => erasures.release(["id_big"], 1),
+    scrub: (erasures) => erasures.scrub(),
+    remove: (erasures) => erasures.remove("id_big"),
+  },
   failedSignIns: {
     find: (failed) => failed.find(idOf("address", 1)),
     modify: (failed) => {
@@ -198,6 +220,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     findOrCreate: (identities) => identities.findOrCreate({ id: "id_x", externalId: idOf("external", MANY.others - 2) }, 1, []),
     modify: (identities) => identities.modify(idOf("id", MANY.others - 1), nothing),
     delete: (identities) => identities.delete(idOf("id", MANY.others - 3), 1, () => []),
+    deleteToErase: (identities) => identities.deleteToErase(idOf("id", MANY.others - 4), 1, () => []),
   },
   keys: {
     find: (keys) => keys.find(idOf("key", 1)),

@@ -1,5 +1,6 @@
-import { type DescMethodUnary, getOption, type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import { type DescMethodUnary, getOption, type JsonObject, type JsonValue, type Message } from "@bufbuild/protobuf";
 import { array_body } from "../../../../gen/latchkey/v2/options_pb.ts";
+import { grpcurlJson } from "./grpcurlJson.ts";
 import { requestJson, withoutSecrets } from "./requestJson.ts";
 
 /** A call, made or about to be made. */
@@ -45,7 +46,7 @@ const grpcurl = ({ method, request }: ShownCall, origin: string): string => {
   return lines([
     `grpcurl${plain ? " -plaintext" : ""}`,
     '-H "authorization: Bearer $ROOT_KEY"',
-    `-d ${quoted(JSON.stringify(toJson(method.input, withoutSecrets(method.input, request))))}`,
+    `-d ${quoted(JSON.stringify(grpcurlJson(method.input, withoutSecrets(method.input, request))))}`,
     `${hostname}:${port || (plain ? "80" : "443")}`,
     `${method.parent.typeName}/${method.name}`,
   ]);

@@ -1,0 +1,47 @@
+import { counted } from "../../util/counted.ts";
+import { readArguments } from "../arguments.ts";
+import type { Command } from "../command.ts";
+import { createProgressBar, type ProgressBar } from "../progressBar.ts";
+import { openService } from "../remote/callService.ts";
+import { connectionOptions } from "../remote/connection.ts";
+
+/** As `identities.deleteIdentity` tells of an erasure. */
+interface Erasure {
+  readonly done: boolean;
+  readonly keys: number;
+  readonly entries: number;
+  readonly events: number;
+  readonly logPosition: number;
+  readonly logEnd: number;
+}
+
+const erase: Command = {
+  name: "identity erase",
+  usage: "EXTERNAL_ID [--url URL]",
+  summary:
+    "Delete an identity and erase the person on the running service: its external id and metadata, names and metadata of its keys, texts of the audit log that name it, its events of analytics. Keys go on working. Repeat it if it was interrupted.",
+  run: async (args, context) => {
+    const { positionals, values } = readArguments(args, connectionOptions, "EXTERNAL_ID");
+    const [identity = ""] = positionals;
+    const service = await openService(values, context);
+    let bar: ProgressBar | undefined;
+    try {
+      for (;;) {
+        const { data } = await service("identities.deleteIdentity", { identity, erase: true });
+        const { done, keys, entries, events, logPosition, logEnd } = (data as { readonly erasure: Erasure }).erasure;
+        bar ??= createProgressBar(context, logEnd);
+        bar.reach(logPosition);
+        if (!done) continue;
+        bar.end();
+        const found = [counted(keys, "key"), `${counted(entries, "entry", "entries")} of the audit log`, counted(events, "verification")];
+        await context.print(`${identity}: erased (${found.join(", ")})`);
+        return 0;
+      }
+    } finally {
+      bar?.end();
+    }
+  },
+};
+
+/** Identities, beside their procedures. */
+export const identityCommands: readonly Command[] = [erase];

@@ -1,0 +1,19 @@
+import type { TlsFiles } from "../config/tlsVariables.ts";
+import type { Events } from "../telemetry/events.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { clientRefusals, type RefusedClient } from "../tls/clientRefusal.ts";
+import type { TlsPort } from "./watchedFiles.ts";
+
+/** What is told of each client that a port refuses for its certificate. A port that asks for none has no series. */
+export const countClientRefusals = (
+  port: TlsPort,
+  tls: TlsFiles | undefined,
+  metrics: Pick<Metrics, "tlsClientsRefused">,
+  events: Pick<Events, "tlsClientRefused">,
+): ((client: RefusedClient) => void) => {
+  const count = metrics.tlsClientsRefused(port, tls?.clientCaFile === undefined ? [] : clientRefusals);
+  return (client) => {
+    count(client.reason);
+    events.tlsClientRefused({ port, ...client });
+  };
+};

@@ -1,0 +1,24 @@
+import type { TracingConfig } from "../config/tracingVariables.ts";
+import type { Events } from "../telemetry/events.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { Tracer } from "../telemetry/tracing/tracer.ts";
+import { version } from "../version.ts";
+
+/** Traces for the configured collector. Nothing of OpenTelemetry is loaded before. */
+export const openTracing = async (
+  { headers, ...config }: TracingConfig,
+  metrics: Pick<Metrics, "spans">,
+  events: Pick<Events, "spansDropped">,
+): Promise<Tracer> => {
+  const { openTracer } = await import("../telemetry/tracing/openTracer.ts");
+  return openTracer({
+    ...config,
+    version,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.reveal()])),
+    onExported: (spans) => metrics.spans("exported", spans),
+    onDropped: (spans, cause) => {
+      metrics.spans("dropped", spans);
+      events.spansDropped(spans, cause);
+    },
+  });
+};

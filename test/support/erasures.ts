@@ -1,0 +1,91 @@
+import { createAppendEvents } from "../../src/audit/appendEvents.ts";
+import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
+import { createAuditMover } from "../../src/audit/auditMover.ts";
+import { unrestrictedGrants } from "../../src/domain/authorization.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { createId } from "../../src/domain/ids.ts";
+import type { Call } from "../../src/procedures/shared/call.ts";
+import { type EraseIdentityDeps, eraseIdentity } from "../../src/procedures/shared/identities/eraseIdentity.ts";
+import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
+import type { Store } from "../../src/storage/port/store.ts";
+import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
+import { createErasuresRepository } from "../../src/storage/repositories/erasuresRepository.ts";
+import { createIdentitiesRepository } from "../../src/storage/repositories/identitiesRepository.ts";
+import { createKeysRepository } from "../../src/storage/repositories/keysRepository.ts";
+import { createNodesRepository } from "../../src/storage/repositories/nodesRepository.ts";
+import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
+
+const clock = systemClock;
+/** Of the person whom `fillPerson` makes. */
+export const NAME = "dave_7731";
+const noLeases = { acquire: async () => true, release: async () => undefined };
+
+/** What an erasure works with, on a node whose mover has the log to itself. */
+export const erasureOn = (store: Store): EraseIdentityDeps => {
+  const auditLog = createAuditLogRepository(store);
+  return {
+    auditLog,
+    erasures: createErasuresRepository(store),
+    identities: createIdentitiesRepository(store),
+    nodes: createNodesRepository(store),
+    nodesClock: clock,
+    appendEvents: createAppendEvents({ clock, auditLog }),
+    moveEvents: createAuditMover({ clock, auditLog, leases: noLeases }).run,
+    analytics: undefined,
+  };
+};
+
+/** A call that an erasure answers, by a caller who may do everything. */
+export const eraserCall = (): Call => {
+  const call = {
+    caller: { rootKeyId: "rk_1", name: "eraser", expires: undefined, grants: unrestrictedGrants },
+    ...{ receivedAt: clock.now(), correlationId: createId("cor", clock.now()), signal: new AbortController().signal },
+    newId: (prefix: "id") => createId(prefix, clock.now()),
+    begin: async () => false,
+  };
+  return call as unknown as Call;
+};
+
+/** A call of `identities.deleteIdentity` on a node that works with the store. */
+export const erasePerson = (
+  store: Store,
+  deps: Partial<EraseIdentityDeps> = {},
+  identity: string = NAME,
+): ReturnType<typeof eraseIdentity> => eraseIdentity({ ...erasureOn(store), ...deps }, identity, eraserCall());
+
+/** A key with events that have not reached the log. */
+export const insertKey = (
+  store: Store,
+  { keyId, name, ...fields }: { readonly keyId: string; readonly name: string; readonly identityId?: string; readonly meta?: string },
+  events: readonly AuditEvent[],
+): Promise<unknown> =>
+  createKeysRepository(store).insert({
+    ...newDocument(keyId, clock.now(), events),
+    ...{ apiId: "api_1", hash: keyId, start: "k", name, nameKey: name, ...fields },
+    ...{ enabled: true, permissionIds: [], roleIds: [], ratelimits: [], revision: 0 },
+  });
+
+/** An identity with three keys, one of them deleted, and events that name them, some in the log and some on their way there. */
+export const fillPerson = async (store: Store): Promise<void> => {
+  const identities = createIdentitiesRepository(store);
+  const keys = createKeysRepository(store);
+  const source = systemSource(clock);
+  const identityId = createId("id", clock.now());
+  const made = [auditEvent(source, "identity.create", `Created identity ${NAME}`, resource("identity", identityId, NAME))];
+  await identities.insert({ id: identityId, externalId: NAME, meta: JSON.stringify({ name: NAME }) }, clock.now(), made);
+  for (const i of [1, 2, 3]) {
+    if (i === 3) await erasureOn(store).moveEvents();
+    const keyId = createId("key", clock.now());
+    const events = [auditEvent(source, "key.create", `Created key ${keyId}`, resource("key", keyId, NAME))];
+    await insertKey(store, { keyId, identityId, name: NAME, meta: JSON.stringify({ name: NAME }) }, events);
+    const key = await keys.find(keyId);
+    if (i === 2 && key !== null) await keys.delete(key, clock.now(), []);
+  }
+};
+
+/** The collections in which something of the person is left. */
+export const remainsOf = async (store: Store): Promise<string[]> => {
+  const names = ["identities", "keys", "audit", "system", "idempotency"] as const;
+  const found = await Promise.all(names.map(async (name) => JSON.stringify(await store.collection(name).find({}).toArray())));
+  return names.filter((_, i) => found[i]?.includes(NAME) || found[i]?.includes("erased:"));
+};

@@ -1,1 +1,0 @@
-import{_ as e}from"./index-1I7u2w0c.js";var t=(t,n)=>e({start:String(Math.floor(t)),end:String(Math.ceil(n)),range:void 0},{replace:!1});export{t};

@@ -20,22 +20,20 @@ export const workersVariables: WorkersVariables = {
   workers: {
     name: "WORKERS",
     byDefault: "1",
-    description: `Processes that serve on the one port, each of them a node; needs \`MONGODB_URL\`. \`auto\`: as many as there are CPU cores, up to ${MOST_AUTOMATIC}.`,
+    description: `Processes that serve on the one port, each of them a node. \`auto\`: as many as there are CPU cores, up to ${MOST_AUTOMATIC}.`,
     parse: workers,
   },
 };
 
 /** @param embeddedAnalytics whether events are kept by this machine. */
 export const readWorkers = (
-  { env, readRequired, problems }: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
+  { readRequired, problems }: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
   embeddedAnalytics: boolean,
 ): number => {
   const count = readRequired(workersVariables.workers);
-  const problem = (text: string): void => void problems.set("WORKERS", text);
-  if (count === 1) return count;
-  if (env.MONGODB_URL === undefined) problem("WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1");
-  else if (embeddedAnalytics)
-    problem(
+  if (count > 1 && embeddedAnalytics)
+    problems.set(
+      "WORKERS",
       "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1",
     );
   return count;

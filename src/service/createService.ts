@@ -238,7 +238,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     const current = material?.();
     if (current) for (const each of [listener, consoleListener]) each?.setTls(current);
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
-    events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
+    if (engine.facts) events.storeOpened({ engine: engine.engine, ...engine.facts() });
     await work.start(starting.signal);
     ready = true;
     health.setState("serving");

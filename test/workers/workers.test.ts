@@ -1,10 +1,14 @@
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { runLatchkey, type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
+import { onEveryEngine } from "../support/onEveryEngine.ts";
 import {
   type Caller,
   createCaller,
@@ -25,15 +29,40 @@ const counted = async ({ adminUrl }: ServiceProcess, name: string, label = ""): 
 
 const verified = (service: ServiceProcess): Promise<number> => counted(service, "latchkey_verifications_total", '"VALID"');
 
-const server = process.env.MONGODB_URL;
-describe.runIf(server !== undefined)("[issue 22] a service with two workers on MongoDB", () => {
+interface Place {
+  readonly env: Record<string, string>;
+  readonly remove: () => Promise<void>;
+}
+
+const embedded = {
+  name: "the embedded store",
+  create: async (): Promise<Place> => {
+    const directory = await mkdtemp(join(tmpdir(), "latchkey-workers-"));
+    return { env: { DATA_DIR: directory }, remove: () => rm(directory, { recursive: true }) };
+  },
+};
+const mongo = (server: string): typeof embedded => ({
+  name: "MongoDB",
+  create: async () => {
+    const url = freshMongoUrl(server);
+    return { env: { MONGODB_URL: url }, remove: () => dropMongoDatabase(url) };
+  },
+});
+
+describe.each(onEveryEngine(embedded, mongo))("[issue 22] a service with two workers on $name", ({ create }) => {
+  let place: Place;
   let env: Record<string, string>;
   let rootKey: string;
   beforeAll(async () => {
-    env = { MONGODB_URL: freshMongoUrl(server ?? ""), WORKERS: "2" };
-    rootKey = await createRootKeyOn(env);
+    place = await create();
+    env = { ...place.env, WORKERS: "2" };
+    rootKey = await createRootKeyOn(place.env);
   });
-  afterAll(() => dropMongoDatabase(env.MONGODB_URL ?? ""));
+  afterAll(() => place.remove());
+  const start = (more: Record<string, string> = {}): Promise<ServiceProcess> => {
+    const { DATA_DIR: dataDir, ...others } = { ...env, ...more };
+    return startService({ env: others, ...(dataDir !== undefined && { dataDir }) });
+  };
 
   const callerOf = (service: ServiceProcess): Caller => {
     const caller = createCaller(service, rootKey);
@@ -52,7 +81,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers on M
   describe("that runs", () => {
     let service: ServiceProcess;
     beforeAll(async () => {
-      service = await startService({ env: { ...env, LOG_LEVEL: "debug" } });
+      service = await start({ LOG_LEVEL: "debug" });
     });
     afterAll(() => service[Symbol.asyncDispose]());
 
@@ -69,7 +98,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers on M
         expect.objectContaining({ url: service.url, adminUrl: service.adminUrl }),
       ]);
       const opened = linesOf(service).filter(({ msg }) => msg === "store opened");
-      expect(opened.map(({ worker }) => worker).sort()).toEqual([1, 2]);
+      expect(opened.map(({ worker }) => worker).sort()).toEqual(place.env.MONGODB_URL === undefined ? [undefined] : [1, 2]);
       const callers = await callersOf(service, 8);
       expect(new Set(callers.map(({ worker }) => worker))).toEqual(new Set([1, 2]));
       const { data } = await callerOf(service).call("nodes.listNodes", {});
@@ -160,7 +189,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers on M
   });
 
   test("whose primary is killed leaves no worker behind", async () => {
-    await using service = await startService({ env });
+    await using service = await start();
     const workers = [...workersOf(service).values()];
     expect(workers.filter(isRunning)).toHaveLength(2);
     service.kill("SIGKILL");
@@ -168,7 +197,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers on M
   });
 
   test("a second signal ends a stop that waits for a call at once, with 1 and all workers", async () => {
-    await using service = await startService({ env });
+    await using service = await start();
     const workers = [...workersOf(service).values()];
     const socket = connect(Number(new URL(service.url).port), "127.0.0.1").on("error", () => undefined);
     socket.write(
@@ -190,7 +219,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers on M
     await once(taken, "listening");
     onTestFinished(() => void taken.close());
     const { port } = taken.address() as AddressInfo;
-    const { code, stdout, stderr } = await runLatchkey(["serve"], { ...env, PORT: String(port), ADMIN_PORT: "0" });
+    const { code, stdout, stderr } = await runLatchkey(["serve"], { ...env, PORT: String(port), ADMIN_PORT: "0", ANALYTICS: "off" });
     expect([code, stdout]).toEqual([1, ""]);
     const told = stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
     const sentence = `latchkey: cannot listen on 127.0.0.1 port ${port}: another process listens there already (HOST, PORT): `;
@@ -198,13 +227,14 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers on M
   });
 });
 
-test("[issue 22] WORKERS beside the embedded store is refused with 2, and nothing is started", async () => {
-  const { code, stdout, stderr } = await runLatchkey(["serve"], { WORKERS: "2" });
-  expect([code, stdout]).toEqual([2, ""]);
-  const withClock = await runLatchkeyHere(["serve", "--test-clock"], { MONGODB_URL: "mongodb://127.0.0.1:1/", WORKERS: "2" });
-  expect(withClock).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("--test-clock is only for a service of one process: set WORKERS=1"),
-  });
-  expect(stderr).toContain("WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1");
+test("[issue 22] what serves one process only is refused with 2, and nothing is started", async () => {
+  const withEngine = await runLatchkey(["serve"], { WORKERS: "2" });
+  const withClock = await runLatchkeyHere(["serve", "--test-clock"], { ANALYTICS: "off", WORKERS: "2" });
+  for (const [{ code, stdout, stderr }, sentence] of [
+    [withEngine, "the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1"],
+    [withClock, "--test-clock is only for a service of one process: set WORKERS=1"],
+  ] as const) {
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(sentence);
+  }
 });

@@ -37,7 +37,7 @@ export interface ForkWorkerOptions {
  */
 export const forkWorker = ({ index, env, onMessage, onLog, onEnd }: ForkWorkerOptions): WorkerProcess => {
   cluster.schedulingPolicy = cluster.SCHED_RR;
-  cluster.setupPrimary({ exec: main, args: ["serve"], stdio: ["ignore", "inherit", "pipe", "ipc"] });
+  cluster.setupPrimary({ exec: main, args: ["serve"], stdio: ["ignore", "inherit", "pipe", "ipc"], serialization: "advanced" });
   const worker = cluster.fork({ ...env, [WORKER_VARIABLE]: String(index) });
   worker.on("message", onMessage);
   // Told of by its end.

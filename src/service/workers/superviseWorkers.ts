@@ -1,5 +1,7 @@
 import type { Config } from "../../config/loadConfig.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { EmbeddedStore } from "../../storage/embedded/openEmbeddedStore.ts";
+import { type OwnerSession, serveOwner } from "../../storage/embedded/owner/serveOwner.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { acrossProcesses } from "../../telemetry/processMetrics.ts";
@@ -11,7 +13,7 @@ import { type OpenAdmin, openAdmin } from "../openAdmin.ts";
 import { createWatchedFiles } from "../watchedFiles.ts";
 import { createPageCollector } from "./collectPages.ts";
 import { forkWorker, type WorkerEnd, type WorkerProcess } from "./forkWorker.ts";
-import type { ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
+import type { Posted, ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
 import { createWorkerRecorder } from "./recordWorkers.ts";
 import { ASK_EVERY_MS, createSilenceWatch } from "./silenceWatch.ts";
 import { createWorkerPages } from "./workerPages.ts";
@@ -35,6 +37,14 @@ export interface SuperviseOptions {
   readonly events: Events;
   /** Takes whole lines of the workers' logs. */
   readonly writeLog: (lines: string) => void;
+  /** The embedded store, which this process has open for all of them. Left out where each worker opens one of its own. */
+  readonly owned?: OwnedStore | undefined;
+}
+
+export interface OwnedStore {
+  readonly store: EmbeddedStore;
+  /** Before the first worker starts. */
+  readonly prepare: (signal: AbortSignal) => Promise<void>;
 }
 
 /** The processes of one service. */
@@ -52,6 +62,8 @@ export interface Workers {
 interface Slot {
   readonly index: number;
   process: WorkerProcess | undefined;
+  /** Of `process`, where the store is this process's. */
+  session: OwnerSession | undefined;
   isReady: boolean;
   readyAt: number;
   /** Ends in a row. */
@@ -69,10 +81,10 @@ const failureOf = ({ index, complaints }: Slot, end: WorkerEnd, doing: "started"
   exitCode: end.code || 1,
 });
 
-/** Starts the workers of a service, replaces those that end, and speaks for all of them on the admin port. It opens no store. */
-export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseOptions): Workers => {
+/** Starts the workers of a service, replaces those that end, and speaks for all of them on the admin port. */
+export const superviseWorkers = ({ config, clock, events, writeLog, owned }: SuperviseOptions): Workers => {
   const slots = Array.from({ length: config.workers }, (_, i): Slot => {
-    return { index: i + 1, process: undefined, isReady: false, readyAt: 0, ends: 0, timer: undefined, complaints: [] };
+    return { index: i + 1, process: undefined, session: undefined, isReady: false, readyAt: 0, ends: 0, timer: undefined, complaints: [] };
   });
   const metrics = createMetrics({ version, engine: "", ratelimitStoreDown: config.ratelimitStoreDown });
   const workerMetrics = createWorkerMetrics(config.workers);
@@ -80,6 +92,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
   const pages = createWorkerPages((name) => rules.get(name) ?? acrossProcesses(name));
   const files = createWatchedFiles({ metrics: workerMetrics, events });
 
+  const starting = new AbortController();
   let first: WorkerStart | undefined;
   let hasStarted = false;
   let stoppingFor: string | undefined;
@@ -90,8 +103,12 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
 
   const ready = (): readonly Slot[] => slots.filter(({ isReady }) => isReady);
   const running = (): readonly Slot[] => slots.filter(({ process }) => process !== undefined);
-  const tellReady = (message: ToWorker, except?: Slot): void => {
-    for (const slot of ready()) if (slot !== except) slot.process?.send(message);
+  const tellReady = (message: ToWorker): void => {
+    for (const slot of ready()) slot.process?.send(message);
+  };
+  /** One that still starts may have begun to remember, too. */
+  const tellOthers = (message: ToWorker, from: Slot): void => {
+    for (const slot of running()) if (slot !== from) slot.process?.send(message);
   };
   const collector = createPageCollector(pages, () => {
     tellReady({ type: "page" });
@@ -151,6 +168,11 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
     }
   };
 
+  const onPosted = (slot: Slot, message: Posted): void => {
+    if (message.type === "told" || message.type === "announced") tellOthers(message, slot);
+    else slot.session?.take(message);
+  };
+
   const onMessage = (slot: Slot, message: ToPrimary): void => {
     silence.heard(slot.index);
     if (message.type === "joined") {
@@ -159,7 +181,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
     else if (message.type === "complaint") slot.complaints.push(message.line);
     else if (message.type === "page") collector.take(slot.index, message.text);
     else if (message.type === "recorded") recorder.take(message);
-    else if (message.type === "told") tellReady(message, slot);
+    else if (message.type === "posted") for (const each of message.posted) onPosted(slot, each);
   };
 
   const startAgain = (slot: Slot, end: WorkerEnd): void => {
@@ -174,6 +196,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
   const onEnd = (slot: Slot, end: WorkerEnd): void => {
     const wasReady = slot.isReady;
     slot.process = undefined;
+    slot.session = undefined;
     setReady(slot, false);
     collector.retire(slot.index);
     recorder.retire(slot.index);
@@ -194,18 +217,25 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
   const fork = (slot: Slot): void => {
     slot.complaints = [];
     slot.readyAt = 0;
-    slot.process = forkWorker({
+    const worker = forkWorker({
       index: slot.index,
       env: portThatWas(),
       onMessage: (message) => onMessage(slot, message),
       onLog: writeLog,
       onEnd: (end) => onEnd(slot, end),
     });
+    slot.process = worker;
+    slot.session = owned && serveOwner(owned.store, (replies) => worker.send({ type: "replies", replies }));
   };
 
   return {
     start: async () => {
       admin = await listen();
+      try {
+        await owned?.prepare(starting.signal);
+      } catch (error) {
+        if (stoppingFor === undefined) throw error;
+      }
       if (stoppingFor === undefined) for (const slot of slots) fork(slot);
       const { urls, nextSteps } = await started.promise;
       return { urls: { ...urls, adminUrl: admin.url }, nextSteps };
@@ -223,7 +253,9 @@ export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseO
       }
       clearInterval(asking);
       files.stop();
+      starting.abort(new Error("the service was stopped while it started"));
       if (running().length > 0) await ended.promise;
+      await owned?.store.close();
       await admin?.stop();
       return badEnd;
     },

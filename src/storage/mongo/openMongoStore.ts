@@ -146,6 +146,7 @@ export const openMongoStore = ({ url, clock: local = systemClock, mode = "server
   const { maxPoolSize } = client.options;
   return {
     engine: "mongo",
+    isShared: true,
     ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
     clock,
     collection,

@@ -295,8 +295,14 @@ export const startPopulatedService = async (keys: number, nodeFlags: readonly st
   };
 };
 
-/** A service on a database of its own. @param workers as many, on all cores; one process on the server's core unless told. */
-export const startOnMongo = async (mongodbUrl: string, workers?: number): Promise<Served & { readonly stop: () => Promise<void> }> => {
+/** A service on a database of its own on MongoDB. */
+export const startOnMongo = (mongodbUrl: string): Promise<Served & { readonly stop: () => Promise<void> }> => startAt(mongodbUrl);
+
+/** A service on an empty store, the embedded one without a URL. @param workers as many, on all cores; one process on the server's core unless told. */
+export const startAt = async (
+  mongodbUrl: string | undefined,
+  workers?: number,
+): Promise<Served & { readonly stop: () => Promise<void> }> => {
   const place = createPlace(mongodbUrl);
   const { key } = await place.withStore((store) =>
     createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock)),

@@ -9,7 +9,7 @@ import { createOwnerLink } from "../../src/storage/embedded/owner/ownerLink.ts";
 import type { OwnerReply, ToOwner } from "../../src/storage/embedded/owner/ownerMessages.ts";
 import { serveOwner } from "../../src/storage/embedded/owner/serveOwner.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import type { Engine } from "./stores.ts";
+import { type Engine, engines } from "./stores.ts";
 
 /** As a channel between processes does: later, in order, and as a copy. */
 const carry = <T>(receive: (message: T) => void): ((message: T) => void) => {
@@ -20,7 +20,7 @@ const carry = <T>(receive: (message: T) => void): ((message: T) => void) => {
 };
 
 /** A store that shares that of an owner, as a worker has it. */
-export const shareStore = (owner: EmbeddedStore, directory: string): Store => {
+const shareStore = (owner: EmbeddedStore, directory: string): Store => {
   const session = serveOwner(
     owner,
     carry<readonly OwnerReply[]>((replies) => link.take(replies)),
@@ -59,3 +59,9 @@ export const createSharedEngine = (): Engine => {
     },
   };
 };
+
+/** Every engine, and with the embedded one what workers have of it. */
+export const enginesOfNodes: readonly (Engine & { readonly title: string })[] = engines.flatMap((engine) => [
+  { ...engine, title: engine.name },
+  ...(engine.name === "embedded" ? [{ ...createSharedEngine(), title: "embedded, shared" }] : []),
+]);

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { type OtlpReceiver, startOtlpReceiver } from "../support/otlpReceiver.ts";
@@ -39,33 +38,30 @@ const certificateOf = async (url: string): Promise<string> => {
 };
 
 const TOKEN = "the-first-admin-token";
-const server = process.env.MONGODB_URL;
 
-describe.runIf(server !== undefined)("[issue 22] the admin port of two workers", () => {
+describe("[issue 22] the admin port of two workers", () => {
   let directory: string;
   let receiver: OtlpReceiver;
-  let env: Record<string, string>;
   let rootKey: string;
   let service: ServiceProcess;
-  let callers: readonly PlacedCaller[];
+  let callers: readonly PlacedCaller[] = [];
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "latchkey-workers-"));
     receiver = await startOtlpReceiver();
     const { cert, key } = await createCertificate(directory);
     await writeFile(join(directory, "token"), TOKEN);
-    env = { MONGODB_URL: freshMongoUrl(server ?? ""), WORKERS: "2" };
-    rootKey = await createRootKeyOn(env);
+    rootKey = await createRootKeyOn({ DATA_DIR: directory });
     const tls = { TLS_CERT: cert, TLS_KEY: key, ADMIN_TLS_CERT: cert, ADMIN_TLS_KEY: key };
     const admin = { ADMIN_TOKEN_FILE: join(directory, "token"), PROFILES: "on", SHUTDOWN_DELAY: "300" };
     const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_TRACES_SAMPLER: "always_on" };
-    service = await startService({ env: { ...env, ...tls, ...admin, ...tracing, LOG_LEVEL: "debug" } });
+    service = await startService({ dataDir: directory, env: { WORKERS: "2", LOG_LEVEL: "debug", ...tls, ...admin, ...tracing } });
     callers = await createPlacedCallers(service, rootKey, 4);
   });
   afterAll(async () => {
     for (const caller of callers) caller[Symbol.dispose]();
-    await service[Symbol.asyncDispose]();
+    // Undefined when it did not start.
+    await (service as ServiceProcess | undefined)?.[Symbol.asyncDispose]();
     await receiver.close();
-    await dropMongoDatabase(env.MONGODB_URL ?? "");
     await rm(directory, { recursive: true });
   });
 

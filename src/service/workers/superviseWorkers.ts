@@ -43,7 +43,7 @@ export interface SuperviseOptions {
 
 export interface OwnedStore {
   readonly store: EmbeddedStore;
-  /** Before the first worker starts. */
+  /** Done once, while the workers load; none uses the store before. */
   readonly prepare: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -93,6 +93,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
   const files = createWatchedFiles({ metrics: workerMetrics, events });
 
   const starting = new AbortController();
+  let prepared: Promise<void> | undefined;
   let first: WorkerStart | undefined;
   let hasStarted = false;
   let stoppingFor: string | undefined;
@@ -214,6 +215,13 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
     return config.port === 0 && url !== undefined && running().length === 0 ? { PORT: new URL(url).port } : {};
   };
 
+  /** If that fails, the workers are stopped, and need not hear of it. */
+  const untilPrepared = (signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason));
+      prepared?.then(resolve, () => undefined);
+    });
+
   const fork = (slot: Slot): void => {
     slot.complaints = [];
     slot.readyAt = 0;
@@ -225,18 +233,21 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
       onEnd: (end) => onEnd(slot, end),
     });
     slot.process = worker;
-    slot.session = owned && serveOwner(owned.store, (replies) => worker.send({ type: "replies", replies }));
+    slot.session = owned && serveOwner({ ...owned.store, prepare: untilPrepared }, (replies) => worker.send({ type: "replies", replies }));
   };
 
   return {
     start: async () => {
       admin = await listen();
+      if (stoppingFor === undefined) {
+        prepared = owned?.prepare(starting.signal);
+        for (const slot of slots) fork(slot);
+      }
       try {
-        await owned?.prepare(starting.signal);
+        await prepared;
       } catch (error) {
         if (stoppingFor === undefined) throw error;
       }
-      if (stoppingFor === undefined) for (const slot of slots) fork(slot);
       const { urls, nextSteps } = await started.promise;
       return { urls: { ...urls, adminUrl: admin.url }, nextSteps };
     },

@@ -109,6 +109,7 @@ describe("[issue 22] two workers on the embedded store", () => {
     const pid = workersOf(service).get(1) as number;
     await on(1).call("keys.updateKey", { keyId: data.keyId, enabled: false });
     process.kill(pid, "SIGKILL");
-    await expect.poll(() => verify(on(2))).toBe("DISABLED");
+    // Sooner than memory goes out of use by itself.
+    await expect.poll(() => verify(on(2)), { timeout: 10_000 }).toBe("DISABLED");
   });
 });

@@ -376,14 +376,14 @@ describe("[issue 22] workers", () => {
     expect(configOf({ ...mongo, WORKERS: "auto" }).workers).toBe(Math.min(availableParallelism(), 16));
   });
 
-  test("need MongoDB, and no embedded analytics engine; the sentence names the settings and the mend", () => {
-    const sentence = "WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1";
+  test("need no embedded analytics engine; the sentence names the settings and the mend", () => {
+    const sentence =
+      "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1";
     expect(problemsOf({ WORKERS: "2" })).toEqual([sentence]);
     expect(problemsOf({ WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);
-    expect(problemsOf({ ...mongo, WORKERS: "2", ANALYTICS: "embedded" })).toEqual([
-      "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1",
-    ]);
-    expect(problemsOf({ ...mongo, WORKERS: "2", CLICKHOUSE_URL: "http://clickhouse:8123" })).toEqual([]);
+    expect(problemsOf({ ...mongo, WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);
+    expect(problemsOf({ WORKERS: "2", ANALYTICS: "off" })).toEqual([]);
+    for (const store of [{}, mongo]) expect(problemsOf({ ...store, WORKERS: "2", CLICKHOUSE_URL: "http://clickhouse:8123" })).toEqual([]);
     expect(problemsOf({ WORKERS: "1" })).toEqual([]);
   });
 

@@ -19,7 +19,7 @@ export interface SharedStoreOptions {
 const plain = ({ seq, current, previous }: SharedCounter): SharedCounter => ({ seq, current, previous });
 
 /**
- * The embedded store of a process that shares it: it reads the file itself, as that costs a twentieth of asking, and has everything else
+ * The embedded store of a process that shares it: it reads the file itself, which takes less than to ask for it, and has everything else
  * done by the process that has it open (`serveOwner`). That one's death is its own.
  */
 export const openSharedStore = ({ directory, clock, link: { call, close } }: SharedStoreOptions): Store => {

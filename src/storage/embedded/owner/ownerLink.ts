@@ -24,6 +24,7 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
   readonly signal: AbortSignal | undefined;
   readonly abort: () => void;
+  readonly parts: unknown[];
 }
 
 /** @param send must keep the order. What is never answered, since the owner has died, is not settled either: this process ends with it. */
@@ -39,7 +40,7 @@ export const createOwnerLink = (send: (message: ToOwner) => void): OwnerLink => 
       if (closing !== undefined) throw new StoreUnavailableError("the embedded store is closed");
       const number = ++latest;
       const abort = (): void => send({ type: "abort", call: number });
-      waiting.set(number, { isEndless: name === "progress", resolve, reject, signal, abort });
+      waiting.set(number, { isEndless: name === "progress", resolve, reject, signal, abort, parts: [] });
       signal?.addEventListener("abort", abort);
       send({ type: "call", call: number, name, args });
     }) as ReturnType<OwnerOperations[typeof name]>;
@@ -50,9 +51,13 @@ export const createOwnerLink = (send: (message: ToOwner) => void): OwnerLink => 
       for (const reply of replies) {
         const found = waiting.get(reply.call);
         if (found === undefined) continue;
+        if ("part" in reply) {
+          found.parts.push(reply.part);
+          continue;
+        }
         waiting.delete(reply.call);
         found.signal?.removeEventListener("abort", found.abort);
-        if ("result" in reply) found.resolve(reply.result as never);
+        if ("result" in reply) found.resolve((found.parts.length > 0 ? found.parts : reply.result) as never);
         else found.reject("error" in reply ? receiveError(reply.error) : found.signal?.reason);
       }
       if (closing && !isBusy()) closing.resolve();

@@ -17,7 +17,7 @@ export interface OwnerOperations {
   readonly open: (key: string, seq: number, atMost: number, amount: number, expireAt: Date) => Promise<SharedCounter | null>;
   readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date) => Promise<boolean>;
   readonly refund: (key: string, seq: number, amount: number) => Promise<void>;
-  /** `RecentCounters.runs` */
+  /** `RecentCounters.runs`: one part each, as all of them may be megabytes. */
   readonly recent: (keys: string) => Promise<readonly (readonly string[])[]>;
 }
 
@@ -29,8 +29,10 @@ export type ToOwner =
   /** Nobody waits for that call any more: it need not begin. */
   | { readonly type: "abort"; readonly call: number };
 
-/** How a call ended. */
+/** How a call ended, and what comes before that. */
 export type OwnerReply =
+  /** Of a result that is a list: what the call resolves to has all of them, in their order. */
+  | { readonly call: number; readonly part: unknown }
   | { readonly call: number; readonly result: unknown }
   | { readonly call: number; readonly error: CarriedError }
   /** It did not begin. */

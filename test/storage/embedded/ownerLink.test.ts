@@ -39,7 +39,7 @@ test("[issue 22] what is no error, or one that nobody tells from others, is stil
   });
 });
 
-test("[issue 22] a call that is aborted before it began ends with the signal's reason, and one that had begun as it ends", async () => {
+test("[issue 22] a call has all parts of its result; one that is aborted before it began ends with the signal's reason, and one that had begun as it ends", async () => {
   const sent: ToOwner[] = [];
   const link = createOwnerLink((message) => sent.push(message));
   const [first, second] = [new AbortController(), new AbortController()];
@@ -62,9 +62,16 @@ test("[issue 22] a call that is aborted before it began ends with the signal's r
     { status: "rejected", reason },
     { status: "fulfilled", value: true },
   ]);
+  const listed = link.call("recent", ["k"]);
+  link.take([{ call: 3, part: ["a"] }]);
+  link.take([
+    { call: 3, part: ["b"] },
+    { call: 3, result: [] },
+  ]);
+  expect(await listed).toEqual([["a"], ["b"]]);
   const endless = link.call("progress", []);
   await link.close();
   await expect(link.call("ping", [])).rejects.toThrow(StoreUnavailableError);
-  link.take([{ call: 3, result: undefined }]);
+  link.take([{ call: 4, result: undefined }]);
   await endless;
 });

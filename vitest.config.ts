@@ -26,6 +26,7 @@ const sameOnEveryEngine = [
   "test/backup/embeddedBackup.test.ts",
   "test/cli/remote/**",
   "test/failure/crash.test.ts",
+  "test/workers/{adminPort,crash}.test.ts",
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
 ];
 

@@ -35,11 +35,12 @@ export interface NodeProcess extends ServerProcess {
   readonly ask: <Q extends keyof Answers>(question: Q) => Promise<Answers[Q]>;
 }
 
-const readStat = (file: string): { readonly name: string; readonly seconds: number } => {
-  // The second field, in parentheses, may hold blanks; user and system ticks of 10 ms are fields 14 and 15.
+const readStat = (file: string): { readonly name: string; readonly seconds: number; readonly endedChildren: number } => {
+  // The second field, in parentheses, may hold blanks; user and system ticks of 10 ms are fields 14 and 15, of ended children the next two.
   const [, name = "", rest = ""] = /\((.*)\) (.*)/s.exec(readFileSync(file, "utf8")) ?? [];
   const fields = rest.split(" ");
-  return { name, seconds: (Number(fields[11]) + Number(fields[12])) / 100 };
+  const ticks = (first: number): number => (Number(fields[first]) + Number(fields[first + 1])) / 100;
+  return { name, seconds: ticks(11), endedChildren: ticks(13) };
 };
 
 /** CPU time that a process has used so far, by all of its threads, in seconds. */
@@ -50,6 +51,15 @@ export const memoryOf = (pid: number, field: "VmRSS" | "VmHWM"): number => {
   const [, kilobytes = "NaN"] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) / 1024;
 };
+
+/** The same with all processes that it has started and that run now. */
+export const cpuSecondsOfAll = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number))
+    .reduce((sum, child) => sum + cpuSecondsOfAll(child), cpuSecondsOf(pid));
+
+/** CPU time of the programs that this process has run to their end so far, in seconds. */
+export const cpuSecondsOfClients = (): number => readStat("/proc/self/stat").endedChildren;
 
 const root = join(import.meta.dirname, "..");
 
@@ -92,20 +102,27 @@ const watchChild = (child: ChildProcess, name: string): ServerProcess => {
   };
 };
 
-const startChild = (command: string, args: readonly string[], env: Readonly<Record<string, string>>, channel: "ipc" | "ignore") =>
-  spawn(...pinned(SERVER_CORE, command, args), {
-    cwd: root,
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ["ignore", "pipe", "pipe", channel],
-  });
+/** The server's core, or all that there are. */
+export type Cores = "one" | "all";
+
+const startChild = (
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  channel: "ipc" | "ignore",
+  cores: Cores,
+) => {
+  const [program, all]: [string, string[]] = cores === "one" ? pinned(SERVER_CORE, command, args) : [command, [...args]];
+  return spawn(program, all, { cwd: root, env: { PATH: process.env.PATH, ...env }, stdio: ["ignore", "pipe", "pipe", channel] });
+};
 
 /** Starts any program on the server's core, in the root of the checkout. */
 export const startProgram = (command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess =>
-  watchChild(startChild(command, args, env, "ignore"), command);
+  watchChild(startChild(command, args, env, "ignore", "one"), command);
 
-/** Starts a Node program on the server's core, in the root of the checkout. */
-export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}): NodeProcess => {
-  const child = startChild(process.execPath, ["--import=./bench/servers/probe.ts", ...args], env, "ipc");
+/** Starts a Node program in the root of the checkout, on the server's core unless it may use all. */
+export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}, cores: Cores = "one"): NodeProcess => {
+  const child = startChild(process.execPath, ["--import=./bench/servers/probe.ts", ...args], env, "ipc", cores);
   return {
     ...watchChild(child, args.join(" ")),
     ask: (question) =>

@@ -1,7 +1,7 @@
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { VerifyKeyRequestSchema } from "../gen/latchkey/v2/keys_pb.ts";
 import { LimitRequestSchema } from "../gen/latchkey/v2/ratelimit_pb.ts";
-import { type BenchService, PERMISSIONS, PLENTY, type Target } from "./targets.ts";
+import { type BenchObjects, PERMISSIONS, PLENTY, type Served, type Target } from "./targets.ts";
 
 /** HTTP/2's way is compiled again only after some hundred thousand calls when others went before. */
 const WARM_UP_SECONDS = 10;
@@ -22,7 +22,7 @@ export const grpcCall = (url: string, message: Uint8Array, headers: Readonly<Rec
 });
 
 /** The calls of gRPC and Connect on a running service with an empty store. */
-export const rpcTargets = ({ server, url, rootKey, key }: BenchService): Target[] => {
+export const rpcTargets = ({ server, url, rootKey, key }: Served & BenchObjects): Target[] => {
   const authorization = `Bearer ${rootKey}`;
   const encode = <M extends DescMessage>(schema: M, init: MessageInitShape<M>): Uint8Array => toBinary(schema, create(schema, init));
   const verifyKey = encode(VerifyKeyRequestSchema, { key, permissions: PERMISSIONS });

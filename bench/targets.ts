@@ -9,7 +9,7 @@ import { createRootKeysRepository } from "../src/storage/repositories/rootKeysRe
 import { applyLoad, type LoadRequest } from "./load.ts";
 import { createPlace } from "./place.ts";
 import { keyOf, populate } from "./population.ts";
-import { type NodeProcess, startServer } from "./processes.ts";
+import { type Cores, type NodeProcess, startServer } from "./processes.ts";
 
 const WARM_UP_SECONDS = 3;
 /** A warm-up of so many calls takes as long as it must, up to so many seconds. */
@@ -64,18 +64,23 @@ export interface Served {
   readonly call: <T>(procedure: string, body: object) => Promise<T>;
 }
 
-/**
- * Starts the service on free ports and waits until it is ready.
- * @param rootKey the file that the first start writes in the `DATA_DIR` of `env` unless told.
- * @param nodeFlags flags of Node, such as those of the profiler.
- */
+interface ServeOptions {
+  /** What the first start writes to a file in `DATA_DIR` unless told. */
+  readonly rootKey?: string;
+  /** Flags of Node, such as those of the profiler. */
+  readonly nodeFlags?: readonly string[];
+  /** The server's, unless told. */
+  readonly cores?: Cores;
+}
+
+/** Starts the service on free ports and waits until it is ready. */
 export const serve = async (
   env: Readonly<Record<string, string>>,
-  { rootKey, nodeFlags = [] }: { readonly rootKey?: string; readonly nodeFlags?: readonly string[] } = {},
+  { rootKey, nodeFlags = [], cores = "one" }: ServeOptions = {},
 ): Promise<Served> => {
   // `bench:analytics` measures what recording costs: the engine would share the core of the service here.
   const settings = { PORT: "0", ADMIN_PORT: "0", LOG_LEVEL: "info", ANALYTICS: "off", ...env };
-  const server = startServer([...nodeFlags, ...startArguments], settings);
+  const server = startServer([...nodeFlags, ...startArguments], settings, cores);
   const [, url = "", adminUrl = ""] = await server.waitFor(/"url":"([^"]+)","adminUrl":"([^"]+)"/);
   const key = rootKey ?? readFileSync(join(env.DATA_DIR ?? "", "root-key"), "utf8").trim();
   return {
@@ -102,17 +107,16 @@ export interface EmbeddedService extends Served {
   readonly stop: () => Promise<void>;
 }
 
-export interface BenchService extends EmbeddedService {
+/** What the calls on an empty store are about. */
+export interface BenchObjects {
   readonly apiId: string;
   /** A key with two permissions and one rate limit that applies by itself, without credits; verified once. */
   readonly key: string;
 }
 
-/** Starts the service on an empty embedded store. @param nodeFlags flags of Node, such as those of the profiler. */
-export const startBenchService = async (nodeFlags: readonly string[] = []): Promise<BenchService> => {
-  const dataDir = mkdtempSync(join(tmpdir(), "latchkey-bench-data-"));
-  const served = await serve({ DATA_DIR: dataDir }, { nodeFlags });
-  const { server, call } = served;
+export type BenchService = EmbeddedService & BenchObjects;
+
+export const createBenchObjects = async ({ call }: Served): Promise<BenchObjects> => {
   const { apiId } = await call<{ apiId: string }>("apis.createApi", { name: "bench" });
   const { key } = await call<{ key: string }>("keys.createKey", {
     apiId,
@@ -121,13 +125,19 @@ export const startBenchService = async (nodeFlags: readonly string[] = []): Prom
   });
   const { code } = await call<{ code: string }>("keys.verifyKey", { key, permissions: "documents.read AND documents.write" });
   if (code !== "VALID") throw new Error(`the key of the benchmark is ${code}`);
+  return { apiId, key };
+};
+
+/** Starts the service on an empty embedded store. @param nodeFlags flags of Node, such as those of the profiler. */
+export const startBenchService = async (nodeFlags: readonly string[] = []): Promise<BenchService> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "latchkey-bench-data-"));
+  const served = await serve({ DATA_DIR: dataDir }, { nodeFlags });
   return {
     ...served,
+    ...(await createBenchObjects(served)),
     dataDir,
-    apiId,
-    key,
     stop: async () => {
-      await server.stop();
+      await served.server.stop();
       rmSync(dataDir, { recursive: true });
     },
   };
@@ -142,7 +152,7 @@ export const PLENTY = 1_000_000_000;
 const DIGITS = "999999999999999999999999";
 
 /** JSON calls on a running service. */
-const v2 =
+export const v2 =
   ({ server, url, rootKey }: Served) =>
   (target: Omit<Target, "yardstick" | "server" | "call">, procedure: string, body: object, below?: number): Target => ({
     ...target,
@@ -198,7 +208,7 @@ export const limitTargets = (served: Served, store: string): Target[] => {
 };
 
 /** The calls of `/v2` on a running service with an empty store. */
-export const serviceTargets = (service: BenchService): Target[] => {
+export const serviceTargets = (service: Served & BenchObjects): Target[] => {
   const { apiId, key } = service;
   const target = v2(service);
   return [
@@ -259,13 +269,23 @@ export const startPopulatedService = async (keys: number, nodeFlags: readonly st
   };
 };
 
-/** A service on a database of its own. */
-export const startOnMongo = async (mongodbUrl: string): Promise<Served & { readonly stop: () => Promise<void> }> => {
+/** A service on a database of its own on MongoDB. */
+export const startOnMongo = (mongodbUrl: string): Promise<Served & { readonly stop: () => Promise<void> }> => startAt(mongodbUrl);
+
+/** A service on an empty store, the embedded one without a URL. @param workers as many, on all cores; one process on the server's core unless told. */
+export const startAt = async (
+  mongodbUrl: string | undefined,
+  workers?: number,
+): Promise<Served & { readonly stop: () => Promise<void> }> => {
   const place = createPlace(mongodbUrl);
   const { key } = await place.withStore((store) =>
     createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock)),
   );
-  const served = await serve(place.env, { rootKey: key.reveal() });
+  const rootKey = key.reveal();
+  const served =
+    workers === undefined
+      ? await serve(place.env, { rootKey })
+      : await serve({ ...place.env, WORKERS: String(workers) }, { rootKey, cores: "all" });
   return {
     ...served,
     stop: async () => {

@@ -19,6 +19,7 @@ const { UNHANDLED_ERROR } = await import("./cli/command.ts");
 const { createLineWriter } = await import("./cli/lineWriter.ts");
 const { runCommandLine } = await import("./cli/runCommandLine.ts");
 const { systemClock } = await import("./domain/clock.ts");
+const { WORKER_VARIABLE } = await import("./service/workers/workerVariable.ts");
 const { createEvents } = await import("./telemetry/events.ts");
 const { createLog, standardError } = await import("./telemetry/log.ts");
 
@@ -53,14 +54,19 @@ const exit = (code: number): never => {
   process.exit(code);
 };
 
+/** Undefined in a service of one process, which loads nothing of this. */
+const workerIndex = process.env[WORKER_VARIABLE];
+const worker = workerIndex === undefined ? undefined : (await import("./service/workers/workerChannel.ts")).openWorkerChannel();
+
 const stop = Promise.withResolvers<string>();
+void worker?.untilStopped.then(stop.resolve);
 const complain = createLineWriter(process.stderr, "standard error");
 
 const context: CommandContext = {
   env: process.env,
   print: createLineWriter(process.stdout, "standard output"),
   // Nobody is left to be told.
-  complain: (line) => complain(line).catch(() => undefined),
+  complain: worker?.complain ?? ((line) => complain(line).catch(() => undefined)),
   readInput,
   // Back to the beginning of the line, and whatever stands there goes.
   showProgress: process.stderr.isTTY ? (line) => void process.stderr.write(`\r\u001b[K${line}`) : undefined,
@@ -68,16 +74,19 @@ const context: CommandContext = {
   clock: systemClock,
   nodeVersion: process.version,
   openLog: (level) => {
-    const log = createLog(level, logDestination);
+    const plain = createLog(level, logDestination);
+    const log = worker === undefined ? plain : plain.child({ worker: Number(workerIndex) });
     events = createEvents(log);
     return log;
   },
+  writeLog: (lines) => void logDestination.write(lines),
   untilStopped: () => {
     let asked = false;
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.off(signal, endBySignal[signal]);
       process.on(signal, () => {
-        if (asked) exit(1);
+        // A terminal, or whoever ends a group of processes, tells a worker beside its primary.
+        if (asked && worker === undefined) exit(1);
         asked = true;
         stop.resolve(signal);
       });
@@ -85,8 +94,11 @@ const context: CommandContext = {
     return stop.promise;
   },
   onReload: (listener) => {
-    process.on("SIGHUP", listener);
+    // The same for this one.
+    process.on("SIGHUP", worker ? () => undefined : listener);
+    worker?.onReload(listener);
   },
+  worker,
 };
 
 const onUnhandled = (error: unknown): void => {

@@ -1,6 +1,8 @@
+import { availableParallelism } from "node:os";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { configVariables, loadConfig, withoutCredentials } from "../src/config/loadConfig.ts";
+import { shareOfWorker } from "../src/config/workersVariables.ts";
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
   const result = loadConfig(env);
@@ -28,6 +30,7 @@ describe("an empty environment", () => {
       port: 3000,
       admin: { host: "127.0.0.1", port: 9090, profiles: false },
       shutdownDelay: 0,
+      workers: 1,
       dataDir: "./data",
       mongodbUrl: undefined,
       migrates: true,
@@ -66,6 +69,7 @@ describe("a value that is set", () => {
     const config = configOf({
       HOST: "::",
       PORT: "0",
+      WORKERS: "4",
       ADMIN_HOST: "localhost",
       ADMIN_PORT: "0",
       SHUTDOWN_DELAY: "5",
@@ -106,6 +110,7 @@ describe("a value that is set", () => {
       port: 0,
       admin: { host: "localhost", port: 0, profiles: false },
       shutdownDelay: 5_000,
+      workers: 4,
       dataDir: "/var/lib/latchkey",
       mongodbUrl: "mongodb://a:27017,b:27017/db?replicaSet=rs0",
       migrates: false,
@@ -205,6 +210,9 @@ describe("a malformed value is refused, never replaced by the default", () => {
     ["VERIFY_STORE_DOWN", "stale:1.5"],
     ["VERIFY_STORE_DOWN", "allow"],
     ["REFLECTION", "no"],
+    ["WORKERS", "0"],
+    ["WORKERS", "65"],
+    ["WORKERS", "all"],
     ["MIGRATE", "no"],
     ["CONSOLE", "yes"],
     ["CONSOLE_PORT", "70000"],
@@ -357,6 +365,31 @@ describe("problems across variables", () => {
     expect(problemsOf({ PORT: "8080", ADMIN_PORT: "8080" })).toEqual([expect.stringMatching(/^PORT and ADMIN_PORT: both are 8080/)]);
     expect(problemsOf({ PORT: "9090" })).toHaveLength(1);
     expect(problemsOf({ PORT: "0", ADMIN_PORT: "0" })).toEqual([]);
+  });
+});
+
+describe("[issue 22] workers", () => {
+  const mongo = { MONGODB_URL: "mongodb://a" };
+
+  test("are as many as told, or as there are cores, up to 16", () => {
+    expect(configOf({ ...mongo, WORKERS: "64" }).workers).toBe(64);
+    expect(configOf({ ...mongo, WORKERS: "auto" }).workers).toBe(Math.min(availableParallelism(), 16));
+  });
+
+  test("need no embedded analytics engine; the sentence names the settings and the mend", () => {
+    const sentence =
+      "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1";
+    expect(problemsOf({ WORKERS: "2" })).toEqual([sentence]);
+    expect(problemsOf({ WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);
+    expect(problemsOf({ ...mongo, WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);
+    expect(problemsOf({ WORKERS: "2", ANALYTICS: "off" })).toEqual([]);
+    for (const store of [{}, mongo]) expect(problemsOf({ ...store, WORKERS: "2", CLICKHOUSE_URL: "http://clickhouse:8123" })).toEqual([]);
+    expect(problemsOf({ WORKERS: "1" })).toEqual([]);
+  });
+
+  test("divide the memory for caches and the calls in progress; all else is of the service or of each", () => {
+    const config = configOf({ ...mongo, WORKERS: "3", CACHE_MB: "16", MAX_IN_FLIGHT: "100" });
+    expect(shareOfWorker(config)).toEqual({ ...config, cacheMegabytes: 16 / 3, maxInFlight: 34 });
   });
 });
 

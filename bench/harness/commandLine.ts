@@ -31,6 +31,7 @@ const createContext = (
     clock: systemClock,
     nodeVersion: process.version,
     openLog: (level) => createLog(level, { write: (line) => write("stderr", line) }),
+    writeLog: (lines) => write("stderr", lines),
     untilStopped: () => untilStopped,
     onReload: () => undefined,
   };

@@ -2,6 +2,7 @@
  * Preloaded into every Node server of the benchmarks: answers over the channel to its parent what held up its main thread, and
  * what that allocated. Does nothing until it is asked.
  */
+import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { type HeapProfiler, Session } from "node:inspector/promises";
 import { PerformanceObserver } from "node:perf_hooks";
@@ -121,7 +122,8 @@ const answers: { readonly [Q in keyof Answers]: () => Answers[Q] | Promise<Answe
   allocators,
 };
 
-if (isMainThread) {
+// A worker of a service has its channel to the service's first process.
+if (isMainThread && cluster.isPrimary) {
   process.on("message", async (question: keyof Answers) => process.send?.({ question, answer: await answers[question]() }));
   process.channel?.unref();
 }

@@ -6,6 +6,7 @@ import { commands } from "../../src/cli/runCommandLine.ts";
 import { configVariables, loadConfig } from "../../src/config/loadConfig.ts";
 import { allPermissions, parsePermission } from "../../src/domain/authorization.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { createWorkerMetrics } from "../../src/telemetry/workerMetrics.ts";
 import { auditEventTexts } from "./auditEventTexts.ts";
 import { commentOn, procedures } from "./descriptors.ts";
 import { labelTexts } from "./labelTexts.ts";
@@ -80,7 +81,8 @@ const unitOf = (name: string): string => {
 };
 
 const metrics = (): string => {
-  const { families } = createMetrics({ version: "0", engine: "embedded", ratelimitStoreDown: "allow" });
+  const { families: ofNode } = createMetrics({ version: "0", engine: "embedded", ratelimitStoreDown: "allow" });
+  const families = [...ofNode, ...createWorkerMetrics(1).heads];
   const labels = [...new Set(families.flatMap((family) => family.labels))];
   return page([
     "# Metrics",

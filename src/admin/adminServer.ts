@@ -14,12 +14,14 @@ export interface AdminOptions {
   /** TLS only when given, else HTTP. */
   readonly tls?: TlsMaterial | undefined;
   readonly metrics: Pick<Metrics, "contentType" | "render">;
+  /** True unless told: a process that answers lives. */
+  readonly isLive?: (() => boolean) | undefined;
   /** True after the start and before draining. A store that is away does not change it (DESIGN §8). */
   readonly isReady: () => boolean;
   /** Who may see all but probes; everybody when left out. */
   readonly access?: AdminAccess;
   /** Left out, there are no profiles. */
-  readonly profiles?: Pick<ProfileAnswersOptions, "record" | "onTaken" | "mostBytes"> | undefined;
+  readonly profiles?: Pick<ProfileAnswersOptions, "record" | "workers" | "onTaken" | "mostBytes"> | undefined;
   /** Sees the server before it listens, to bound its connections. */
   readonly onServer?: (server: NetServer) => void;
 }
@@ -51,14 +53,14 @@ const send = (response: ServerResponse, { status, type, body }: Page): void => {
 };
 
 /**
- * The admin port: `/metrics` for Prometheus, `/livez` (200 as long as the process answers), `/readyz` (503 while starting or
+ * The admin port: `/metrics` for Prometheus, `/livez` (200 as long as the process answers and one serves), `/readyz` (503 while starting or
  * draining), and `/profiles`. The two probes are for everybody, as the kubelet shows neither a token nor a certificate; all
  * else is for those whom `access` lets in, and whoever it does not is told nothing of what there is.
  */
 export const createAdminServer = (options: AdminOptions): AdminServer => {
-  const { host, port, tls, metrics, isReady, access = () => undefined, profiles, onServer } = options;
+  const { host, port, tls, metrics, isLive = () => true, isReady, access = () => undefined, profiles, onServer } = options;
   const probes: Readonly<Record<string, () => Page>> = {
-    "/livez": () => plain(200, "ok"),
+    "/livez": () => (isLive() ? plain(200, "ok") : plain(503, "no worker")),
     "/readyz": () => (isReady() ? plain(200, "ok") : plain(503, "starting or draining")),
   };
   const pages: Readonly<Record<string, () => Page | Promise<Page>>> = {

@@ -5,6 +5,7 @@ import type { ChangesRepository } from "../storage/repositories/changesRepositor
 import { createAnnouncementPublisher } from "./announcementPublisher.ts";
 import type { Contact } from "./contact.ts";
 import type { Invalidations } from "./invalidations.ts";
+import type { Siblings } from "./siblings.ts";
 
 /** A quarter of the time after which a node that has heard nothing trusts its memory no more. */
 const POLL_EVERY_MS = 250;
@@ -31,8 +32,10 @@ export interface AnnouncementFeedOptions {
   readonly changes: ChangesRepository;
   /** Told whenever the store has answered what the others announced. */
   readonly contact?: Contact;
-  /** Where nodes share the store, `announce` waits until the store has what is announced; else that is published soon after. */
+  /** Where nodes share the store and nothing else, `announce` waits until the store has what is announced; else that is published soon after. */
   readonly durable: boolean;
+  /** Told at once of what this node has written, and before it where the store is not told of that first. */
+  readonly siblings?: Siblings | undefined;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -43,6 +46,7 @@ export const createAnnouncementFeed = ({
   changes,
   contact,
   durable,
+  siblings,
   onError,
 }: AnnouncementFeedOptions): AnnouncementFeed => {
   const node = createId("node", clock.now());
@@ -81,6 +85,9 @@ export const createAnnouncementFeed = ({
     }
   };
 
+  siblings?.onTold(invalidations.invalidate);
+  siblings?.onAnnounced(invalidations.hear);
+
   const pollAgain = async (): Promise<void> => {
     const began = clock.monotonic();
     await poll();
@@ -97,10 +104,14 @@ export const createAnnouncementFeed = ({
     lag: () => Math.max(0, clock.now() - heardAt),
     announce: (ids) => {
       if (durable) return publisher.publish(ids);
+      siblings?.announce(ids);
       publisher.publishSoon(ids);
       return Promise.resolve();
     },
-    forget: invalidations.invalidate,
+    forget: (ids) => {
+      invalidations.invalidate(ids);
+      siblings?.tell(ids);
+    },
     doubt: (ids) => {
       invalidations.hear(ids);
       publisher.publishSoon(ids);

@@ -1,9 +1,13 @@
 import type { LogLevel } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { WorkerChannel } from "../service/workers/workerChannel.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** The reason of a stop that no signal asked for: nothing is known of the state of the process any more. */
 export const UNHANDLED_ERROR = "unhandled error";
+
+/** The reason of a stop of workers that serve while another one cannot. */
+export const CANNOT_START = "a worker cannot start";
 
 /** What a command may touch of the process it runs in. Made by main; tests make their own. */
 export interface CommandContext {
@@ -22,10 +26,14 @@ export interface CommandContext {
   readonly nodeVersion: string;
   /** The structured log, on standard error. */
   readonly openLog: (level: LogLevel) => Log;
+  /** Adds whole lines to that log: those of another process. */
+  readonly writeLog: (lines: string) => void;
   /** From the call on, a signal to end is left to the command: resolves, with the signal's name or `UNHANDLED_ERROR`, at the first one. */
   readonly untilStopped: () => Promise<string>;
   /** From the call on, `listener` is called whenever a signal tells to read files again. */
   readonly onReload: (listener: () => void) => void;
+  /** Of a process that is a worker of another one, which started it; undefined elsewhere. */
+  readonly worker?: WorkerChannel | undefined;
 }
 
 /** What a script can tell of the end of a command. */

@@ -20,12 +20,15 @@ import {
 import { secretFileVariables } from "./secretFiles.ts";
 import { readServiceTls, type TlsFiles, tlsVariables } from "./tlsVariables.ts";
 import { readTracing, type TracingConfig, tracingVariables } from "./tracingVariables.ts";
+import { readWorkers, workersVariables } from "./workersVariables.ts";
 
 /** Everything that an operator can set. Read once at start by `loadConfig`; nothing else looks at the environment. */
 export interface Config {
   readonly host: string;
   /** 0 = a free port. */
   readonly port: number;
+  /** Processes that serve; 1 = the service is the process that was started. */
+  readonly workers: number;
   readonly admin: AdminConfig;
   readonly dataDir: string;
   /** May hold a password: print only `withoutCredentials` of it. Absent = the embedded store under `dataDir`. */
@@ -79,6 +82,7 @@ const variables = {
   ...listenVariables,
   ...adminVariables,
   ...tlsVariables,
+  ...workersVariables,
   dataDir: {
     name: "DATA_DIR",
     byDefault: "./data",
@@ -255,6 +259,7 @@ export const loadConfig = (
     port: readRequired(variables.port),
     admin: readAdmin(reading, serviceHost),
     shutdownDelay: readRequired(variables.shutdownDelay) * 1_000,
+    workers: readWorkers(reading, hasAnalytics && clickhouseUrl === undefined),
     dataDir: readRequired(variables.dataDir),
     mongodbUrl: read(variables.mongodbUrl),
     migrates: readRequired(variables.migrate) === "on",

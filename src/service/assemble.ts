@@ -58,8 +58,9 @@ import { createUpkeep } from "./createUpkeep.ts";
 import { observeService } from "./observeService.ts";
 import { openAnalytics } from "./openAnalytics.ts";
 import { reportNode } from "./reportNode.ts";
+import type { ServiceOverrides } from "./serviceOverrides.ts";
 
-export interface AssembleOptions {
+export interface AssembleOptions extends Pick<ServiceOverrides, "flushUsedPermissionsEvery" | "worker"> {
   readonly config: Config;
   readonly clock: Clock;
   readonly testClock: SettableClock | undefined;
@@ -71,8 +72,6 @@ export interface AssembleOptions {
   readonly capacity: Capacity;
   readonly clientAddress: ClientAddress;
   readonly slices: Slices;
-  /** See `ServiceOverrides`. */
-  readonly flushUsedPermissionsEvery: number | undefined;
   readonly oidc: OidcSettings | undefined;
   /** Of what is asked of analytics; undefined where nothing is traced. */
   readonly trace: TraceOperation | undefined;
@@ -117,6 +116,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     changes: createChangesRepository(plainStore),
     contact,
     durable: plainStore.isInProcess !== true,
+    siblings: options.worker?.siblings,
     onError: failed("changes feed"),
   });
   const store = announceWrites(plainStore, feed, commonClock);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/loadConfig.ts";
-import { type Clock, notAheadOfSystem, type SettableClock, systemClock } from "../domain/clock.ts";
+import { notAheadOfSystem, systemClock } from "../domain/clock.ts";
 import { bearerCaller } from "../rpc/edges/bearerCaller.ts";
 import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
 import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
@@ -29,7 +29,6 @@ import { guardStore } from "../storage/decorators/guardStore.ts";
 import { openStore } from "../storage/openStore.ts";
 import type { Store } from "../storage/port/store.ts";
 import { createEvents } from "../telemetry/events.ts";
-import type { Log } from "../telemetry/log.ts";
 import { meterStore } from "../telemetry/meterStore.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { traceStore } from "../telemetry/traceStore.ts";
@@ -43,6 +42,7 @@ import { openTracing } from "./openTracing.ts";
 import { prepareStore } from "./prepareStore.ts";
 import { readOidcSettings } from "./readOidcSettings.ts";
 import { runAll } from "./runAll.ts";
+import type { ServiceOverrides } from "./serviceOverrides.ts";
 import { services, testableServices } from "./services.ts";
 import { createWatchedFiles } from "./watchedFiles.ts";
 
@@ -68,26 +68,6 @@ export interface Service extends AsyncDisposable {
   readonly reloadFiles: () => Promise<void>;
   /** Is not ready any more, goes on for so many milliseconds (`shutdownDelay` unless told), stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
   readonly stop: (delay?: number) => Promise<void>;
-}
-
-export interface ServiceOverrides {
-  /** Instead of the store's. */
-  readonly clock?: Clock;
-  /** Instead of both: one that callers may turn, by `testing.setTime` (DESIGN: a test clock). */
-  readonly testClock?: SettableClock;
-  readonly log: Log;
-  /** How long connections without a call are kept when it stops, in milliseconds, if not for a second. */
-  readonly linger?: number;
-  /** How often it is written down which permissions root keys use, in milliseconds, if not every 5 s. */
-  readonly flushUsedPermissionsEvery?: number | undefined;
-  /** How often watched files are looked at, in milliseconds, if not every 2 s. */
-  readonly lookAtFilesEvery?: number | undefined;
-  /** Directory of the console's built files, instead of `ui/dist` of this installation. */
-  readonly consoleFiles?: string | undefined;
-  /** Directory of the documentation, instead of `docs` of this installation. */
-  readonly docsDirectory?: string | undefined;
-  /** Instead of the store that the configuration names. */
-  readonly store?: Store;
 }
 
 /** The page of the console, built and committed. */
@@ -149,6 +129,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     slices,
     flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
     oidc,
+    worker: overrides.worker,
     trace: tracer?.operation,
   });
   const { pipeline, authenticator, console: consoleParts, background, endTails } = parts;
@@ -231,7 +212,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
         listener?.setTls(next);
         consoleListener?.setTls(next);
       }));
-    admin = await openAdmin({
+    admin = await (overrides.worker?.openAdmin ?? openAdmin)({
       config: config.admin,
       ...{ files, metrics, events },
       isReady: () => ready,
@@ -257,7 +238,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     const current = material?.();
     if (current) for (const each of [listener, consoleListener]) each?.setTls(current);
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
-    events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
+    if (engine.facts) events.storeOpened({ engine: engine.engine, ...engine.facts() });
     await work.start(starting.signal);
     ready = true;
     health.setState("serving");

@@ -74,7 +74,7 @@ export const createUpkeep = (options: UpkeepOptions): Upkeep => {
       clock: commonClock,
       leases,
       backfills: createBackfillsRepository(store),
-      isShared: store.isInProcess !== true,
+      isShared: store.isShared === true,
       onStart: (progress) => events.backfill("started", progress),
       onProgress: (progress) => events.backfill("going on", progress),
       onEnd: (progress) => events.backfill("ended", progress),

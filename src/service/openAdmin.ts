@@ -1,5 +1,6 @@
 import { createAdminAccess } from "../admin/adminAccess.ts";
-import { type AdminServer, createAdminServer } from "../admin/adminServer.ts";
+import { type AdminOptions, type AdminServer, createAdminServer } from "../admin/adminServer.ts";
+import type { ProfileAnswersOptions } from "../admin/profileAnswers.ts";
 import type { AdminConfig } from "../config/adminVariables.ts";
 import { createFairShares } from "../domain/fairness/fairShares.ts";
 import { plainAddress } from "../domain/ipAllowlist.ts";
@@ -12,12 +13,13 @@ import type { RefusedClient } from "../tls/clientRefusal.ts";
 import { listenOn } from "./listenOn.ts";
 import type { WatchedFiles } from "./watchedFiles.ts";
 
-export interface OpenAdminOptions {
+export interface OpenAdminOptions extends Pick<AdminOptions, "isLive" | "isReady"> {
   readonly config: AdminConfig;
   readonly files: WatchedFiles;
-  readonly metrics: Metrics;
+  readonly metrics: Pick<Metrics, "contentType" | "render">;
   readonly events: Pick<Events, "profileTaken">;
-  readonly isReady: () => boolean;
+  /** Of a service with several; left out, this process is recorded. */
+  readonly profilesOf?: Pick<ProfileAnswersOptions, "record" | "workers">;
   readonly onClientRefused: (client: RefusedClient) => void;
 }
 
@@ -26,8 +28,20 @@ export interface OpenAdmin extends Pick<AdminServer, "stop"> {
   readonly url: string;
 }
 
+const ofThisProcess: Pick<ProfileAnswersOptions, "record"> = {
+  // Loaded by the first who asks, so hardly ever.
+  record: async (kind, seconds, signal) => (await import("../admin/recordProfile.ts")).recordProfile(kind, seconds, signal),
+};
+
 /** Reads what the admin port needs, and listens. Rejects when the files cannot be used, or the port is taken. */
-export const openAdmin = async ({ config, files, events, onClientRefused, ...more }: OpenAdminOptions): Promise<OpenAdmin> => {
+export const openAdmin = async ({
+  config,
+  files,
+  events,
+  onClientRefused,
+  profilesOf = ofThisProcess,
+  ...more
+}: OpenAdminOptions): Promise<OpenAdmin> => {
   const { host, port, tls } = config;
   let server: AdminServer | undefined;
   const material = tls && (await files.tls("admin", tls, (next) => server?.setTls(next)));
@@ -40,13 +54,7 @@ export const openAdmin = async ({ config, files, events, onClientRefused, ...mor
     tls: material?.(),
     onServer: (bounded) => boundConnections(bounded, (remoteIp) => connections.take([networkOf(plainAddress(remoteIp))], 1)),
     access: createAdminAccess({ token, clients: tls?.clientCaFile === undefined ? undefined : tls, onClientRefused }),
-    profiles: config.profiles
-      ? {
-          // Loaded by the first who asks, so hardly ever.
-          record: async (...recording) => (await import("../admin/recordProfile.ts")).recordProfile(...recording),
-          onTaken: events.profileTaken,
-        }
-      : undefined,
+    profiles: config.profiles ? { ...profilesOf, onTaken: events.profileTaken } : undefined,
   });
   return { url: await listenOn("ADMIN_HOST, ADMIN_PORT", host, port, server.start), stop: server.stop };
 };

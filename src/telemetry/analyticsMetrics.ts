@@ -22,11 +22,17 @@ export const createAnalyticsMetrics = (
     { name: "latchkey_analytics_insert_duration_seconds", help: "Duration of inserts of events.", labels: ["table"] },
     buckets,
   );
-  const buffered = createGauge({ name: "latchkey_analytics_buffered_events", help: "Events that wait to be written.", labels: [] });
+  const buffered = createGauge({
+    name: "latchkey_analytics_buffered_events",
+    help: "Events that wait to be written.",
+    labels: [],
+    across: "sum",
+  });
   const up = createGauge({
     name: "latchkey_analytics_up",
     help: "1 while the analytics store answers, 0 while it is away; none before it was needed.",
     labels: [],
+    across: "min",
   });
   const deaths = createCounter({
     name: "latchkey_analytics_engine_deaths_total",

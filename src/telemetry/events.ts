@@ -64,6 +64,17 @@ export interface Events {
   readonly suspiciousSettings: (problems: readonly string[]) => void;
   readonly serviceStopping: (reason: string) => void;
   readonly serviceStopped: () => void;
+  /** A worker process ended by itself. @param by exit code or signal. @param problem what it complained of. */
+  readonly workerEnded: (facts: {
+    readonly worker: number;
+    readonly by: string;
+    readonly problem: string | undefined;
+    readonly restartInMs: number;
+  }) => void;
+  /** A worker process has not answered for half a minute, and is ended. */
+  readonly workerSilent: (facts: { readonly worker: number }) => void;
+  /** The one that was started in its place serves. */
+  readonly workerBack: (facts: { readonly worker: number }) => void;
   /** Tells what was only counted so far. */
   readonly sumUp: () => void;
   readonly firstRootKeyCreated: (facts: { readonly rootKeyId: string; readonly file: string }) => void;
@@ -103,9 +114,10 @@ export interface Events {
   readonly filesReloadFailed: (files: WatchedFiles, fault: { readonly reason: string; readonly message: string }) => void;
   /** A client's certificate does not do. */
   readonly tlsClientRefused: (client: RefusedTlsClient) => void;
-  /** Somebody was handed a profile of this process. */
+  /** Somebody was handed a profile of this process, or of a worker. */
   readonly profileTaken: (facts: {
     readonly kind: string;
+    readonly worker: number | undefined;
     readonly seconds: number;
     readonly bytes: number;
     readonly address: string | undefined;
@@ -172,6 +184,9 @@ export const createEvents = (log: Log): Events => {
     suspiciousSettings: (problems) => log.warn({ problems }, "unknown settings"),
     serviceStopping: (reason) => log.info({ reason }, "service stopping"),
     serviceStopped: () => log.info("service stopped"),
+    workerEnded: (facts) => log.error(facts, "worker ended"),
+    workerSilent: (facts) => log.error(facts, "worker does not answer"),
+    workerBack: (facts) => log.info(facts, "worker back"),
     sumUp: () => {
       for (const { flush } of [failedCalls, failedTasks, providerFailures, drops, refusals, clientRefusals]) flush();
     },

@@ -1,10 +1,11 @@
 import { type AnalyticsMetrics, createAnalyticsMetrics } from "./analyticsMetrics.ts";
 import { type CallMetrics, createCallMetrics } from "./callMetrics.ts";
 import { memoize } from "./memoize.ts";
-import { type ObservedMetric, observedHeads } from "./observedHeads.ts";
+import { createObservedMetrics, type ObservedMetrics } from "./observedMetrics.ts";
 import { createProcessMetrics } from "./processMetrics.ts";
-import { createCounter, createGauge, type FamilyHead, renderSamples, type Sample } from "./series.ts";
+import { createCounter, createGauge, type FamilyHead } from "./series.ts";
 import { createStoreMetrics, type StoreMetrics } from "./storeMetrics.ts";
+import { createTlsClientMetrics, type TlsClientMetrics } from "./tlsClientMetrics.ts";
 
 /** Who decided a rate limit: budget or a remembered denial held in memory, the store, or the rule for a store that is away. */
 export type RatelimitSource = "memory" | "store" | "store_down";
@@ -24,7 +25,7 @@ export interface Totals {
  * What the service counts. Recorders are bound once to their labels and cost well under a microsecond each, so they may
  * stand on the path of every verification. Durations are given in milliseconds and published in seconds.
  */
-export interface Metrics extends CallMetrics, StoreMetrics {
+export interface Metrics extends CallMetrics, StoreMetrics, TlsClientMetrics, Pick<ObservedMetrics, "observe"> {
   /** Counts a verification by its code (verify §3). */
   readonly verification: (code: string) => void;
   /** @param isOwn the limit is the service's own: a quota, or that of the workspace's calls. */
@@ -37,8 +38,6 @@ export interface Metrics extends CallMetrics, StoreMetrics {
   readonly capacityLimit: (resource: string, limit: number) => void;
   /** Counts what was refused, or taken away, for the sake of other callers. */
   readonly capacityRefused: (resource: string) => void;
-  /** Binds the recorder of clients that a port refuses for their certificates. @param reasons those that there are; none where none are asked for. */
-  readonly tlsClientsRefused: (port: string, reasons: readonly string[]) => (reason: string) => void;
   readonly analytics: AnalyticsMetrics;
   /** Counts spans of traces that the collector took, or that nobody will see. */
   readonly spans: (result: "exported" | "dropped", count: number) => void;
@@ -46,8 +45,6 @@ export interface Metrics extends CallMetrics, StoreMetrics {
   readonly swept: (kind: string, count: number) => void;
   /** Deleted objects that wait for their sweep. */
   readonly sweepDue: (collection: string, count: number) => void;
-  /** Says where a gauge has its values: `read` is asked for them whenever the page is made, and must not wait for anything. */
-  readonly observe: (metric: ObservedMetric, read: () => readonly Sample[]) => void;
   /** What of it nodes tell each other. */
   readonly totals: () => Totals;
   /** What `render` shows, without the measurements of the process itself. */
@@ -78,6 +75,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     name: "latchkey_build_info",
     help: "Always 1; its labels say what runs.",
     labels: ["version", "node", "engine"],
+    across: "max",
   });
   const verifications = createCounter({ name: "latchkey_verifications_total", help: "Verifications by code.", labels: ["code"] });
   const ratelimits = createCounter({
@@ -87,39 +85,47 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   });
   const caches = createCounter({ name: "latchkey_cache_lookups_total", help: "Look-ups in caches.", labels: ["cache", "result"] });
   const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
-  const sweepDue = createGauge({ name: "latchkey_sweep_due", help: "Deleted objects that wait for their sweep.", labels: ["collection"] });
+  const sweepDue = createGauge({
+    name: "latchkey_sweep_due",
+    help: "Deleted objects that wait for their sweep.",
+    labels: ["collection"],
+    across: "max",
+  });
   const spans = createCounter({
     name: "latchkey_trace_spans_total",
     help: "Spans of traces by whether the collector took them or they were dropped; none where nothing is traced.",
     labels: ["result"],
   });
-  const inFlight = createGauge({ name: "latchkey_calls_in_flight", help: "Calls that are in work and wait for something.", labels: [] });
+  const inFlight = createGauge({
+    name: "latchkey_calls_in_flight",
+    help: "Calls that are in work and wait for something.",
+    labels: [],
+    across: "sum",
+  });
   const shared = createGauge({
     name: "latchkey_capacity_taken",
     help: "What callers have now of what they share: calls, bytes of bodies, HTTP/2 streams, streams without credentials, reads for unknown root keys, connections.",
     labels: ["resource"],
+    across: "sum",
   });
   const limits = createGauge({
     name: "latchkey_capacity_limit",
     help: "What there is of it, beyond which callers are held to their shares.",
     labels: ["resource"],
+    across: "sum",
   });
   const refused = createCounter({
     name: "latchkey_capacity_refused_total",
     help: "Refused, or taken away, because a caller had its share.",
     labels: ["resource"],
   });
-  const tlsClients = createCounter({
-    name: "latchkey_tls_clients_refused_total",
-    help: "Connections, and on the admin port requests, refused for their client's certificate, by reason.",
-    labels: ["port", "reason"],
-  });
+  const tlsClients = createTlsClientMetrics();
   const calls = createCallMetrics(BUCKETS);
   const store = createStoreMetrics({ engine, ratelimitStoreDown, buckets: BUCKETS });
   const analytics = createAnalyticsMetrics(BUCKETS);
 
   const families = [
-    ...[build, ...calls.families, inFlight, shared, limits, refused, tlsClients, verifications, ratelimits, caches],
+    ...[build, ...calls.families, inFlight, shared, limits, refused, ...tlsClients.families, verifications, ratelimits, caches],
     ...[...store.families, swept, sweepDue, ...analytics.families, spans],
   ];
 
@@ -133,13 +139,14 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
   // A series that begins with what it is there to tell of looks as if nothing had happened.
   for (const source of ["memory", "store", "store_down"] as const) for (const decided of [passed, denied]) decided(source);
   const ofSpans = memoize((result) => spans.bind(result));
-  const observed = new Map<ObservedMetric, () => readonly Sample[]>();
+  const observed = createObservedMetrics();
   const processMetrics = createProcessMetrics();
   const totals = { verifications: 0, limits: 0, eventsDropped: 0, storeUp: true, analyticsUp: true };
 
   return {
     ...calls.metrics,
     ...store.metrics,
+    ...tlsClients.metrics,
     verification: (code) => {
       totals.verifications++;
       verification(code)();
@@ -163,11 +170,6 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
       capacityRefused(resource);
     },
     capacityRefused: (resource) => capacityRefused(resource)(),
-    tlsClientsRefused: (port, reasons) => {
-      // From 0 on, so that the first one is an increase.
-      for (const reason of reasons) tlsClients.bind(port, reason);
-      return (reason) => tlsClients.bind(port, reason)();
-    },
     storeState: (up) => {
       totals.storeUp = up;
       store.metrics.storeState(up);
@@ -186,16 +188,10 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
       },
     },
     spans: (result, count) => ofSpans(result)(count),
-    observe: (metric, read) => void observed.set(metric, read),
+    observe: observed.observe,
     totals: () => ({ ...totals }),
-    families: [
-      ...families.map(({ head }) => head),
-      ...Object.values(observedHeads).map((head): FamilyHead => ({ ...head, type: "gauge" })),
-    ],
+    families: [...families.map(({ head }) => head), ...observed.heads],
     contentType: "text/plain; version=0.0.4; charset=utf-8",
-    render: async () => {
-      const gauges = [...observed].map(([metric, read]) => renderSamples(observedHeads[metric], read()));
-      return [...families.map((family) => family.render()), ...gauges, await processMetrics()].join("\n\n");
-    },
+    render: async () => [...families.map((family) => family.render()), ...observed.render(), await processMetrics()].join("\n\n"),
   };
 };

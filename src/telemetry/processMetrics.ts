@@ -1,3 +1,5 @@
+import type { Across } from "./series.ts";
+
 /** Handles and requests that node has open: the library calls these gauges `_total`, which is a counter's name. */
 const LEFT_OUT = [
   "nodejs_active_handles",
@@ -6,6 +8,12 @@ const LEFT_OUT = [
   "nodejs_active_requests_total",
   "nodejs_active_resources_total",
 ];
+
+/** How the library's gauges of several processes become one. */
+export const acrossProcesses = (name: string): Across => {
+  if (name === "process_start_time_seconds" || name === "nodejs_eventloop_lag_min_seconds") return "min";
+  return name.startsWith("nodejs_eventloop_") || name === "nodejs_version_info" ? "max" : "sum";
+};
 
 /**
  * What Node and the operating system know of this process, in Prometheus' text format; the library is loaded, and measures, from

@@ -17,9 +17,18 @@ export interface Head {
   readonly labels: readonly string[];
 }
 
+/** How the values that several processes have of a gauge become one. */
+export type Across = "sum" | "max" | "min";
+
+export interface GaugeHead extends Head {
+  readonly across: Across;
+}
+
 /** What a family is, without its values. */
 export interface FamilyHead extends Head {
   readonly type: "counter" | "gauge" | "histogram" | "summary";
+  /** Of a gauge; all else is summed. */
+  readonly across?: Across;
 }
 
 /** One value of a gauge that is read when the page is made, with its label values in the order of the label names. */
@@ -34,13 +43,14 @@ const inBraces = (labels: string): string => (labels === "" ? "" : `{${labels}}`
 
 /** @param create makes a series and its recorder; `lines` are its samples for the text of its labels. */
 const createFamily = <R>(
-  { name, help, labels }: Head,
+  own: Head,
   type: FamilyHead["type"],
   create: () => { readonly recorder: R; readonly lines: (name: string, labels: string) => readonly string[] },
 ): Family<R> => {
+  const { name, help, labels } = own;
   const series = new Map<string, ReturnType<typeof create>>();
   return {
-    head: { name, help, labels, type },
+    head: { ...own, type },
     bind: (...values) => {
       const key = labelText(labels, values);
       let found = series.get(key);
@@ -68,7 +78,7 @@ export const createCounter = (head: Head): Family<(by?: number) => void> =>
   });
 
 /** The recorder sets the value. */
-export const createGauge = (head: Head): Family<(value: number) => void> =>
+export const createGauge = (head: GaugeHead): Family<(value: number) => void> =>
   createFamily(head, "gauge", () => {
     let current = 0;
     return {

@@ -46,11 +46,17 @@ export const createStoreMetrics = ({
     },
     buckets,
   );
-  const up = createGauge({ name: "latchkey_store_up", help: "1 while the store answers, 0 while it is away.", labels: ["engine"] });
+  const up = createGauge({
+    name: "latchkey_store_up",
+    help: "1 while the store answers, 0 while it is away.",
+    labels: ["engine"],
+    across: "min",
+  });
   const away = createGauge({
     name: "latchkey_ratelimit_store_down",
     help: "1 while the store is away and rate limits go by what is held and then by this policy, else 0.",
     labels: ["policy"],
+    across: "max",
   });
   const setUp = up.bind(engine);
   const setAway = away.bind(ratelimitStoreDown);

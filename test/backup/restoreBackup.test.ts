@@ -114,7 +114,7 @@ describe.each(places)("on %s", (_, make) => {
     const place = await make();
     const file = await sampleBackup(place);
     const target = await make();
-    expect(await runLatchkey(["restore", file], target.env)).toMatchObject({ code: 0 });
+    expect(await runLatchkeyHere(["restore", file], target.env)).toMatchObject({ code: 0 });
     const { DATA_DIR: dataDir, MONGODB_URL: mongodbUrl } = target.env;
     expect(await lookAtStore({ dataDir, mongodbUrl, clock: systemClock }, async ({ changes }) => changes)).toEqual([]);
     const { facts } = await storeSource(await place.open("tool"), "the test");

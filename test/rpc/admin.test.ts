@@ -25,6 +25,16 @@ test("[design §8] liveness is always 200, readiness follows start and drain", a
   expect((await fetch(`${url}/readyz?verbose`)).status).toBe(200);
 });
 
+test("[issue 22] liveness is 503 where the process can only speak for others, and there are none", async () => {
+  let isLive = false;
+  const metrics = { contentType: "", render: async () => "" };
+  server = createAdminServer({ host: "127.0.0.1", port: 0, metrics, isLive: () => isLive, isReady: () => true });
+  const url = await server.start();
+  expect((await fetch(`${url}/livez`)).status).toBe(503);
+  isLive = true;
+  expect((await fetch(`${url}/livez`)).status).toBe(200);
+});
+
 test.each(["/", "/metrics/", "/constructor", "/v2/liveness"])("%s is not found", async (path) => {
   expect((await fetch((await start()) + path)).status).toBe(404);
 });

@@ -1,45 +1,67 @@
 import { type Config, configVariables } from "../../config/loadConfig.ts";
 import { suspiciousVariables } from "../../config/suspiciousVariables.ts";
-import { createSettableClock } from "../../domain/clock.ts";
-import type { Service, Urls } from "../../service/createService.ts";
-import { createRootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
+import { shareOfWorker } from "../../config/workersVariables.ts";
+import { createSettableClock, type SettableClock, systemClock } from "../../domain/clock.ts";
 import { createEvents, type Events } from "../../telemetry/events.ts";
-import { version } from "../../version.ts";
+import type { Log } from "../../telemetry/log.ts";
 import { readArguments } from "../arguments.ts";
-import { type Command, type CommandContext, UNHANDLED_ERROR, UsageError } from "../command.ts";
-import { describeStore } from "../configuredStore.ts";
-import { createApiCommand, createFirstRootKey, type FirstRootKey, findUnusedFirstRootKey, reachable } from "../firstStart.ts";
+import { CANNOT_START, type Command, type CommandContext, type ExitCode, UNHANDLED_ERROR, UsageError } from "../command.ts";
+import { createFirstRootKey, type FirstRootKey } from "../firstStart.ts";
+import { greet, nextSteps } from "../greeting.ts";
 import { readConfig } from "../readConfig.ts";
 import { releaseMemory } from "../releaseMemory.ts";
 
-/** What a person can do next, when there is something to say. */
-const nextSteps = async (service: Service, config: Config, url: string, first: FirstRootKey | undefined): Promise<string[]> => {
-  if (config.mongodbUrl === undefined) {
-    const file = first?.file ?? (await findUnusedFirstRootKey(service.store, config.dataDir));
-    if (file === undefined) return [];
-    const occasion =
-      first === undefined ? "The root key of the first start has not been used yet; it" : "This is the first start: a root key";
-    return [`\n${occasion} is in ${file}. Create an API with it:\n`, createApiCommand(url, file)];
-  }
-  const rootKeys = await createRootKeysRepository(service.store).list();
-  return rootKeys.length === 0 ? ["\nThere is no root key yet. Make one: latchkey root-key create --name admin"] : [];
-};
+/** Reasons to stop for which nothing goes on as before, however long load balancers take to notice. */
+const atOnce: ReadonlySet<string> = new Set([UNHANDLED_ERROR, CANNOT_START]);
 
-const announce = async (
-  service: Service,
-  { url, adminUrl, consoleUrl, errorsBaseUrl }: Urls,
-  config: Config,
-  first: FirstRootKey | undefined,
-  events: Events,
-  context: CommandContext,
-): Promise<void> => {
-  const store = describeStore(config);
-  const steps = await nextSteps(service, config, url, first);
-  const greeting = `Latchkey ${version} serves ${url}, metrics and health are on ${adminUrl} (${store})`;
-  // Whoever reads the greeting may have left; that is no reason to stop serving.
-  const page = consoleUrl === undefined ? [] : [`The console is on ${reachable(consoleUrl)}`];
-  await context.print([greeting, ...page, ...steps].join("\n")).catch(() => undefined);
-  events.serviceStarted({ url, adminUrl, consoleUrl, errorsBaseUrl, store, version });
+interface NodeOptions {
+  readonly config: Config;
+  readonly testClock: SettableClock | undefined;
+  readonly log: Log;
+  readonly events: Events;
+  readonly context: CommandContext;
+}
+
+/** Runs one node until it is told to stop: the whole service, or one worker of it. */
+const serveNode = async ({ config, testClock, log, events, context }: NodeOptions): Promise<ExitCode> => {
+  const { worker } = context;
+  // Most of the program's modules are the service's: the other commands start in a third of the time without them.
+  const { createService } = await import("../../service/createService.ts");
+  const service = await createService(worker ? shareOfWorker(config) : config, {
+    log,
+    worker,
+    ...(testClock && { testClock }),
+    ...(worker && config.mongodbUrl === undefined && { store: await worker.openStore({ directory: config.dataDir, clock: systemClock }) }),
+  });
+  let isStopping = false;
+  const stopped = context.untilStopped().then(async (reason) => {
+    isStopping = true;
+    if (!worker) events.serviceStopping(reason);
+    await service.stop(atOnce.has(reason) ? 0 : undefined);
+    if (!worker) events.serviceStopped();
+  });
+  context.onReload(() => void service.reloadFiles());
+  try {
+    let first: FirstRootKey | undefined;
+    // Before the service is ready: whoever waits for that may read the file next.
+    const urls = await service.start(async () => {
+      if (config.mongodbUrl !== undefined || worker) return;
+      first = await createFirstRootKey(service.store, config.dataDir);
+      if (first) events.firstRootKeyCreated(first);
+    });
+    releaseMemory();
+    if (testClock) events.testClockInUse();
+    const steps = await nextSteps(service.store, config, urls.url, first);
+    if (worker) await worker.started({ urls, nextSteps: steps });
+    else await greet(urls, steps, config, events, context);
+  } catch (error) {
+    if (!isStopping) {
+      await service.stop();
+      throw error;
+    }
+  }
+  await stopped;
+  return 0;
 };
 
 /** Runs the service until it is told to stop, be it during the start. */
@@ -51,46 +73,20 @@ export const serve: Command = {
     const { values } = readArguments(args, { "test-clock": { type: "boolean" } });
     const config = readConfig(context.env);
     const testClock = values["test-clock"] ? createSettableClock() : undefined;
+    if (testClock && config.workers > 1) throw new UsageError("--test-clock is only for a service of one process: set WORKERS=1");
     if (testClock && config.mongodbUrl !== undefined) {
       throw new UsageError("--test-clock is only for the embedded store: unset MONGODB_URL");
     }
-    // Most of the program's modules are the service's: the other commands start in a third of the time without them.
-    const { createService } = await import("../../service/createService.ts");
     const log = context.openLog(config.logLevel);
     const events = createEvents(log);
+    if (context.worker) return serveNode({ config, testClock, log, events, context });
     const suspicious = suspiciousVariables(
       context.env,
       configVariables.map(({ name }) => name),
     );
     if (suspicious.length > 0) events.suspiciousSettings(suspicious);
-    const service = await createService(config, { log, ...(testClock && { testClock }) });
-    let isStopping = false;
-    const stopped = context.untilStopped().then(async (reason) => {
-      isStopping = true;
-      events.serviceStopping(reason);
-      // A faulty process takes no more calls.
-      await service.stop(reason === UNHANDLED_ERROR ? 0 : undefined);
-      events.serviceStopped();
-    });
-    context.onReload(() => void service.reloadFiles());
-    try {
-      let first: FirstRootKey | undefined;
-      // Before the service is ready: whoever waits for that may read the file next.
-      const urls = await service.start(async () => {
-        if (config.mongodbUrl !== undefined) return;
-        first = await createFirstRootKey(service.store, config.dataDir);
-        if (first) events.firstRootKeyCreated(first);
-      });
-      releaseMemory();
-      if (testClock) events.testClockInUse();
-      await announce(service, urls, config, first, events, context);
-    } catch (error) {
-      if (!isStopping) {
-        await service.stop();
-        throw error;
-      }
-    }
-    await stopped;
-    return 0;
+    if (config.workers === 1) return serveNode({ config, testClock, log, events, context });
+    const { serveByWorkers } = await import("../serveByWorkers.ts");
+    return serveByWorkers(config, log, events, context);
   },
 };

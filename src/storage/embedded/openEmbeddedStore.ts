@@ -1,12 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { statfs } from "node:fs/promises";
-import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../domain/clock.ts";
 import { collectionCounters } from "../collectionCounters.ts";
 import { SCHEMA_VERSION } from "../port/baseDocument.ts";
 import type { Filter } from "../port/collection.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
-import { StoreDamagedError, StoreUnavailableError } from "../port/errors.ts";
+import { StoreDamagedError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
 import type { StoreMode } from "../port/storeMode.ts";
@@ -20,14 +18,14 @@ import { makeDataDirectory } from "./dataDirectory.ts";
 import { createMarks, type MarkWriter, openMark } from "./marks.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
 import { expiryField, textDecoder } from "./sqlite/documentText.ts";
-import { embeddedCollection, type Reader } from "./sqlite/embeddedCollection.ts";
+import { embeddedCollection } from "./sqlite/embeddedCollection.ts";
+import { createFileReader } from "./sqlite/fileReader.ts";
 import { createReadTurns } from "./sqlite/readTurns.ts";
 import { collectionNames } from "./sqlite/schema.ts";
-import { damagedPart, isBusy, isDamage, isUnavailability } from "./sqlite/sqliteErrors.ts";
-import { statementCache } from "./sqlite/statements.ts";
 import { readStoreRow } from "./sqlite/storeRow.ts";
-import { createWriteQueue } from "./sqlite/writeQueue.ts";
+import { createWriteQueue, type WriteQueue } from "./sqlite/writeQueue.ts";
 import { createPrivately, filesIn, sizeOf } from "./storeFiles.ts";
+import { storeSizes, storeUsage } from "./storeUsage.ts";
 
 export interface EmbeddedStoreOptions {
   /** Holds the file `latchkey.sqlite`; made, for its owner only, when it is missing. */
@@ -37,6 +35,11 @@ export interface EmbeddedStoreOptions {
   readonly log?: StoreLog;
   /** Milliseconds between two removals of expired documents; 30 seconds unless told. */
   readonly expiryInterval?: number;
+}
+
+/** The store with what those processes need that share it by way of this one (`owner/`). */
+export interface EmbeddedStore extends Store {
+  readonly write: WriteQueue["write"];
 }
 
 /** A server's writers are short; a tool may have to wait for a server under load. Milliseconds. */
@@ -49,7 +52,7 @@ const decodeCounter = textDecoder<Documents["counters"]>("counters");
  * `prepare`, which rejects when another server uses the directory, or a tool finds one of an older version there, with
  * `SchemaTooNewError`, and with `StoreDamagedError`, having changed nothing, when a file is not what the others say of it. What was acknowledged survives the end of the process and of the machine.
  */
-export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval = 30_000 }: EmbeddedStoreOptions): Store => {
+export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval = 30_000 }: EmbeddedStoreOptions): EmbeddedStore => {
   const files = filesIn(directory);
   const { database: file, lock: lockFile } = files;
   const progress = createProgress();
@@ -59,42 +62,23 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
   let facts: Readonly<Record<string, unknown>> | undefined;
   let mark: MarkWriter | undefined;
   let releaseLock: (() => void) | undefined;
-  let reader: DatabaseSync | undefined;
-  let statement: ReturnType<typeof statementCache> | undefined;
   /** The store's id. */
   let store: string | undefined;
   let expiring: NodeJS.Timeout | undefined;
 
+  const reader = createFileReader(file);
   const turns = createReadTurns();
 
-  const reading = <T>(read: (prepared: ReturnType<typeof statementCache>) => T): T => {
-    if (statement === undefined) throw new StoreUnavailableError("the embedded store is not open");
-    try {
-      return read(statement);
-    } catch (error) {
-      if (isDamage(error)) throw damagedPart(file, (error as Error).message, error);
-      if (!isUnavailability(error)) throw error;
-      throw new StoreUnavailableError("the embedded store cannot be read", { cause: error, tooSlow: isBusy(error) });
-    }
-  };
-
-  const readRow: Reader["row"] = (sql, parameters) => reading((prepared) => prepared(sql).get(...parameters));
-  const readRows: Reader["rows"] = (sql, parameters, take) =>
-    reading((prepared) => {
-      for (const row of prepared(sql).iterate(...parameters)) if (take(row) === "enough") return;
-    });
-
-  const collection = <N extends CollectionName>(name: N) =>
-    embeddedCollection<Documents[N]>(name, { row: readRow, rows: readRows }, turns, queue);
+  const collection = <N extends CollectionName>(name: N) => embeddedCollection<Documents[N]>(name, reader, turns, queue);
 
   const counters = createJournaledCounters({
     directory,
     clock,
     find: (key) => {
-      const row = readRow("SELECT doc FROM counters WHERE id=?", [key]);
+      const row = reader.row("SELECT doc FROM counters WHERE id=?", [key]);
       return row === undefined ? undefined : decodeCounter(row.doc as string);
     },
-    tableIsEmpty: () => readRow("SELECT id FROM counters LIMIT 1", []) === undefined,
+    tableIsEmpty: () => reader.row("SELECT id FROM counters LIMIT 1", []) === undefined,
     write: queue.write,
     mark: (record, last) => {
       if (store !== undefined) last ? mark?.writeNow(store, record) : mark?.write(store, record);
@@ -106,16 +90,10 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     },
   });
 
-  const openReader = (): void => {
-    reader ??= new DatabaseSync(file, { readOnly: true, timeout: 1000 });
-    statement ??= statementCache(reader);
-  };
-
   /** The marks come after the name: a store whose commits were counted has them. */
   const identify = async (signal: AbortSignal | undefined): Promise<string> => {
     await queue.write({ kind: "name", store: randomBytes(16).toString("hex") }, signal);
-    openReader();
-    const row = readStoreRow(reader as DatabaseSync);
+    const row = readStoreRow(reader.open());
     if (row === undefined) throw new StoreDamagedError(`${file} has lost the id of its store`);
     if (sizeOf(files.marks) === undefined) createMarks(files, { ...row, record: 0 });
     return row.store;
@@ -127,13 +105,6 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     if (system?.schema === undefined || system.schema >= SCHEMA_VERSION || !isServerLockTaken(lockFile)) return;
     throw new Error(`the service that uses the data directory ${directory} is of an older version: restart it with this one first`);
   };
-
-  /** What there is, in bytes: commits that are still in the log before it is opened were not folded in by a stop. */
-  const sizes = () => ({
-    bytes: sizeOf(file) ?? 0,
-    walBytes: sizeOf(files.wal) ?? 0,
-    journalBytes: files.logs.reduce((bytes, each) => bytes + (sizeOf(each) ?? 0), 0),
-  });
 
   const removeExpired = async (): Promise<void> => {
     for (const name of collectionNames) {
@@ -152,6 +123,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     isInProcess: true,
     clock,
     collection,
+    write: queue.write,
     // A tool beside the server has none of what that keeps in memory.
     counters: mode === "server" ? counters : collectionCounters(collection("counters")),
     prepare: async (signal) => {
@@ -163,7 +135,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
         if (!isInspected && undoInterrupted(files))
           log?.warn({ file }, "a change of the embedded store that a crash interrupted was undone");
       }
-      const found = sizes();
+      const found = storeSizes(files);
       if (!isInspected) refuseDamage(files, () => mode === "tool" && isServerLockTaken(lockFile));
       isInspected = true;
       createPrivately(file);
@@ -183,15 +155,11 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       await queue.write({ kind: "define", collections: collectionNames });
     },
     facts: () => ({ ...facts }),
-    usage: async () => {
-      const { bytes, walBytes, journalBytes } = sizes();
-      const { bavail, blocks, bsize } = await statfs(directory);
-      return { files: { database: bytes, wal: walBytes, journal: journalBytes }, disk: { free: bavail * bsize, size: blocks * bsize } };
-    },
+    usage: () => storeUsage(directory, files),
     scrub: async () => (await queue.write({ kind: "emptyLog" })).modified === 1,
     progress: progress.next,
     ping: async (signal) => {
-      readRow("SELECT 1", []);
+      reader.row("SELECT 1", []);
       // At once: on a slow disk each of them takes its time.
       await Promise.all([queue.write({ kind: "touch" }, signal), mode === "server" && counters.ping()]);
     },
@@ -199,9 +167,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       clearInterval(expiring);
       await counters.close();
       // The writer must be the last to close: then SQLite folds the log into the file and removes it.
-      statement = undefined;
-      reader?.close();
-      reader = undefined;
+      reader.close();
       await queue.close();
       mark?.close();
       mark = undefined;

@@ -1,0 +1,54 @@
+import { availableParallelism } from "node:os";
+import { integer, type Parser, type Reading, type WithDefault } from "./parsers.ts";
+
+/** More are of use to nobody who did not count them: each has caches and connections of its own. */
+const MOST_AUTOMATIC = 16;
+const MOST = 64;
+
+const workers: Parser<number> = (value) => {
+  if (value === "auto") return { value: Math.min(availableParallelism(), MOST_AUTOMATIC) };
+  const parsed = integer(1, MOST)(value);
+  return "value" in parsed ? parsed : { expected: `auto or ${parsed.expected}` };
+};
+
+interface WorkersVariables {
+  readonly workers: WithDefault<number>;
+}
+
+/** How many processes serve, a part of the one table. */
+export const workersVariables: WorkersVariables = {
+  workers: {
+    name: "WORKERS",
+    byDefault: "1",
+    description: `Processes that serve on the one port, each of them a node. \`auto\`: as many as there are CPU cores, up to ${MOST_AUTOMATIC}.`,
+    parse: workers,
+  },
+};
+
+/** @param embeddedAnalytics whether events are kept by this machine. */
+export const readWorkers = (
+  { readRequired, problems }: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
+  embeddedAnalytics: boolean,
+): number => {
+  const count = readRequired(workersVariables.workers);
+  if (count > 1 && embeddedAnalytics)
+    problems.set(
+      "WORKERS",
+      "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1",
+    );
+  return count;
+};
+
+/** What a service may take in all, and the number of its workers. */
+interface Shared {
+  readonly workers: number;
+  readonly cacheMegabytes: number;
+  readonly maxInFlight: number;
+}
+
+/** The same configuration, with one worker's part of what the service may take. */
+export const shareOfWorker = <C extends Shared>(config: C): C => ({
+  ...config,
+  cacheMegabytes: config.cacheMegabytes / config.workers,
+  maxInFlight: Math.ceil(config.maxInFlight / config.workers),
+});

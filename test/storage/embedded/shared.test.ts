@@ -1,0 +1,4 @@
+import { createSharedEngine } from "../../support/sharedStores.ts";
+import { testStore } from "../contract.ts";
+
+testStore(createSharedEngine());

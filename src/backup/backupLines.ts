@@ -23,6 +23,8 @@ export interface BackupHeader extends SourceFacts {
   readonly product: string;
   /** Unix ms. */
   readonly takenAt: number;
+  /** It is a step of an import into that store, which removes it at its end. */
+  readonly importInto?: string;
 }
 
 /** What a backup ends with: one without it was not finished, or was cut off. */

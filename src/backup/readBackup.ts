@@ -54,6 +54,16 @@ const readHeader = (line: string): BackupHeader => {
   return { ...header, product: printable(product) };
 };
 
+/** What a backup begins with; undefined where that cannot be read. The rest is not looked at. */
+export const readBackupHeader = async (file: string): Promise<BackupHeader | undefined> => {
+  try {
+    for await (const [first = ""] of linesOf(file)) return readHeader(first);
+  } catch {
+    // Whatever it is, it is not one that this version has written.
+  }
+  return undefined;
+};
+
 /** What is read of a backup, in its order. */
 export type BackupPart =
   | { readonly kind: "header"; readonly header: BackupHeader }

@@ -16,6 +16,8 @@ export interface WriteBackupOptions {
   readonly product: string;
   /** Unix ms. */
   readonly now: number;
+  /** See `BackupHeader`. */
+  readonly importInto?: string | undefined;
   /** Hears how many documents are written. */
   readonly onProgress?: ((documents: number) => void) | undefined;
 }
@@ -51,7 +53,7 @@ const giveName = async (draft: string, file: string): Promise<void> => {
 export const writeBackup = async (
   source: BackupSource,
   file: string,
-  { product, now, onProgress }: WriteBackupOptions,
+  { product, now, importInto, onProgress }: WriteBackupOptions,
 ): Promise<BackupEnd> => {
   const draft = `${file}.part`;
   await rm(draft, { force: true });
@@ -61,7 +63,13 @@ export const writeBackup = async (
   let end: BackupEnd | undefined;
 
   const lines = async function* (): AsyncGenerator<string, void> {
-    const header: BackupHeader = { latchkeyBackup: BACKUP_FORMAT, product, takenAt: now, ...source.facts };
+    const header: BackupHeader = {
+      latchkeyBackup: BACKUP_FORMAT,
+      product,
+      takenAt: now,
+      ...(importInto !== undefined && { importInto }),
+      ...source.facts,
+    };
     let collection: BackedUpCollection | undefined;
     let documents = 0;
     const told = (line: string): string => {

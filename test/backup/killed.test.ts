@@ -96,7 +96,7 @@ test.each(places)(
     const imported = await make();
     cutShort += await killed(args, imported.env, 1.5 * lasts);
     const done = await runLatchkey(args, imported.env);
-    if (done.code !== 0) expect(done.stderr).toMatch(/the store is not empty|exists already/);
+    if (done.code !== 0) expect(done.stderr).toContain("the store is not empty");
     await expectSame(imported, file);
     expect(cutShort).toBeGreaterThan(0);
   },

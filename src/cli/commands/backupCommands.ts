@@ -24,14 +24,14 @@ const refuseExisting = (file: string): void => {
   if (existsSync(file)) throw new UsageError(`${file} exists already: name another file`);
 };
 
-/** Writes all of a store to `file`. */
-const takeBackup = async (place: Place, file: string, context: CommandContext): Promise<void> => {
+/** Writes all of a store to `file`. @param importInto the store that it is copied to, where it is a step of an import */
+const takeBackup = async (place: Place, file: string, context: CommandContext, importInto?: string): Promise<void> => {
   refuseExisting(file);
   const { writeBackup } = await import("../../backup/writeBackup.ts");
   const write = async (source: Parameters<typeof writeBackup>[0]): Promise<void> => {
     const bar = createProgressBar(context, source.size ?? 0);
     const now = context.clock.now();
-    const { tallies } = await writeBackup(source, file, { product: version, now, onProgress: bar.reach }).finally(bar.end);
+    const { tallies } = await writeBackup(source, file, { product: version, now, importInto, onProgress: bar.reach }).finally(bar.end);
     const documents = Object.values(tallies).reduce((sum, tally) => sum + tally.documents, 0);
     await context.print(`${file}: ${counted(documents, "document")} of the ${describeStore(place)}`);
   };
@@ -158,6 +158,13 @@ const warnOfService = async ({ mongodbUrl, dataDir }: Place, context: CommandCon
   );
 };
 
+/** Whether a file is an import's own copy, which an attempt into the configured store has left. */
+const isLeftOfImport = async (file: string, config: Config): Promise<boolean> => {
+  if (!existsSync(file)) return false;
+  const { readBackupHeader } = await import("../../backup/readBackup.ts");
+  return (await readBackupHeader(file))?.importInto === describeStore(config);
+};
+
 const despite = { "despite-audit-faults": { type: "boolean" } } as const;
 
 const backup: Command = {
@@ -213,6 +220,10 @@ const importStore: Command = {
     // Only one that this import began: others have a backup of their own, or none any more.
     const mayGoOn = restoring?.isImport === true && existsSync(file);
     if (!mayGoOn) {
+      if (restoring === undefined && (await isLeftOfImport(file, config))) {
+        await context.print(`${file} is of an import into this store that had not begun to write: taking it anew`);
+        await rm(file);
+      }
       refuseExisting(file);
       if (restoring !== undefined) {
         throw new CommandFailure(
@@ -221,7 +232,7 @@ const importStore: Command = {
         );
       }
       await warnOfService(place, context);
-      await takeBackup(place, file, context);
+      await takeBackup(place, file, context, describeStore(config));
     }
     try {
       const checked = await check(file, values["despite-audit-faults"] === true, config, context);

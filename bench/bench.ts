@@ -5,11 +5,14 @@
  * on that server, too, in a database of their own.
  */
 import { cpus } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/util/table.ts";
-import { applyLoad, callOnce, clientOf, type LoadResult } from "./load.ts";
-import { isInstalled, isPinned, type ServerProcess } from "./processes.ts";
+import { callOnce, clientOf } from "./load.ts";
+import { measureSteady, type Steady } from "./measureSteady.ts";
+import { type Measurement, measureTarget, medianBy } from "./measureTarget.ts";
+import { heldUpCells, heldUpHeader } from "./pausesOf.ts";
+import { isInstalled, isPinned } from "./processes.ts";
+import { rpcTargets } from "./rpcTargets.ts";
 import {
   limitTargets,
   populatedTargets,
@@ -21,15 +24,10 @@ import {
   startOnMongo,
   startPopulatedService,
   type Target,
-  warmUp,
 } from "./targets.ts";
 
-const REST_MS = 500;
-const LONGEST_REST_MS = 15_000;
-/** Share of a core that servers may use and count as idle. */
-const IDLE = 0.1;
-/** The targets whose latency is measured at half of their maximum rate; the first, at the rate of the second, shows what the machine adds by itself. */
-const STEADY = ["http-echo", "verify", "limit-embedded"];
+/** The targets whose latency is measured at half of their maximum rate, beside their yardsticks at the same rate: a warm call on each edge. */
+const STEADY = ["verify", "limit-embedded", "connect-verify", "grpc-verify", "grpc-limit"];
 
 const { values } = parseArgs({
   options: {
@@ -44,61 +42,14 @@ const seconds = whole(values.seconds, 1, 60);
 const rounds = whole(values.rounds, 1, 9);
 const keys = whole(values.keys, 10_000, 10_000_000);
 
-interface Measurement extends LoadResult {
-  /** CPU time of the server for one call, in microseconds. */
-  readonly cpu: number;
-  /** Operations on counters in the store per 1,000 calls. */
-  readonly counterOperations: number | undefined;
-}
-
 const say = (text: string): void => console.error(text);
-
-let servers: readonly ServerProcess[] = [];
-
-/**
- * Waits until the servers have done what the load before left behind, such as moving events into the audit log: they
- * share a core, and it would count for the next target.
- */
-const quiet = async (): Promise<void> => {
-  const used = (): number => servers.reduce((sum, { cpuSeconds }) => sum + cpuSeconds(), 0);
-  for (let waited = 0; waited < LONGEST_REST_MS; waited += REST_MS) {
-    const before = used();
-    await sleep(REST_MS);
-    if (used() - before <= (REST_MS / 1_000) * IDLE) return;
-  }
-  say("the servers are still busy with what came before");
-};
-
-const measure = async (target: Target): Promise<Measurement> => {
-  const { call, server, counterOperations } = target;
-  const shape = shapes[call.protocol];
-  await warmUp(target);
-  const operationsBefore = await counterOperations?.();
-  const before = server.cpuSeconds();
-  const result = await applyLoad({ ...call, ...shape, seconds });
-  // What a call leaves to be done later is part of its cost.
-  await quiet();
-  const cpu = ((server.cpuSeconds() - before) / result.requests) * 1e6;
-  const operationsAfter = await counterOperations?.();
-  const operations =
-    operationsBefore === undefined || operationsAfter === undefined
-      ? undefined
-      : ((operationsAfter - operationsBefore) / result.requests) * 1_000;
-  return { ...result, cpu, counterOperations: operations };
-};
-
-const medianBy = <T>(items: readonly T[], value: (item: T) => number): T => {
-  const middle = [...items].sort((a, b) => value(a) - value(b))[Math.floor(items.length / 2)];
-  if (middle === undefined) throw new Error("nothing was measured");
-  return middle;
-};
 
 say(`preparing a store of ${keys.toLocaleString("en")} keys`);
 const service = await startBenchService();
 const populated = await startPopulatedService(keys);
 const onMongo: (Served & { readonly stop: () => Promise<void> }) | undefined =
   process.env.MONGODB_URL === undefined ? undefined : await startOnMongo(process.env.MONGODB_URL);
-const ofService = serviceTargets(service);
+const ofService = [...serviceTargets(service), ...rpcTargets(service)];
 const named = (name: string): Target => {
   const found = ofService.find((target) => target.name === name);
   if (found === undefined) throw new Error(`there is no target ${name}`);
@@ -124,13 +75,13 @@ for (const { call } of targets) {
   await callOnce({ ...call, body: first });
 }
 
-servers = [...new Set(targets.map(({ server }) => server))];
+const servers = [...new Set(targets.map(({ server }) => server))];
 
 const measured = new Map<Target, Measurement[]>(targets.map((target) => [target, []]));
 for (let round = 1; round <= rounds; round++) {
   for (const target of targets) {
     say(`round ${round} of ${rounds}: ${target.description}`);
-    measured.get(target)?.push(await measure(target));
+    measured.get(target)?.push(await measureTarget(target, seconds, servers));
   }
 }
 
@@ -153,18 +104,14 @@ const results = targets.map((target) => {
 
 // Services that tidy up after their load would take the core of those that are measured now.
 await Promise.all([populated.stop(), onMongo?.stop()]);
-servers = [service.server, ...echoes.map(({ server }) => server)];
 
-/** How long calls take while the server has time left. */
-const steady: { description: string; rate: number; p50: number; p99: number; longest: number; errors: number }[] = [];
+const steady: Steady[] = [];
 if (isInstalled("h2load")) {
   for (const target of targets.filter(({ name }) => STEADY.includes(name))) {
-    const rate = Math.round(
-      (results.find(({ name }) => name === (target.name === "http-echo" ? "verify" : target.name))?.perSecond ?? 0) / 2,
-    );
     say(`at half of its maximum rate: ${target.description}`);
-    const { perSecond, p50, p99, longest, errors } = await applyLoad({ ...target.call, ...shapes[target.call.protocol], seconds, rate });
-    steady.push({ description: target.description, rate: Math.round(perSecond), p50, p99, longest, errors });
+    const yardstick = echoes.find(({ name }) => name === target.yardstick) ?? target;
+    const rate = (results.find(({ name }) => name === target.name)?.perSecond ?? 0) / 2;
+    steady.push(...(await measureSteady(target, yardstick, rate, { seconds, rounds })));
   }
 }
 await Promise.all([service.stop(), ...echoes.map(({ server }) => server.stop())]);
@@ -195,17 +142,17 @@ if (values.json) {
   ]);
   console.log(formatTable([header, ...cells]).join("\n"));
   if (steady.length > 0) {
-    const rows = steady.map(({ description, rate, p50, p99, longest, errors }) => [
+    const rows = steady.map(({ description, perSecond, p50, p99, longest, heldUp, errors, ratio }) => [
       description,
-      rate.toLocaleString("en"),
+      Math.round(perSecond).toLocaleString("en"),
       p50.toFixed(2),
       p99.toFixed(2),
-      longest.toFixed(1),
+      ratio.toFixed(2),
+      ...heldUpCells(longest, heldUp),
       String(errors),
     ]);
-    console.log(
-      `\n${formatTable([["at half of its maximum rate", "requests/s", "p50 ms", "p99 ms", "longest ms", "errors"], ...rows]).join("\n")}`,
-    );
+    const header = ["at half of its maximum rate", "requests/s", "p50 ms", "p99 ms", "p99 ratio", ...heldUpHeader, "errors"];
+    console.log(`\n${formatTable([header, ...rows]).join("\n")}`);
   }
   console.log(
     `\n${machine.cpu}, Node ${machine.node}; server ${isPinned ? "on one core, client on another" : "and client not pinned to cores"}; ` +

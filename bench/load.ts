@@ -28,6 +28,8 @@ export interface LoadResult {
   readonly p50: number;
   readonly p99: number;
   readonly longest: number;
+  /** When the longest call began, in milliseconds of the Unix epoch; only by h2load. */
+  readonly longestAt?: number;
   /** Answers other than 200, and connections that broke. */
   readonly errors: number;
 }
@@ -88,7 +90,8 @@ const runH2load = async (load: LoadRequest, directory: string): Promise<LoadResu
     .trimEnd()
     .split("\n")
     .map((line) => line.split("\t").map(Number));
-  const durations = rows.map(([, , duration = 0]) => duration / 1000).sort((a, b) => a - b);
+  const byDuration = rows.map(([start = 0, , duration = 0]) => [start / 1000, duration / 1000] as const).sort(([, a], [, b]) => a - b);
+  const durations = byDuration.map(([, duration]) => duration);
   const at = (share: number): number => durations[Math.min(durations.length - 1, Math.floor(durations.length * share))] ?? Number.NaN;
   return {
     requests: rows.length,
@@ -96,6 +99,7 @@ const runH2load = async (load: LoadRequest, directory: string): Promise<LoadResu
     p50: at(0.5),
     p99: at(0.99),
     longest: at(1),
+    longestAt: byDuration.at(-1)?.[0] ?? Number.NaN,
     errors: rows.filter(([, status]) => status !== 200).length,
   };
 };

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Answers } from "./servers/probe.ts";
 
 const run = promisify(execFile);
 
@@ -29,6 +30,11 @@ export interface ServerProcess {
   readonly stop: () => Promise<void>;
 }
 
+/** A Node program, whose main thread tells about itself. */
+export interface NodeProcess extends ServerProcess {
+  readonly ask: <Q extends keyof Answers>(question: Q) => Promise<Answers[Q]>;
+}
+
 const readStat = (file: string): { readonly name: string; readonly seconds: number } => {
   // The second field, in parentheses, may hold blanks; user and system ticks of 10 ms are fields 14 and 15.
   const [, name = "", rest = ""] = /\((.*)\) (.*)/s.exec(readFileSync(file, "utf8")) ?? [];
@@ -45,13 +51,10 @@ export const memoryOf = (pid: number, field: "VmRSS" | "VmHWM"): number => {
   return Number(kilobytes) / 1024;
 };
 
-/** Starts a Node program on the server's core, in the root of the checkout. */
-export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess => {
-  const child: ChildProcess = spawn(...pinned(SERVER_CORE, process.execPath, args), {
-    cwd: join(import.meta.dirname, ".."),
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+const root = join(import.meta.dirname, "..");
+
+/** What a child does for those who measure it. */
+const watchChild = (child: ChildProcess, name: string): ServerProcess => {
   const exited = once(child, "exit");
   const kill = (): void => void child.kill();
   process.on("exit", kill);
@@ -74,7 +77,7 @@ export const startServer = (args: readonly string[], env: Readonly<Record<string
         };
         child.on("output", look);
         look();
-        exited.then(() => reject(new Error(`${args.join(" ")} ended:\n${output}`)), reject);
+        exited.then(() => reject(new Error(`${name} ended:\n${output}`)), reject);
       }),
     cpuSeconds: () => cpuSecondsOf(pid),
     threadSeconds: () => {
@@ -86,6 +89,30 @@ export const startServer = (args: readonly string[], env: Readonly<Record<string
       child.kill("SIGTERM");
       await exited;
     },
+  };
+};
+
+const startChild = (command: string, args: readonly string[], env: Readonly<Record<string, string>>, channel: "ipc" | "ignore") =>
+  spawn(...pinned(SERVER_CORE, command, args), {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "pipe", channel],
+  });
+
+/** Starts any program on the server's core, in the root of the checkout. */
+export const startProgram = (command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ServerProcess =>
+  watchChild(startChild(command, args, env, "ignore"), command);
+
+/** Starts a Node program on the server's core, in the root of the checkout. */
+export const startServer = (args: readonly string[], env: Readonly<Record<string, string>> = {}): NodeProcess => {
+  const child = startChild(process.execPath, ["--import=./bench/servers/probe.ts", ...args], env, "ipc");
+  return {
+    ...watchChild(child, args.join(" ")),
+    ask: (question) =>
+      new Promise((resolve) => {
+        child.once("message", ({ answer }: { readonly answer: never }) => resolve(answer));
+        child.send(question);
+      }),
   };
 };
 

@@ -3,7 +3,7 @@
  * Prints what each kind of thread uses for a call, then, from a second run under Node's CPU profiler, the functions of the
  * main thread from start to end, and leaves a `.cpuprofile` for a browser's developer tools.
  *
- * Targets: verify, limit-embedded, limits-embedded, denied-embedded, create, grpc-verify; on a store of `--keys` keys
+ * Targets: verify, limit-embedded, limits-embedded, denied-embedded, create, connect-verify, grpc-verify, grpc-limit; on a store of `--keys` keys
  * (100,000 unless given): credits-one, credits-many, uniform.
  */
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -12,6 +12,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "../src/util/table.ts";
 import { applyLoad, type LoadResult } from "./load.ts";
+import { rpcTargets } from "./rpcTargets.ts";
 import { populatedTargets, serviceTargets, shapes, startBenchService, startPopulatedService, type Target, warmUp } from "./targets.ts";
 
 const ROWS = 30;
@@ -38,7 +39,7 @@ const start = async (nodeFlags: readonly string[]): Promise<Started> => {
   const begin = async () => {
     if (!isPopulated) {
       const service = await startBenchService(nodeFlags);
-      return { targets: serviceTargets(service), stop: service.stop };
+      return { targets: [...serviceTargets(service), ...rpcTargets(service)], stop: service.stop };
     }
     const service = await startPopulatedService(keys, nodeFlags);
     return { targets: populatedTargets(service, keys), stop: service.stop };

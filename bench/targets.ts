@@ -1,8 +1,6 @@
 import { createReadStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { create, toBinary } from "@bufbuild/protobuf";
-import { VerifyKeyRequestSchema } from "../gen/latchkey/v2/keys_pb.ts";
 import packageJson from "../package.json" with { type: "json" };
 import { systemSource } from "../src/audit/auditEvent.ts";
 import { systemClock } from "../src/domain/clock.ts";
@@ -11,11 +9,9 @@ import { createRootKeysRepository } from "../src/storage/repositories/rootKeysRe
 import { applyLoad, type LoadRequest } from "./load.ts";
 import { createPlace } from "./place.ts";
 import { keyOf, populate } from "./population.ts";
-import { type ServerProcess, startServer } from "./processes.ts";
+import { type NodeProcess, startServer } from "./processes.ts";
 
 const WARM_UP_SECONDS = 3;
-/** For HTTP/2, whose way is compiled again only after some hundred thousand calls when others went before. */
-const LONG_WARM_UP_SECONDS = 10;
 /** A warm-up of so many calls takes as long as it must, up to so many seconds. */
 const LONGEST_WARM_UP_SECONDS = 25;
 
@@ -34,7 +30,7 @@ export interface Target {
   readonly yardstick: "http-echo" | "http2-echo";
   /** The ratio that it is to reach. */
   readonly goal?: number;
-  readonly server: ServerProcess;
+  readonly server: NodeProcess;
   readonly call: Pick<LoadRequest, "url" | "protocol" | "headers" | "body" | "vary">;
   /** Read through before it is loaded: the system may have put out of its memory what nobody asked for since the round before. */
   readonly file?: string;
@@ -60,7 +56,7 @@ const startArguments = packageJson.scripts.start.split(" ").slice(2);
 
 /** A running service. */
 export interface Served {
-  readonly server: ServerProcess;
+  readonly server: NodeProcess;
   readonly url: string;
   readonly adminUrl: string;
   readonly rootKey: string;
@@ -139,16 +135,9 @@ export const startBenchService = async (nodeFlags: readonly string[] = []): Prom
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** A gRPC message: not compressed, its length, its bytes. */
-const frame = (message: Uint8Array): Buffer => {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
-};
-
-const PERMISSIONS = "documents.read AND documents.write";
+export const PERMISSIONS = "documents.read AND documents.write";
 /** More than any load here spends. */
-const PLENTY = 1_000_000_000;
+export const PLENTY = 1_000_000_000;
 /** The number in the texts of targets that vary it, as many digits as `keyOf` writes. */
 const DIGITS = "999999999999999999999999";
 
@@ -208,11 +197,10 @@ export const limitTargets = (served: Served, store: string): Target[] => {
   ];
 };
 
-/** The calls on a running service with an empty store. */
+/** The calls of `/v2` on a running service with an empty store. */
 export const serviceTargets = (service: BenchService): Target[] => {
-  const { server, url, rootKey, apiId, key } = service;
+  const { apiId, key } = service;
   const target = v2(service);
-  const message = toBinary(VerifyKeyRequestSchema, create(VerifyKeyRequestSchema, { key, permissions: PERMISSIONS }));
   return [
     target({ name: "verify", description: "/v2 keys.verifyKey: warm, two permissions, one rate limit", goal: 0.5 }, "keys.verifyKey", {
       key,
@@ -220,20 +208,6 @@ export const serviceTargets = (service: BenchService): Target[] => {
     }),
     ...limitTargets(service, "embedded"),
     target({ name: "create", description: "/v2 keys.createKey", goal: 0.08 }, "keys.createKey", { apiId, name: "customer" }),
-    {
-      name: "grpc-verify",
-      description: "gRPC KeysService/VerifyKey: the same key",
-      yardstick: "http2-echo",
-      goal: 0.5,
-      warmUpSeconds: LONG_WARM_UP_SECONDS,
-      server,
-      call: {
-        url: `${url}/latchkey.v2.KeysService/VerifyKey`,
-        protocol: "http2",
-        headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/grpc+proto", te: "trailers" },
-        body: frame(message).toString("base64"),
-      },
-    },
   ];
 };
 

@@ -18,6 +18,7 @@ import { isGone } from "./http2Stream.ts";
 import * as limits from "./limits.ts";
 import type { Pace } from "./pace.ts";
 import { createReadingTurns } from "./readingTurns.ts";
+import { createRenewStreamTable } from "./renewStreamTable.ts";
 import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
@@ -158,6 +159,7 @@ export const createHttp2Side = (
     if (guards) session.guard = guards.guard(session.socket.remoteAddress);
     // Not by the server's event: a stream that was taken back with the first bytes does not know its session any more.
     session.on("stream", ((...args) => take(session, path, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);
+    session.on("stream", createRenewStreamTable(session));
     const stranger = accepted && readingTurns.join(accepted);
     if (stranger) {
       session.on("stream", stranger.opened);

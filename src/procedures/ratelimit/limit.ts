@@ -1,10 +1,11 @@
-import type { LimitRequestSchema, LimitResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
+import type { LimitRequest, LimitRequestSchema, LimitResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import type { Analytics } from "../../analytics/createAnalytics.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { CheckResult, Limiter } from "../../ratelimit/limiter.ts";
-import type { Procedure } from "../shared/call.ts";
+import type { CheckResult, Decision, Limiter } from "../../ratelimit/limiter.ts";
+import type { CachedNamespace } from "../../ratelimit/namespaceCache.ts";
+import type { Answer, Call, Procedure } from "../shared/call.ts";
 import { findOrCreateNamespace, type NamespaceDeps } from "../shared/ratelimit/findOrCreateNamespaces.ts";
-import { namespaceCheck } from "../shared/ratelimit/namespaceCheck.ts";
+import { type NamespaceCheck, namespaceCheck } from "../shared/ratelimit/namespaceCheck.ts";
 
 export interface LimitDeps extends NamespaceDeps {
   readonly limiter: Limiter;
@@ -12,22 +13,28 @@ export interface LimitDeps extends NamespaceDeps {
   readonly analytics: Pick<Analytics, "recordRatelimit"> | undefined;
 }
 
-/** Checks one limit and consumes from it; a denial is an ordinary answer (ratelimit §6). */
-export const limit =
-  (deps: LimitDeps): Procedure<typeof LimitRequestSchema, typeof LimitResponseSchema> =>
-  async (request, call) => {
-    const namespace = await findOrCreateNamespace(deps, request.namespace, call);
-    const { check, overrideId } = namespaceCheck(namespace, request);
-    const checked = deps.limiter.check([check], call.receivedAt, call);
-    const { results } = checked instanceof Promise ? await checked : checked;
+/**
+ * Checks one limit and consumes from it; a denial is an ordinary answer (ratelimit §6). What this node knows is answered at
+ * once, without a turn of the microtask queue for each step: therefore functions that wait stand apart from those that call them.
+ */
+export const limit = (deps: LimitDeps): Procedure<typeof LimitRequestSchema, typeof LimitResponseSchema> => {
+  const { limiter, clock, analytics } = deps;
+
+  const conclude = (
+    { results }: Decision,
+    { check, overrideId }: NamespaceCheck,
+    namespaceId: string,
+    request: LimitRequest,
+    call: Call,
+  ): Answer<typeof LimitResponseSchema> => {
     const { passed, remaining, reset } = results[0] as CheckResult;
-    deps.analytics?.recordRatelimit({
+    analytics?.recordRatelimit({
       requestId: call.requestId,
-      time: deps.clock.now(),
-      namespaceId: namespace.namespace._id,
+      time: clock.now(),
+      namespaceId,
       identifier: request.identifier,
       passed,
-      latency: deps.clock.monotonic() - call.startedAt,
+      latency: clock.monotonic() - call.startedAt,
       overrideId: overrideId ?? "",
       limit: check.limit,
       remaining,
@@ -44,3 +51,29 @@ export const limit =
       },
     };
   };
+
+  const whenCharged = async (
+    charging: Promise<Decision>,
+    asked: NamespaceCheck,
+    namespaceId: string,
+    request: LimitRequest,
+    call: Call,
+  ): Promise<Answer<typeof LimitResponseSchema>> => conclude(await charging, asked, namespaceId, request, call);
+
+  const charge = (found: CachedNamespace, request: LimitRequest, call: Call): ReturnType<ReturnType<typeof limit>> => {
+    const asked = namespaceCheck(found, request);
+    const { _id: namespaceId } = found.namespace;
+    const charged = limiter.check([asked.check], call.receivedAt, call);
+    return charged instanceof Promise
+      ? whenCharged(charged, asked, namespaceId, request, call)
+      : conclude(charged, asked, namespaceId, request, call);
+  };
+
+  const whenFound = async (finding: Promise<CachedNamespace>, request: LimitRequest, call: Call): ReturnType<typeof whenCharged> =>
+    charge(await finding, request, call);
+
+  return (request, call) => {
+    const found = findOrCreateNamespace(deps, request.namespace, call);
+    return found instanceof Promise ? whenFound(found, request, call) : charge(found, request, call);
+  };
+};

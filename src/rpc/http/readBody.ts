@@ -72,8 +72,11 @@ function* awaitTurn(): Sliced<void> {
   return;
 }
 
-/** Nearly every body is there in the turn of its headers, and is not counted. */
-const holdLater = atEndOfTurn((hold: () => void) => hold());
+const tooLate = (): ServiceError =>
+  new ServiceError("request_timeout", `The request was not complete within ${requestTimeout / 1000} seconds.`);
+
+/** Nearly every body is there in the turn of its headers, and is neither counted nor timed. */
+const awaitLater = atEndOfTurn((wait: () => void) => wait());
 
 /**
  * Collects a request body within its bounds (protocol §3). More than that, declared or sent, is
@@ -123,11 +126,11 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
     share = owner.hold(awaitedRequestBytes + size, crowdedOut);
     if (share === undefined) crowdedOut();
   };
-  holdLater(hold);
-  if (timed) {
-    const late = () => settle(new ServiceError("request_timeout", `The request was not complete within ${requestTimeout / 1000} seconds.`));
-    timer = setTimeout(late, requestTimeout).unref();
-  }
+  awaitLater(() => {
+    if (settled) return;
+    if (timed) timer = setTimeout(() => settle(tooLate()), requestTimeout).unref();
+    hold();
+  });
   source.on("data", (chunk: Buffer) => {
     if (settled) return;
     size += chunk.length;

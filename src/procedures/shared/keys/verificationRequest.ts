@@ -1,13 +1,17 @@
 import type { ExplainRequest, VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type PermissionQuery, parsePermissionQuery } from "../../../domain/permissionQuery.ts";
 import type { RequestedLimit, VerificationRequest } from "../../../domain/verification/verifiable.ts";
+import { rememberLatest } from "../../../util/rememberLatest.ts";
 import type { AskedVerification } from "../../../verification/verify.ts";
 
 /** From the requests of verifyKey and explain to what is asked of a key (verify §2). */
 
+/** Services ask the same few queries again and again. */
+const parse = rememberLatest(parsePermissionQuery, { most: 500, longest: 200 });
+
 /** 400 `permissions_query_syntax_error` for a text that is no query. */
 const readQuery = (permissions: string | undefined): PermissionQuery | undefined =>
-  permissions === undefined ? undefined : parsePermissionQuery(permissions);
+  permissions === undefined ? undefined : parse(permissions);
 
 const NO_LIMITS: readonly RequestedLimit[] = [];
 

@@ -1,4 +1,5 @@
 import { auditEvent, resource } from "../../../audit/auditEvent.ts";
+import type { Cached } from "../../../cache/cacheEntry.ts";
 import { type Action, requirePermissions } from "../../../domain/authorization.ts";
 import { ServiceError } from "../../../domain/errors.ts";
 import { createId } from "../../../domain/ids.ts";
@@ -45,17 +46,32 @@ const createNamespace = async ({ namespaces, namespaceCache }: NamespaceDeps, na
   return found;
 };
 
-/**
- * The namespace that a check names, made if there is none (ratelimit §4). 403 unless the caller may limit it and,
- * where it is missing, make it; then 410 `ratelimit_namespace_gone` for a deleted one.
- */
-export const findOrCreateNamespace = async (deps: NamespaceDeps, idOrName: string, call: Call): Promise<CachedNamespace> => {
-  const cached = deps.namespaceCache.get(idOrName, call);
-  const { value: found } = cached instanceof Promise ? await cached : cached;
+const judge = (
+  deps: NamespaceDeps,
+  found: CachedNamespace | null,
+  idOrName: string,
+  call: Call,
+): CachedNamespace | Promise<CachedNamespace> => {
   requirePermissions(call.caller, ...neededFor(found));
   if (found === null) return createNamespace(deps, idOrName, call);
   requireLive(found, idOrName);
   return found;
+};
+
+const whenRead = (
+  reading: Promise<Cached<CachedNamespace | null>>,
+  deps: NamespaceDeps,
+  idOrName: string,
+  call: Call,
+): Promise<CachedNamespace> => reading.then(({ value }) => judge(deps, value, idOrName, call));
+
+/**
+ * The namespace that a check names, made if there is none (ratelimit §4); at once where it is remembered. 403 unless the caller
+ * may limit it and, where it is missing, make it; then 410 `ratelimit_namespace_gone` for a deleted one. Throws or rejects.
+ */
+export const findOrCreateNamespace = (deps: NamespaceDeps, idOrName: string, call: Call): CachedNamespace | Promise<CachedNamespace> => {
+  const read = deps.namespaceCache.get(idOrName, call);
+  return read instanceof Promise ? whenRead(read, deps, idOrName, call) : judge(deps, read.value, idOrName, call);
 };
 
 /** The same for several, by what the request calls them: all are judged before any is made (ratelimit §7). */

@@ -58,8 +58,6 @@ export const createGrpcEdge = (options: RpcEdgeOptions): StreamHandler => {
     const route = routes.get(headers[":path"] ?? "");
     if (route === undefined) return false;
     try {
-      // A stream that breaks off is noticed by its end; without a listener the error would end the process.
-      stream.on("error", () => undefined);
       serve(new GrpcCall(route.method, opened, clock, timeoutOf(grpcWire, headers)), route);
     } catch (fault) {
       observer.fault("none", fault);

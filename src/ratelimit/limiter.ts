@@ -224,25 +224,34 @@ export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDe
 
   return {
     check: (checks, now, behalf, isOwn = false) => {
-      const call: LimitedCall = { claims: [], behalf, isOwn, lost: false };
+      // Of the right length from the start: an array that grows takes room for 17.
+      const claims = new Array<Claim>(checks.length);
+      const call: LimitedCall = { claims, behalf, isOwn, lost: false };
       const monotonic = clock.monotonic();
-      for (const { key, duration, limit, cost } of checks) {
+      for (let i = 0; i < checks.length; i++) {
+        const { key, duration, limit, cost } = checks[i] as Check;
         const counter = table.open(key, duration, monotonic);
-        const earlier = call.claims.length === 0 ? 0 : costOn(counter, call.claims);
-        call.claims.push({ counter, limit, cost, earlier, call, grant: undefined });
+        const earlier = i === 0 ? 0 : costOn(counter, claims.slice(0, i));
+        claims[i] = { counter, limit, cost, earlier, call, grant: undefined };
       }
-      for (const [i, claim] of call.claims.entries()) {
+      for (let i = 0; i < claims.length; i++) {
+        const claim = claims[i] as Claim;
         // Of claims on one counter the later ones wait for the earlier ones.
-        const isBehind = claim.earlier > 0 && call.claims.slice(0, i).some((other) => other.counter === claim.counter && !other.grant);
+        const isBehind = claim.earlier > 0 && claims.slice(0, i).some((other) => other.counter === claim.counter && !other.grant);
         claim.grant = isBehind ? undefined : queue.decideNow(claim, now, monotonic);
       }
-      const grants: Grant[] = [];
-      for (const claim of call.claims) {
+      let isDecided = true;
+      for (const claim of claims) {
         // One that was looked at before another one refused only has to tell what it has.
         if (call.lost) claim.grant ??= queue.decideNow(claim, now, monotonic);
-        if (claim.grant) grants.push(claim.grant);
+        if (!claim.grant) isDecided = false;
       }
-      return grants.length === checks.length ? conclude(call.claims, grants) : concludeInTurn(call.claims);
+      return isDecided
+        ? conclude(
+            claims,
+            claims.map(({ grant }) => grant as Grant),
+          )
+        : concludeInTurn(claims);
     },
     peek: createPeek({ clock, counters: sharedCounters, find: table.find }),
     readBoth: createReadBoth({ counters: sharedCounters, find: table.find }),

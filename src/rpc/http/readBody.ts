@@ -114,15 +114,14 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
     clearTimeout(timer);
     share?.pin();
     // What is left of it must not stay with the other end.
-    resume();
+    source.resume();
     if (result !== undefined) finish(result);
     else if (chunks === undefined || size <= smallBodyBytes) finish(Buffer.concat(chunks ?? [], size));
     else slices.run(join(chunks, size), owner).then(finish, finish);
   };
-  const resume = (): void => void source.resume();
-  const crowdedOut = () => settle(noRoom());
   const hold = () => {
     if (settled || share !== undefined) return;
+    const crowdedOut = () => settle(noRoom());
     share = owner.hold(awaitedRequestBytes + size, crowdedOut);
     if (share === undefined) crowdedOut();
   };
@@ -149,13 +148,13 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
       }
       if (share === undefined) {
         if (size > smallBodyBytes) hold();
-      } else if (!share.grow(chunk.length + bodyPieceBytes)) crowdedOut();
+      } else if (!share.grow(chunk.length + bodyPieceBytes)) settle(noRoom());
       unpaused += chunk.length;
       if (settled || size <= smallBodyBytes || unpaused < smallBodyBytes) return;
       unpaused = 0;
       // A turn of the event loop takes 2 MiB of each socket otherwise.
       source.pause();
-      slices.run(awaitTurn(), owner).then(resume, settle);
+      slices.run(awaitTurn(), owner).then(() => void source.resume(), settle);
     }
   });
   source.on("end", () => settle(undefined));

@@ -12,9 +12,10 @@ import { medianBy } from "./measureTarget.ts";
 import { type HeldUp, heldUpCells, heldUpHeader, pausesOf } from "./pausesOf.ts";
 import { isInstalled, isPinned, type NodeProcess, type ServerProcess } from "./processes.ts";
 import { grpcCall, rpcTargets } from "./rpcTargets.ts";
-import { shapes, startBenchService, startEcho } from "./targets.ts";
+import { shapes, startBenchService, startEcho, warmUp } from "./targets.ts";
 
-const WARM_UP_SECONDS = 10;
+/** Functions of node's and ours that are not compiled to the end cost more, and keep more alive. */
+const WARM_UP_CALLS = 60_000;
 
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "10" }, rounds: { type: "string", default: "5" } } });
 const seconds = Math.min(60, Math.max(1, Math.trunc(Number(values.seconds)) || 10));
@@ -63,14 +64,13 @@ interface Run {
 
 const cpuOf = ({ servers }: Peer): number => servers.reduce((sum, { cpuSeconds }) => sum + cpuSeconds(), 0);
 
-const load = (peer: Peer, duration: number): Promise<LoadResult> =>
-  applyLoad({ ...peer.call, ...shapes[peer.call.protocol], seconds: duration });
+const load = ({ call }: Peer): Promise<LoadResult> => applyLoad({ ...call, ...shapes[call.protocol], seconds });
 
 const measure = async (peer: Peer): Promise<Run> => {
   const before = cpuOf(peer);
   const { watched } = peer;
   const { result, heldUp } =
-    watched === undefined ? { result: await load(peer, seconds), heldUp: undefined } : await pausesOf(watched, () => load(peer, seconds));
+    watched === undefined ? { result: await load(peer), heldUp: undefined } : await pausesOf(watched, () => load(peer));
   return { result, heldUp, cpu: ((cpuOf(peer) - before) / result.requests) * 1e6 };
 };
 
@@ -79,7 +79,7 @@ try {
   for (const peer of peers) {
     console.error(`warming up: ${peer.description}`);
     await callOnce(peer.call);
-    await load(peer, WARM_UP_SECONDS);
+    await warmUp({ call: peer.call, warmUpCalls: WARM_UP_CALLS });
   }
   for (let round = 1; round <= rounds; round++) {
     for (const peer of peers) {
@@ -91,15 +91,16 @@ try {
   await Promise.all([envoy.stop(), service.stop(), echo.server.stop()]);
 }
 
-const perSecond = (all: readonly Run[]): readonly number[] => all.map(({ result }) => result.perSecond);
-const yardstick = perSecond(runs.get(peers[0] as Peer) ?? []);
+const yardstick = runs.get(peers[0] as Peer) ?? [];
 const rows = peers.map((peer) => {
   const own = runs.get(peer) ?? [];
   const median = (value: (run: Run) => number): number => medianBy(own.map(value), (number) => number);
-  const ratio = medianBy(
-    perSecond(own).map((rate, i) => rate / (yardstick[i] ?? Number.NaN)),
-    (number) => number,
-  );
+  // Round by round: both sides of a ratio were measured in the same minute.
+  const ratio = (value: (run: Run) => number): string =>
+    medianBy(
+      own.map((run, i) => value(run) / value(yardstick[i] ?? run)),
+      (number) => number,
+    ).toFixed(2);
   return [
     peer.description,
     Math.round(median(({ result }) => result.perSecond)).toLocaleString("en"),
@@ -108,11 +109,23 @@ const rows = peers.map((peer) => {
     median(({ result }) => result.longest).toFixed(1),
     Math.max(...own.map(({ result }) => result.longest)).toFixed(1),
     median(({ cpu }) => cpu).toFixed(1),
-    ratio.toFixed(2),
+    ratio(({ result }) => result.perSecond),
+    ratio(({ cpu }) => 1 / cpu),
     String(own.reduce((sum, { result }) => sum + result.errors, 0)),
   ];
 });
-const header = ["target", "calls/s", "p50 ms", "p99 ms", "longest ms, median", "longest ms", "CPU µs/call", "ratio", "errors"];
+const header = [
+  "target",
+  "calls/s",
+  "p50 ms",
+  "p99 ms",
+  "longest ms, median",
+  "longest ms",
+  "CPU µs/call",
+  "ratio",
+  "ratio by CPU",
+  "errors",
+];
 console.log(formatTable([header, ...rows]).join("\n"));
 
 const traced = peers.flatMap((peer) =>

@@ -43,7 +43,12 @@ export interface Target {
 }
 
 /** Loads a target until it is as fast as it gets. */
-export const warmUp = async ({ call, file, warmUpSeconds = WARM_UP_SECONDS, warmUpCalls = 0 }: Target): Promise<void> => {
+export const warmUp = async ({
+  call,
+  file,
+  warmUpSeconds = WARM_UP_SECONDS,
+  warmUpCalls = 0,
+}: Pick<Target, "call" | "file" | "warmUpSeconds" | "warmUpCalls">): Promise<void> => {
   if (file !== undefined) for await (const _ of createReadStream(file, { highWaterMark: 1024 ** 2 }));
   let calls = 0;
   for (let passed = 0; passed === 0 || (calls < warmUpCalls && passed < LONGEST_WARM_UP_SECONDS); passed += warmUpSeconds) {

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Fields } from "../storage/port/applyUpdate.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../storage/port/baseDocument.ts";
-import type { Update } from "../storage/port/collection.ts";
+import type { Collection, Update } from "../storage/port/collection.ts";
 import type { KeyDocument } from "../storage/port/documents.ts";
 import { DuplicateKeyError } from "../storage/port/errors.ts";
 import type { RestoreState, SystemDocument } from "../storage/port/internalDocuments.ts";
@@ -74,6 +75,34 @@ const liveOnes = ({ collection, texts }: SourceBatch, now: number): readonly Key
   return live as readonly object[] as readonly KeyDocument[];
 };
 
+/** What the server still does of an attempt that was given up may come in between. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 1_000;
+
+/** Inserts those that an attempt before this one, which had the same documents, has not. */
+const insertMissing = async (collected: Collection<KeyDocument>, documents: readonly KeyDocument[]): Promise<void> => {
+  for (let attempt = 1; ; attempt++) {
+    const there = await collected.findFields([], { _id: { $in: documents.map(({ _id }) => _id) } });
+    const ids = new Set(there.map(({ _id }) => _id));
+    const missing = documents.filter(({ _id }) => !ids.has(_id));
+    try {
+      await collected.insertMany(missing);
+      return;
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError) || error.index !== "_id" || attempt === ATTEMPTS) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+};
+
+const explainDuplicate = (error: unknown): never => {
+  if (!(error instanceof DuplicateKeyError) || error.index === "_id") throw error;
+  throw new Error(
+    `the backup holds two objects with one value of the unique index ${error.index}: take another one while no node runs, and begin with an empty store`,
+    { cause: error },
+  );
+};
+
 /** Those collections that nothing changes by itself. */
 const lasting = (tallies: Tallies): Tallies =>
   Object.fromEntries(Object.entries(tallies).filter(([collection]) => expiryOf(collection as BackedUpCollection) === undefined));
@@ -129,22 +158,12 @@ export const restoreBackup = async (
     const live = liveOnes(part, store.clock.now());
     expired += texts.length - live.length;
     const mayBeThere = resumedAt !== undefined && documents - texts.length < resumedAt + MOST_UNNOTED;
-    const write = () =>
-      patiently(async (isRepeated) => {
-        if (mayBeThere || isRepeated) await collected.deleteMany({ _id: { $in: live.map(({ _id }) => _id) } });
-        await collected.insertMany(live);
-      });
-    await writes.add(write, documents);
+    const write = () => patiently((isRepeated) => (mayBeThere || isRepeated ? insertMissing(collected, live) : collected.insertMany(live)));
+    await writes.add(() => write().catch(explainDuplicate), documents);
   }
   await writes.finish();
   onProgress?.("index", documents);
-  await patiently(async () => store.buildIndexes?.()).catch((error: unknown) => {
-    if (!(error instanceof DuplicateKeyError)) throw error;
-    throw new Error(
-      `the backup holds two objects with one value of the unique index ${error.index}: take another one while no node runs, and begin with an empty store`,
-      { cause: error },
-    );
-  });
+  await patiently(async () => store.buildIndexes?.()).catch(explainDuplicate);
   await compare(store, end.tallies, patiently, (count) => onProgress?.("compare", count));
   const { madeBy, backfill } = header;
   await setSchema({

@@ -4,6 +4,8 @@ export interface WritesInTurns {
   readonly add: (write: () => Promise<unknown>, end: number) => Promise<void>;
   /** Resolves once all are done. Rejects as one of them did, when none runs any more. */
   readonly finish: () => Promise<void>;
+  /** Resolves when none runs any more, however they ended. */
+  readonly settle: () => Promise<void>;
 }
 
 /**
@@ -12,31 +14,42 @@ export interface WritesInTurns {
  * @param onDone hears, in order, up to where all is done
  */
 export const writeInTurns = (most: number, onDone: (end: number) => Promise<void>): WritesInTurns => {
+  let failure: { readonly error: unknown } | undefined;
   const running: { readonly done: Promise<unknown>; readonly end: number }[] = [];
+
+  const settle = async (): Promise<void> => {
+    await Promise.allSettled(running.map(({ done }) => done));
+  };
 
   const awaitFirst = async (): Promise<void> => {
     const first = running[0];
     if (first === undefined) return;
     try {
       await first.done;
+      await onDone(first.end);
     } catch (error) {
-      await Promise.allSettled(running.map(({ done }) => done));
+      await settle();
       throw error;
     }
     running.shift();
-    await onDone(first.end);
   };
 
   return {
     add: async (write, end) => {
       while (running.length >= most) await awaitFirst();
+      if (failure !== undefined) {
+        await settle();
+        throw failure.error;
+      }
       const done = write();
-      // Whoever waits for its turn hears of it.
-      done.catch(() => undefined);
+      done.catch((error: unknown) => {
+        failure ??= { error };
+      });
       running.push({ done, end });
     },
     finish: async () => {
       while (running.length > 0) await awaitFirst();
     },
+    settle,
   };
 };

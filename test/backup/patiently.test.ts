@@ -50,6 +50,31 @@ describe.each(places)("on %s", (engine, make) => {
     expect(tally.result().keys).toEqual(checked.end.tallies.keys);
   });
 
+  test("[data §1] a restore goes on where the store does what it was asked before only after it was asked again", async () => {
+    const file = await sampleBackup(await make());
+    const checked = await checkBackup(file);
+    const store = await (await make()).open("restore");
+    let late: (() => Promise<unknown>) | undefined;
+    let isDone = false;
+    const delayed = interceptStore(store, async (operation, { kind, name, collection }) => {
+      if (collection === "keys" && name === "insertMany" && late === undefined) {
+        late = operation;
+        throw away();
+      }
+      const result = await operation();
+      if (collection === "keys" && kind === "read" && late !== undefined && !isDone) {
+        isDone = true;
+        await late();
+      }
+      return result;
+    });
+    await restoreBackup(delayed, file, checked, { patiently: hastily(store).patiently });
+    expect(isDone).toBe(true);
+    const tally = createTally();
+    for await (const batch of readStore(store)) tally.add(batch);
+    expect(tally.result().keys).toEqual(checked.end.tallies.keys);
+  });
+
   test.skipIf(engine === "embedded")("[data §1] the commands go on once the connection to MongoDB is back", async () => {
     const target = await make();
     const file = await sampleBackup(await make());

@@ -90,6 +90,28 @@ describe("writes that give a document a unique value", () => {
     expect(looks).toEqual([{ workspaceId: key.workspaceId, hash: "same" }]);
   });
 
+  test("tell a document's own id from another's value, and look for no value that a document does not have", async () => {
+    const own = sampleKey({ hash: "same" });
+    const looks: unknown[] = [];
+    let sent = 0;
+    const [keys] = collectionsOver(
+      async () => {
+        if (++sent % 2 === 1) await sleep(5);
+        if (sent === 3) throw new MongoServerError({ message: "WriteConflict", code: 112 });
+      },
+      async (filter) => {
+        looks.push(filter);
+        return { _id: own._id };
+      },
+    );
+    const outcomes = await Promise.allSettled([keys.insertOne(own), keys.insertOne(own)]);
+    expect(outcomes).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason: { name: "DuplicateKeyError", index: "_id" } }]);
+    sent = 2;
+    const { hash: _, ...withoutHash } = sampleKey({});
+    await keys.insertOne(withoutHash as KeyDocument);
+    expect([sent, looks.length]).toEqual([4, 1]);
+  });
+
   test("look for the value when the server undid the first attempt, and are sent again when nobody has it", async () => {
     let sent = 0;
     let looks = 0;

@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -112,5 +113,22 @@ describe("[issue 22] two workers on the embedded store", () => {
     process.kill(pid, "SIGKILL");
     // Sooner than memory goes out of use by itself.
     await expect.poll(() => verify(on(2)), { timeout: 10_000 }).toBe("DISABLED");
+  });
+
+  test("kill -9 of a worker closes a connection that was on its way to it: its client does not wait for ever", async () => {
+    const service = await start();
+    const [[, hanging = 0] = []] = workersOf(service);
+    process.kill(hanging, "SIGSTOP");
+    const { hostname, port } = new URL(service.url);
+    // In turns, so that one of them goes to the worker that hangs, which never says that it has it.
+    const ends = Array.from({ length: 4 }, () => {
+      const socket = connect(Number(port), hostname, () => socket.write("GET / HTTP/1.1\r\nHost: latchkey\r\nConnection: close\r\n\r\n"));
+      onTestFinished(() => void socket.destroy());
+      socket.on("error", () => undefined).resume();
+      return new Promise((resolve) => socket.once("close", resolve));
+    });
+    await Promise.race(ends);
+    process.kill(hanging, "SIGKILL");
+    await Promise.all(ends);
   });
 });

@@ -122,16 +122,24 @@ const judge = async (config: Config, context: CommandContext): Promise<RestoreSt
 const putBack = async (file: string, checked: CheckedBackup, config: Config, context: CommandContext, isImport?: true): Promise<void> => {
   const { restoreBackup } = await import("../../backup/restoreBackup.ts");
   const store = await openStore({ ...config, clock: context.clock, mode: "restore" });
+  const patiently = await patientlyWith(store, context);
+  const advice = "then repeat this command: it goes on where it was";
   try {
-    await store.prepare();
+    // A restore may have been given a wrong address; an import has used it before it read the other store, perhaps for hours.
+    await (isImport
+      ? givingUp(
+          patiently(() => store.prepare()),
+          config,
+          advice,
+        )
+      : store.prepare());
     // Once to write, once to compare.
     const bar = createProgressBar(context, 2 * checked.documents);
     const onProgress: RestoreOptions["onProgress"] = (step, count) => {
       if (step === "index") context.showProgress?.("building the indexes …");
       else bar.reach(step === "write" ? count : checked.documents + count);
     };
-    const restoring = restoreBackup(store, file, checked, { isImport, onProgress, patiently: await patientlyWith(store, context) });
-    const advice = "then repeat this command: it goes on where it was";
+    const restoring = restoreBackup(store, file, checked, { isImport, onProgress, patiently });
     const done = await givingUp(refusing(restoring, refusal), config, advice).finally(bar.end);
     const { documents, expired, expiring, resumedAt } = done;
     const notCompared = expiring === 0 ? "" : `, but for ${expiring.toLocaleString("en")} that will expire`;

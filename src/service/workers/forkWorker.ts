@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import cluster from "node:cluster";
 import { join } from "node:path";
 import type { ToPrimary, ToWorker } from "./messages.ts";
@@ -18,6 +19,15 @@ export interface WorkerProcess {
   readonly kill: () => void;
 }
 
+/** By what node passes a connection to a worker. */
+interface Passing {
+  readonly act: string;
+  readonly key: string;
+}
+interface Connection {
+  readonly close: () => void;
+}
+
 export interface ForkWorkerOptions {
   /** From 1; what the log calls it. */
   readonly index: number;
@@ -29,6 +39,21 @@ export interface ForkWorkerOptions {
   /** Called once, when it has ended and nothing more comes of it. */
   readonly onEnd: (end: WorkerEnd) => void;
 }
+
+/**
+ * The connection that was passed to a worker last, by the port's key. Node closes it once the worker has said that it has it, and forgets
+ * it when the worker dies before: its client would wait for ever. Closing it twice does nothing.
+ */
+const rememberPassed = (child: ChildProcess): ReadonlyMap<string, Connection> => {
+  const passed = new Map<string, Connection>();
+  const send = child.send.bind(child) as (message: Partial<Passing>, connection?: Connection, ...rest: unknown[]) => boolean;
+  const remembering: typeof send = (message, connection, ...rest) => {
+    if (message.act === "newconn" && message.key !== undefined && connection !== undefined) passed.set(message.key, connection);
+    return send(message, connection, ...rest);
+  };
+  child.send = remembering as typeof child.send;
+  return passed;
+};
 
 /**
  * Starts a process that serves as a worker of this one. It gets its connections from this process, in turns: a port that
@@ -44,6 +69,7 @@ export const forkWorker = ({ index, env, onMessage, onLog, onEnd }: ForkWorkerOp
   worker.on("error", () => undefined);
 
   const { process: child } = worker;
+  const passed = rememberPassed(child);
   let rest = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
     const text = rest + chunk;
@@ -52,6 +78,7 @@ export const forkWorker = ({ index, env, onMessage, onLog, onEnd }: ForkWorkerOp
     if (end > 0) onLog(text.slice(0, end));
   });
   child.once("close", (code: number | null, signal: string | null) => {
+    for (const connection of passed.values()) connection.close();
     if (rest !== "") onLog(`${rest}\n`);
     onEnd({ code, signal });
   });

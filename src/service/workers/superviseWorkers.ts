@@ -225,13 +225,21 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
   const fork = (slot: Slot): void => {
     slot.complaints = [];
     slot.readyAt = 0;
-    const worker = forkWorker({
-      index: slot.index,
-      env: portThatWas(),
-      onMessage: (message) => onMessage(slot, message),
-      onLog: writeLog,
-      onEnd: (end) => onEnd(slot, end),
-    });
+    let worker: WorkerProcess;
+    try {
+      worker = forkWorker({
+        index: slot.index,
+        env: portThatWas(),
+        onMessage: (message) => onMessage(slot, message),
+        onLog: writeLog,
+        onEnd: (end) => onEnd(slot, end),
+      });
+    } catch (error) {
+      // The machine has no room for another process, such as ENOMEM.
+      slot.complaints.push(`latchkey: worker ${slot.index} cannot be started: ${error instanceof Error ? error.message : String(error)}`);
+      setImmediate(() => onEnd(slot, { code: 1, signal: null }));
+      return;
+    }
     slot.process = worker;
     slot.session = owned && serveOwner({ ...owned.store, prepare: untilPrepared }, (replies) => worker.send({ type: "replies", replies }));
   };
@@ -262,10 +270,11 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
         clearTimeout(timer);
         process?.send({ type: "stop", reason });
       }
-      clearInterval(asking);
       files.stop();
       starting.abort(new Error("the service was stopped while it started"));
+      // Until then they are asked: one that hangs would keep the others waiting for its end.
       if (running().length > 0) await ended.promise;
+      clearInterval(asking);
       await owned?.store.close();
       await admin?.stop();
       return badEnd;

@@ -108,12 +108,13 @@ export const mongoCollection = <D extends Identified>(
     });
   };
 
-  /** Refuses a document whose unique value is already stored, as the index would. */
+  /** Refuses a document whose id or unique value is already stored, as the indexes would. */
   const refuseTaken = async (document: Fields): Promise<void> => {
-    if (unique === undefined) return;
+    if (unique === undefined || unique.fields.some((field) => document[field] === undefined)) return;
     const taken = Object.fromEntries(unique.fields.map((field) => [field, document[field]])) as Filter<D>;
     const holder = await native.findOne(checked(taken), { ...bounded, projection: { _id: 1 } } as OperationOptions);
-    if (holder !== null) throw new DuplicateKeyError(unique.name);
+    // Its own is that of an attempt whose outcome its caller did not hear.
+    if (holder !== null) throw new DuplicateKeyError(holder._id === document._id ? "_id" : unique.name);
   };
 
   /**

@@ -44,7 +44,7 @@ const CLOSE_TIME = 3_000;
 /** Of a collection's time for its indexes: all of them together. */
 const PREPARATIONS = 6;
 
-const optionsFor = ({ acknowledgement, silence }: TimeLimits): MongoClientOptions => ({
+const optionsFor = ({ acknowledgement, silence, reach }: TimeLimits): MongoClientOptions => ({
   appName: "latchkey",
   ignoreUndefined: true,
   writeConcern: { w: "majority", journal: true, wtimeoutMS: acknowledgement },
@@ -52,9 +52,9 @@ const optionsFor = ({ acknowledgement, silence }: TimeLimits): MongoClientOption
   retryWrites: true,
   retryReads: true,
   // Nothing waits for long for a server that is away: callers are told of it, and commands try again by themselves.
-  serverSelectionTimeoutMS: 2000,
-  connectTimeoutMS: 2000,
-  waitQueueTimeoutMS: 2000,
+  serverSelectionTimeoutMS: reach,
+  connectTimeoutMS: reach,
+  waitQueueTimeoutMS: reach,
   socketTimeoutMS: silence,
   // Each question to a server tells its time as well, and how long the way was; a stream of answers would not.
   serverMonitoringMode: "poll",

@@ -44,7 +44,7 @@ const estimateOf = ({ time, askedAt, answeredAt }: ClockSample): Estimate => ({
 const rangeAt = ({ range, at }: Estimate, now: number): number => range + DRIFT * Math.max(0, now - at);
 
 /**
- * A clock that goes by another machine's, and is not ahead of it: a node that begins a window too early admits what still counts in
+ * A clock that goes by another machine's, and is ahead of it by no more than the two drift apart between looks: a node that begins a window too early admits what still counts in
  * the one before, while one that is late only asks for less. The server's time at a look lies between question and answer; of the
  * last eight looks the one that leaves the smallest range counts, and monotonic time goes on from the earliest that it leaves. Looks that contradict
  * each other mean that something has jumped: the server's clock, the server (after a failover), or this machine's

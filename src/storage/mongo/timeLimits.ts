@@ -6,6 +6,8 @@ export interface TimeLimits {
   readonly acknowledgement: number;
   /** Silence on a connection, after which the driver takes it for broken. Above `operation`. */
   readonly silence: number;
+  /** Reaching a server, and each of the driver's looks at one: a look that takes longer ends all that runs on its connections. */
+  readonly reach: number;
   /** An operation that the driver itself never settles. Far above its own timeouts. */
   readonly neverSettled: number;
   /** Building the indexes of one collection over what is already stored. */
@@ -20,6 +22,6 @@ export type TimeLimitsFor = "service" | "data";
  * millions of documents through a server that is busy with them, and a limit that ends it has cost an hour.
  */
 export const timeLimits: Readonly<Record<TimeLimitsFor, TimeLimits>> = {
-  service: { operation: 2_500, acknowledgement: 2_500, silence: 3_500, neverSettled: 20_000, index: 600_000 },
-  data: { operation: 120_000, acknowledgement: 60_000, silence: 130_000, neverSettled: 600_000, index: 7_200_000 },
+  service: { operation: 2_500, acknowledgement: 2_500, silence: 3_500, reach: 2_000, neverSettled: 20_000, index: 600_000 },
+  data: { operation: 120_000, acknowledgement: 60_000, silence: 130_000, reach: 30_000, neverSettled: 600_000, index: 7_200_000 },
 };

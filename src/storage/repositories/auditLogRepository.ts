@@ -43,8 +43,16 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
   const system = store.collection("system");
   return {
     head: (options) => audit.findOne({ workspaceId: WORKSPACE_ID }, { ...options, sort: { sequence: -1 } }),
-    listAfter: (sequence, limit, options) =>
-      audit.find({ workspaceId: WORKSPACE_ID, sequence: { $gt: sequence } }, { ...options, sort: { sequence: 1 }, limit }).toArray(),
+    listAfter: async (sequence, limit, options) => {
+      const within = (range: { readonly $gt: number; readonly $lte?: number }) =>
+        audit.find({ workspaceId: WORKSPACE_ID, sequence: range }, { ...options, sort: { sequence: 1 }, limit }).toArray();
+      // FerretDB sorts all that a range has, here all of the log behind the number. Where there is a gap, and at the end, a range of the
+      // page's length has too few.
+      const isAtStart = sequence < 0 && (await within({ $gt: sequence, $lte: 0 })).length === 0;
+      const from = isAtStart ? 0 : sequence;
+      const near = await within({ $gt: from, $lte: from + limit });
+      return near.length === limit ? near : within({ $gt: from });
+    },
     findBySequence: async (sequences, options) =>
       sequences.length === 0
         ? []

@@ -89,7 +89,7 @@ const run = async (
   const { seconds, cpuSeconds: cpu, megabytes: megabytesOfMemory } = await runMeasured(args, env);
   const bytes = result === undefined ? undefined : bytesOf(result);
   steps.push({ what, seconds, cpu, megabytesOfMemory, bytes, units });
-  console.error(`${what}: ${seconds.toFixed(1)} s`);
+  console.error(`${what}: ${seconds.toFixed(1)} s, CPU ${cpu.toFixed(1)} s, ${megabytesOfMemory.toFixed(0)} MB`);
 };
 
 /** Repeats what failed: of keys that came in all the same there are then a few more. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fields } from "../storage/port/applyUpdate.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../storage/port/baseDocument.ts";
@@ -12,7 +13,7 @@ import { MOST_DOCUMENTS, type SourceBatch } from "./backupSource.ts";
 import { type CheckedBackup, differencesBetween } from "./checkBackup.ts";
 import { once, type Patiently } from "./patiently.ts";
 import { readBackup } from "./readBackup.ts";
-import { anyOf, judgeStore, refuseOther } from "./restoreTarget.ts";
+import { anyOf, judgeStore, RestoreRefusedError, refuseOther } from "./restoreTarget.ts";
 import { readStore } from "./storeSource.ts";
 import { createTally, expiryOf, type Tallies } from "./tally.ts";
 import { writeInTurns } from "./writeInTurns.ts";
@@ -46,17 +47,37 @@ export interface Restored {
   readonly resumedAt: number | undefined;
 }
 
-/** Where a restore begins: behind what an earlier attempt with the same backup has written. */
+/** Where a restore begins: behind what an earlier attempt with the same backup has written. That one, if it still runs, ends at its next note. */
 const begin = async (
   store: Store,
-  first: RestoreState,
+  { attempt, backup, isImport }: { readonly attempt: string; readonly backup: string; readonly isImport: true | undefined },
   patiently: Patiently,
-): Promise<{ readonly restoring: RestoreState; readonly resumedAt?: number }> => {
-  const before = await patiently(() => judgeStore(store));
-  refuseOther(before, first.backup);
-  if (before !== undefined) return { restoring: before, resumedAt: before.documents };
-  await patiently(() => store.collection("system").updateOne(SCHEMA, { $set: { restoring: first, schema: RESTORING_SCHEMA } }));
-  return { restoring: first };
+): Promise<RestoreState | undefined> => {
+  const system = store.collection("system");
+  for (let tries = 1; ; tries++) {
+    const before = await patiently(() => judgeStore(store));
+    refuseOther(before, backup);
+    if (before === undefined) {
+      const restoring: RestoreState = { backup, documents: 0, ...(isImport && { isImport }) };
+      const first = { $set: { restoring, restoringBy: attempt, schema: RESTORING_SCHEMA } };
+      const isOurs = await patiently(async (isRepeated) => {
+        const { matchedCount } = await system.updateOne({ ...SCHEMA, restoring: { $exists: false } }, first);
+        return matchedCount > 0 || (isRepeated && (await system.findOne({ ...SCHEMA, restoringBy: attempt })) !== null);
+      });
+      if (isOurs) return undefined;
+    } else {
+      const taking = { $set: { restoringBy: attempt } };
+      const taken = await patiently(() =>
+        system.findOneAndUpdate({ ...SCHEMA, restoring: { $exists: true } }, taking, { returnDocument: "after" }),
+      );
+      if (taken?.restoring?.backup === backup) return taken.restoring;
+    }
+    if (tries === ATTEMPTS) throw new RestoreRefusedError("something else writes to the store: end it first");
+  }
+};
+
+const refuseTakenOver = (): never => {
+  throw new RestoreRefusedError("a later restore of this backup into this store has taken over: see to that one");
 };
 
 /** How long what had expired is kept for the sake of its events, in milliseconds: running nodes move them within seconds. */
@@ -127,7 +148,7 @@ const compare = async (store: Store, tallies: Tallies, patiently: Patiently, onP
 /**
  * Writes a backup that was checked into a store opened for a restore (`StoreMode`), empty or with a part of the same backup, then reads it all again
  * and compares. Until that is done the store opens for nothing else. May be killed at any time and repeated. Rejects with
- * `RestoreRefusedError` where the store is in use or holds something else.
+ * `RestoreRefusedError` where the store is in use or holds something else, or where a later attempt took over.
  */
 export const restoreBackup = async (
   store: Store,
@@ -136,8 +157,15 @@ export const restoreBackup = async (
   { isImport, onProgress, patiently = once }: RestoreOptions = {},
 ): Promise<Restored> => {
   const system = store.collection("system");
-  const setSchema = (update: Update<SystemDocument>) => patiently(() => system.updateOne(SCHEMA, update));
-  const { restoring, resumedAt } = await begin(store, { backup: end.sha256, documents: 0, ...(isImport && { isImport }) }, patiently);
+  const restoringBy = randomUUID();
+  const ours = { ...SCHEMA, restoringBy };
+  const before = await begin(store, { attempt: restoringBy, backup: end.sha256, isImport }, patiently);
+  const resumedAt = before?.documents;
+  const note = async (documents: number): Promise<void> => {
+    const restoring: RestoreState = { backup: end.sha256, documents, ...((before?.isImport ?? isImport) && { isImport: true }) };
+    const { matchedCount } = await patiently(() => system.updateOne(ours, { $set: { restoring } }));
+    if (matchedCount === 0) refuseTakenOver();
+  };
   let documents = 0;
   let expired = 0;
   let expiring = 0;
@@ -146,7 +174,7 @@ export const restoreBackup = async (
     onProgress?.("write", end);
     if (end - noted < NOTED_EVERY) return;
     noted = end;
-    await setSchema({ $set: { restoring: { ...restoring, documents: end } satisfies RestoreState } });
+    await note(end);
   });
   for await (const part of readBackup(file)) {
     if (part.kind !== "batch") continue;
@@ -158,17 +186,33 @@ export const restoreBackup = async (
     const live = liveOnes(part, store.clock.now());
     expired += texts.length - live.length;
     const mayBeThere = resumedAt !== undefined && documents - texts.length < resumedAt + MOST_UNNOTED;
-    const write = () => patiently((isRepeated) => (mayBeThere || isRepeated ? insertMissing(collected, live) : collected.insertMany(live)));
-    await writes.add(() => write().catch(explainDuplicate), documents);
+    const write = async (isRepeated: boolean): Promise<unknown> => {
+      // While the store was away another attempt may have come to the end, and a service may use what it restored.
+      if (isRepeated && (await system.findOne(ours)) === null) refuseTakenOver();
+      return mayBeThere || isRepeated ? insertMissing(collected, live) : collected.insertMany(live);
+    };
+    await writes.add(() => patiently(write).catch(explainDuplicate), documents);
   }
   await writes.finish();
   onProgress?.("index", documents);
   await patiently(async () => store.buildIndexes?.()).catch(explainDuplicate);
   await compare(store, end.tallies, patiently, (count) => onProgress?.("compare", count));
   const { madeBy, backfill } = header;
-  await setSchema({
-    $set: { v: madeBy, schema: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, ...(backfill && { backfill }) },
-    $unset: { restoring: "" },
+  const done: Update<SystemDocument> = {
+    $set: {
+      v: madeBy,
+      schema: SCHEMA_VERSION,
+      workspaceId: WORKSPACE_ID,
+      restoredAt: store.clock.now(),
+      ...(backfill && { backfill }),
+    },
+    $unset: { restoring: "", restoringBy: "" },
+  };
+  await patiently(async (isRepeated) => {
+    const { matchedCount } = await system.updateOne(ours, done);
+    if (matchedCount > 0) return;
+    // The try before this one may have done it, though the store did not say so.
+    if (!isRepeated || (await system.findOne(SCHEMA))?.restoring !== undefined) refuseTakenOver();
   });
   return { documents, expired, expiring: expiring - expired, resumedAt };
 };

@@ -40,7 +40,8 @@ const judge = async ({ schema, nodes, holds }: RestoreTarget): Promise<RestoreSt
   if (nodes > 0) throw new RestoreRefusedError(`${nodes} nodes are running on the store: stop them first`);
   for (const collection of objects) {
     if (await holds(collection)) {
-      throw new RestoreRefusedError(`the store is not empty, it holds ${collection}: name another DATA_DIR, or an empty database`);
+      const since = schema?.restoredAt === undefined ? "" : ` (a restore into it ended at ${new Date(schema.restoredAt).toISOString()})`;
+      throw new RestoreRefusedError(`the store is not empty, it holds ${collection}${since}: name another DATA_DIR, or an empty database`);
     }
   }
   return undefined;

@@ -70,6 +70,7 @@ const expectSame = async (place: StorePlace, file: string): Promise<void> => {
 
 test.each(places)(
   "[data §1] on %s, backup, restore and import that are killed at any moment and repeated come to the same end",
+  TIMEOUT,
   async (_, make) => {
     const file = await largeBackup();
     const whole = await make();

@@ -72,6 +72,10 @@ export interface SystemDocument extends BaseDocument {
   readonly backfill?: BackfillState;
   /** Of `_id: "schema"`: a restore into this store has begun and did not end yet. */
   readonly restoring?: RestoreState;
+  /** Of `_id: "schema"`, with `restoring`: id of the attempt that writes. One that finds another's id here ends. */
+  readonly restoringBy?: string;
+  /** Of `_id: "schema"`: when a restore into this store ended, in milliseconds since 1970. */
+  readonly restoredAt?: number;
   /** Of `_id: "auditStub"`. */
   readonly stub?: AuditStub;
   /** Of `_id: "erasure:…"`: it goes with the erasure's end. */

@@ -12,7 +12,7 @@ import type { AttackTarget } from "./attacks/attack.ts";
 import { attacks } from "./attacks/attacks.ts";
 import type { PoliteCalls, Politeness } from "./attacks/politeClient.ts";
 import { runClient } from "./processes.ts";
-import { startBenchService, startOnMongo } from "./targets.ts";
+import { startAt, startBenchService } from "./targets.ts";
 
 /** How long others are measured before and after, in seconds. */
 const REFERENCE_SECONDS = 3;
@@ -53,7 +53,7 @@ const startVictim = async (): Promise<Victim> => {
       stop: async () => undefined,
     };
   }
-  const service = process.env.MONGODB_URL === undefined ? await startBenchService() : await startOnMongo(process.env.MONGODB_URL);
+  const service = process.env.MONGODB_URL === undefined ? await startBenchService() : await startAt(process.env.MONGODB_URL);
   return { url: service.url, rootKey: service.rootKey, pid: service.server.pid, stop: service.stop };
 };
 

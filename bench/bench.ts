@@ -19,9 +19,9 @@ import {
   type Served,
   serviceTargets,
   shapes,
+  startAt,
   startBenchService,
   startEcho,
-  startOnMongo,
   startPopulatedService,
   type Target,
 } from "./targets.ts";
@@ -48,7 +48,7 @@ say(`preparing a store of ${keys.toLocaleString("en")} keys`);
 const service = await startBenchService();
 const populated = await startPopulatedService(keys);
 const onMongo: (Served & { readonly stop: () => Promise<void> }) | undefined =
-  process.env.MONGODB_URL === undefined ? undefined : await startOnMongo(process.env.MONGODB_URL);
+  process.env.MONGODB_URL === undefined ? undefined : await startAt(process.env.MONGODB_URL);
 const ofService = [...serviceTargets(service), ...rpcTargets(service)];
 const named = (name: string): Target => {
   const found = ofService.find((target) => target.name === name);

@@ -4,7 +4,7 @@
  * main thread from start to end, and leaves a `.cpuprofile` for a browser's developer tools.
  *
  * Targets: verify, limit-embedded, limits-embedded, denied-embedded, create, connect-verify, grpc-verify, grpc-limit; on a store of `--keys` keys
- * (100,000 unless given): credits-one, credits-many, uniform.
+ * (100,000 unless given): credits-one, credits-many, uniform; with MONGODB_URL: limit-MongoDB, limits-MongoDB, denied-MongoDB.
  */
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,17 @@ import { parseArgs } from "node:util";
 import { formatTable } from "../src/util/table.ts";
 import { applyLoad, type LoadResult } from "./load.ts";
 import { rpcTargets } from "./rpcTargets.ts";
-import { populatedTargets, serviceTargets, shapes, startBenchService, startPopulatedService, type Target, warmUp } from "./targets.ts";
+import {
+  limitTargets,
+  populatedTargets,
+  serviceTargets,
+  shapes,
+  startAt,
+  startBenchService,
+  startPopulatedService,
+  type Target,
+  warmUp,
+} from "./targets.ts";
 
 const ROWS = 30;
 /** Threads that use less for a call, in microseconds, are left out. */
@@ -28,6 +38,7 @@ const { values } = parseArgs({
 });
 const seconds = Math.min(60, Math.max(1, Number(values.seconds) || 10));
 const keys = Math.min(10_000_000, Math.max(10_000, Math.trunc(Number(values.keys)) || 100_000));
+const { MONGODB_URL: mongodbUrl } = process.env;
 const isPopulated = ["credits-one", "credits-many", "uniform"].includes(values.target);
 
 interface Started {
@@ -37,6 +48,10 @@ interface Started {
 
 const start = async (nodeFlags: readonly string[]): Promise<Started> => {
   const begin = async () => {
+    if (mongodbUrl !== undefined) {
+      const served = await startAt(mongodbUrl, { nodeFlags });
+      return { targets: limitTargets(served, "MongoDB"), stop: served.stop };
+    }
     if (!isPopulated) {
       const service = await startBenchService(nodeFlags);
       return { targets: [...serviceTargets(service), ...rpcTargets(service)], stop: service.stop };

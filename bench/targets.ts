@@ -73,7 +73,7 @@ interface ServeOptions {
   /** What the first start writes to a file in `DATA_DIR` unless told. */
   readonly rootKey?: string;
   /** Flags of Node, such as those of the profiler. */
-  readonly nodeFlags?: readonly string[];
+  readonly nodeFlags?: readonly string[] | undefined;
   /** The server's, unless told. */
   readonly cores?: Cores;
 }
@@ -274,13 +274,16 @@ export const startPopulatedService = async (keys: number, nodeFlags: readonly st
   };
 };
 
-/** A service on a database of its own on MongoDB. */
-export const startOnMongo = (mongodbUrl: string): Promise<Served & { readonly stop: () => Promise<void> }> => startAt(mongodbUrl);
+interface StartOptions {
+  /** As many, on all cores; one process on the server's core unless told. */
+  readonly workers?: number | undefined;
+  readonly nodeFlags?: readonly string[] | undefined;
+}
 
-/** A service on an empty store, the embedded one without a URL. @param workers as many, on all cores; one process on the server's core unless told. */
+/** A service on an empty store, the embedded one without a URL. */
 export const startAt = async (
   mongodbUrl: string | undefined,
-  workers?: number,
+  { workers, nodeFlags }: StartOptions = {},
 ): Promise<Served & { readonly stop: () => Promise<void> }> => {
   const place = createPlace(mongodbUrl);
   const { key } = await place.withStore((store) =>
@@ -289,7 +292,7 @@ export const startAt = async (
   const rootKey = key.reveal();
   const served =
     workers === undefined
-      ? await serve(place.env, { rootKey })
+      ? await serve(place.env, { rootKey, nodeFlags })
       : await serve({ ...place.env, WORKERS: String(workers) }, { rootKey, cores: "all" });
   return {
     ...served,

@@ -81,7 +81,7 @@ const warmUp = async ({ call }: Target, count: number): Promise<void> => {
 /** Milliseconds from the process to its first greeting, one round of each. */
 const startUp = async (mongodbUrl: string | undefined, count: number): Promise<number> => {
   const startedAt = systemClock.monotonic();
-  const service = await startAt(mongodbUrl, count);
+  const service = await startAt(mongodbUrl, { workers: count });
   const passed = systemClock.monotonic() - startedAt;
   await service.stop();
   return passed;
@@ -92,7 +92,7 @@ const judged = (value: number, most: number): string[] => [value.toFixed(2), val
 const counts = [1, workers];
 
 const compare = async (store: string, mongodbUrl: string | undefined): Promise<void> => {
-  const services = await Promise.all(counts.map((count) => startAt(mongodbUrl, count)));
+  const services = await Promise.all(counts.map((count) => startAt(mongodbUrl, { workers: count })));
   const targets = await Promise.all(services.map((served) => targetsOf(served, store)));
   await sleep(SETTLE_MS);
   const before = services.map(({ server }) => cpuSecondsOfAll(server.pid));

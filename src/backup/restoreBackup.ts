@@ -1,24 +1,20 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fields } from "../storage/port/applyUpdate.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../storage/port/baseDocument.ts";
-import type { Collection, Update } from "../storage/port/collection.ts";
+import type { Collection } from "../storage/port/collection.ts";
 import type { KeyDocument } from "../storage/port/documents.ts";
 import { DuplicateKeyError } from "../storage/port/errors.ts";
-import type { RestoreState, SystemDocument } from "../storage/port/internalDocuments.ts";
+import type { RestoreState } from "../storage/port/internalDocuments.ts";
 import type { Store } from "../storage/port/store.ts";
-import { RESTORING_SCHEMA } from "../storage/schemaVersion.ts";
 import type { BackedUpCollection } from "./backedUp.ts";
 import { MOST_DOCUMENTS, type SourceBatch } from "./backupSource.ts";
+import { beginAttempt, type RestoreAttempt } from "./beginAttempt.ts";
 import { type CheckedBackup, differencesBetween } from "./checkBackup.ts";
 import { once, type Patiently } from "./patiently.ts";
 import { readBackup } from "./readBackup.ts";
-import { anyOf, judgeStore, RestoreRefusedError, refuseOther } from "./restoreTarget.ts";
+import { anyOf } from "./restoreTarget.ts";
 import { readStore } from "./storeSource.ts";
 import { createTally, expiryOf, type Tallies } from "./tally.ts";
 import { writeInTurns } from "./writeInTurns.ts";
-
-const SCHEMA = { _id: "schema" } as const;
 
 /** A few, so that the store has the next when it is done with one. */
 const BATCHES_AT_ONCE = 4;
@@ -47,39 +43,6 @@ export interface Restored {
   readonly resumedAt: number | undefined;
 }
 
-/** Where a restore begins: behind what an earlier attempt with the same backup has written. That one, if it still runs, ends at its next note. */
-const begin = async (
-  store: Store,
-  { attempt, backup, isImport }: { readonly attempt: string; readonly backup: string; readonly isImport: true | undefined },
-  patiently: Patiently,
-): Promise<RestoreState | undefined> => {
-  const system = store.collection("system");
-  for (let tries = 1; ; tries++) {
-    const before = await patiently(() => judgeStore(store));
-    refuseOther(before, backup);
-    if (before === undefined) {
-      const restoring: RestoreState = { backup, documents: 0, ...(isImport && { isImport }) };
-      const first = { $set: { restoring, restoringBy: attempt, schema: RESTORING_SCHEMA } };
-      const isOurs = await patiently(async (isRepeated) => {
-        const { matchedCount } = await system.updateOne({ ...SCHEMA, restoring: { $exists: false } }, first);
-        return matchedCount > 0 || (isRepeated && (await system.findOne({ ...SCHEMA, restoringBy: attempt })) !== null);
-      });
-      if (isOurs) return undefined;
-    } else {
-      const taking = { $set: { restoringBy: attempt } };
-      const taken = await patiently(() =>
-        system.findOneAndUpdate({ ...SCHEMA, restoring: { $exists: true } }, taking, { returnDocument: "after" }),
-      );
-      if (taken?.restoring?.backup === backup) return taken.restoring;
-    }
-    if (tries === ATTEMPTS) throw new RestoreRefusedError("something else writes to the store: end it first");
-  }
-};
-
-const refuseTakenOver = (): never => {
-  throw new RestoreRefusedError("a later restore of this backup into this store has taken over: see to that one");
-};
-
 /** How long what had expired is kept for the sake of its events, in milliseconds: running nodes move them within seconds. */
 const EVENTS_KEPT = 86_400_000;
 
@@ -101,7 +64,11 @@ const ATTEMPTS = 5;
 const PAUSE_MS = 1_000;
 
 /** Inserts those that an attempt before this one, which had the same documents, has not. */
-const insertMissing = async (collected: Collection<KeyDocument>, documents: readonly KeyDocument[]): Promise<void> => {
+const insertMissing = async (
+  collected: Collection<KeyDocument>,
+  documents: readonly KeyDocument[],
+  check: () => Promise<void>,
+): Promise<void> => {
   for (let attempt = 1; ; attempt++) {
     const there = await collected.findFields([], { _id: { $in: documents.map(({ _id }) => _id) } });
     const ids = new Set(there.map(({ _id }) => _id));
@@ -112,6 +79,7 @@ const insertMissing = async (collected: Collection<KeyDocument>, documents: read
     } catch (error) {
       if (!(error instanceof DuplicateKeyError) || error.index !== "_id" || attempt === ATTEMPTS) throw error;
       await sleep(PAUSE_MS);
+      await check();
     }
   }
 };
@@ -145,27 +113,14 @@ const compare = async (store: Store, tallies: Tallies, patiently: Patiently, onP
   }
 };
 
-/**
- * Writes a backup that was checked into a store opened for a restore (`StoreMode`), empty or with a part of the same backup, then reads it all again
- * and compares. Until that is done the store opens for nothing else. May be killed at any time and repeated. Rejects with
- * `RestoreRefusedError` where the store is in use or holds something else, or where a later attempt took over.
- */
-export const restoreBackup = async (
+const writeAll = async (
   store: Store,
   file: string,
   { header, end }: CheckedBackup,
-  { isImport, onProgress, patiently = once }: RestoreOptions = {},
+  attempt: RestoreAttempt,
+  { onProgress, patiently }: { readonly onProgress: RestoreOptions["onProgress"]; readonly patiently: Patiently },
 ): Promise<Restored> => {
-  const system = store.collection("system");
-  const restoringBy = randomUUID();
-  const ours = { ...SCHEMA, restoringBy };
-  const before = await begin(store, { attempt: restoringBy, backup: end.sha256, isImport }, patiently);
-  const resumedAt = before?.documents;
-  const note = async (documents: number): Promise<void> => {
-    const restoring: RestoreState = { backup: end.sha256, documents, ...((before?.isImport ?? isImport) && { isImport: true }) };
-    const { matchedCount } = await patiently(() => system.updateOne(ours, { $set: { restoring } }));
-    if (matchedCount === 0) refuseTakenOver();
-  };
+  const { resumedAt } = attempt;
   let documents = 0;
   let expired = 0;
   let expiring = 0;
@@ -174,7 +129,7 @@ export const restoreBackup = async (
     onProgress?.("write", end);
     if (end - noted < NOTED_EVERY) return;
     noted = end;
-    await note(end);
+    await attempt.note(end);
   });
   for await (const part of readBackup(file)) {
     if (part.kind !== "batch") continue;
@@ -187,32 +142,38 @@ export const restoreBackup = async (
     expired += texts.length - live.length;
     const mayBeThere = resumedAt !== undefined && documents - texts.length < resumedAt + MOST_UNNOTED;
     const write = async (isRepeated: boolean): Promise<unknown> => {
-      // While the store was away another attempt may have come to the end, and a service may use what it restored.
-      if (isRepeated && (await system.findOne(ours)) === null) refuseTakenOver();
-      return mayBeThere || isRepeated ? insertMissing(collected, live) : collected.insertMany(live);
+      await attempt.check();
+      return mayBeThere || isRepeated ? insertMissing(collected, live, attempt.check) : collected.insertMany(live);
     };
     await writes.add(() => patiently(write).catch(explainDuplicate), documents);
   }
   await writes.finish();
   onProgress?.("index", documents);
-  await patiently(async () => store.buildIndexes?.()).catch(explainDuplicate);
+  await patiently(async () => {
+    await attempt.check();
+    await store.buildIndexes?.();
+  }).catch(explainDuplicate);
   await compare(store, end.tallies, patiently, (count) => onProgress?.("compare", count));
-  const { madeBy, backfill } = header;
-  const done: Update<SystemDocument> = {
-    $set: {
-      v: madeBy,
-      schema: SCHEMA_VERSION,
-      workspaceId: WORKSPACE_ID,
-      restoredAt: store.clock.now(),
-      ...(backfill && { backfill }),
-    },
-    $unset: { restoring: "", restoringBy: "" },
-  };
-  await patiently(async (isRepeated) => {
-    const { matchedCount } = await system.updateOne(ours, done);
-    if (matchedCount > 0) return;
-    // The try before this one may have done it, though the store did not say so.
-    if (!isRepeated || (await system.findOne(SCHEMA))?.restoring !== undefined) refuseTakenOver();
-  });
+  await attempt.end(header);
   return { documents, expired, expiring: expiring - expired, resumedAt };
+};
+
+/**
+ * Writes a backup that was checked into a store opened for a restore (`StoreMode`), empty or with a part of the same backup, then reads it all again
+ * and compares. Until that is done the store opens for nothing else. May be killed at any time and repeated. Rejects with
+ * `RestoreRefusedError` where the store is in use or holds something else, or where a later attempt took over.
+ */
+export const restoreBackup = async (
+  store: Store,
+  file: string,
+  checked: CheckedBackup,
+  { isImport, onProgress, patiently = once }: RestoreOptions = {},
+): Promise<Restored> => {
+  const first: RestoreState = { backup: checked.end.sha256, documents: 0, ...(isImport && { isImport }) };
+  const attempt = await beginAttempt(store, first, patiently);
+  try {
+    return await writeAll(store, file, checked, attempt, { onProgress, patiently });
+  } catch (error) {
+    throw await attempt.explain(error);
+  }
 };

@@ -9,6 +9,7 @@ import type { Store } from "../storage/port/store.ts";
 import { createNodesRepository } from "../storage/repositories/nodesRepository.ts";
 import { refuseUnusable } from "../storage/schemaVersion.ts";
 import { type BackedUpCollection, backedUp } from "./backedUp.ts";
+import { once, type Patiently } from "./patiently.ts";
 import { expiryOf } from "./tally.ts";
 
 /** Why a store cannot take a backup. Nothing was changed; the message is for the user. */
@@ -37,10 +38,16 @@ export const anyOf = (store: Store, collection: BackedUpCollection): Collection<
 const judge = async ({ schema, nodes, holds }: RestoreTarget): Promise<RestoreState | undefined> => {
   refuseUnusable(schema, true);
   if (schema?.restoring !== undefined) return schema.restoring;
-  if (nodes > 0) throw new RestoreRefusedError(`${nodes} nodes are running on the store: stop them first`);
+  const since = schema?.restoredAt === undefined ? "" : ` (a restore into it ended at ${new Date(schema.restoredAt).toISOString()})`;
+  if (nodes > 0) {
+    throw new RestoreRefusedError(
+      nodes === 1
+        ? `a node is running on the store${since}: stop it first`
+        : `${nodes} nodes are running on the store${since}: stop them first`,
+    );
+  }
   for (const collection of objects) {
     if (await holds(collection)) {
-      const since = schema?.restoredAt === undefined ? "" : ` (a restore into it ended at ${new Date(schema.restoredAt).toISOString()})`;
       throw new RestoreRefusedError(`the store is not empty, it holds ${collection}${since}: name another DATA_DIR, or an empty database`);
     }
   }
@@ -51,11 +58,11 @@ const judge = async ({ schema, nodes, holds }: RestoreTarget): Promise<RestoreSt
  * How far an earlier restore into a store has come; undefined: it is empty. Rejects with `RestoreRefusedError` where it holds anything
  * else, or is used.
  */
-export const judgeStore = async (store: Store): Promise<RestoreState | undefined> =>
+export const judgeStore = async (store: Store, patiently: Patiently = once): Promise<RestoreState | undefined> =>
   judge({
-    schema: await store.collection("system").findOne({ _id: "schema" }),
-    nodes: (await createNodesRepository(store).list(store.clock.now())).length,
-    holds: async (collection) => (await anyOf(store, collection).findFields([], {}, { limit: 1 })).length > 0,
+    schema: await patiently(() => store.collection("system").findOne({ _id: "schema" })),
+    nodes: (await patiently(() => createNodesRepository(store).list(store.clock.now()))).length,
+    holds: async (collection) => (await patiently(() => anyOf(store, collection).findFields([], {}, { limit: 1 }))).length > 0,
   });
 
 /** Where the restore of another backup did not end, its rest would be missing. */

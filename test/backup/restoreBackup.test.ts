@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
-import { createPatiently } from "../../src/backup/patiently.ts";
 import { restoreBackup } from "../../src/backup/restoreBackup.ts";
 import { readStore, storeSource } from "../../src/backup/storeSource.ts";
 import { createTally } from "../../src/backup/tally.ts";
@@ -76,36 +75,6 @@ describe.each(places)("on %s", (_, make) => {
     expect(await whole.collection("system").findOne({ _id: "schema" })).toMatchObject({ schema: SCHEMA_VERSION });
   });
 
-  test("[data §1] of two restores of one backup into one store the later one ends it, and the other writes nothing from then on", async () => {
-    const file = await sampleBackup(await make());
-    const checked = await checkBackup(file);
-    for (const writesBefore of [1, 2, 3]) {
-      const store = await (await make()).open("restore");
-      const waiting = Promise.withResolvers<void>();
-      const other = Promise.withResolvers<void>();
-      let writes = 0;
-      // Cut off after so many writes: the next fails once the other restore is done, and is tried again.
-      const slow = interceptStore(store, async (operation, { kind }) => {
-        if (kind === "write" && writes++ === writesBefore) {
-          waiting.resolve();
-          await other.promise;
-          throw new StoreUnavailableError("cut off");
-        }
-        return operation();
-      });
-      const patiently = createPatiently(store, { onPause: () => {}, wait: async () => {} });
-      const first = restoreBackup(slow, file, checked, { patiently });
-      first.catch(() => {});
-      await waiting.promise;
-      expect(await restoreBackup(store, file, checked)).toMatchObject({ resumedAt: 0 });
-      // What a service has deleted since does not come back.
-      for (const collection of ["keys", "apis", "permissions"] as const) await store.collection(collection).deleteMany({});
-      other.resolve();
-      await expect(first).rejects.toThrow("a later restore of this backup into this store has taken over: see to that one");
-      expect(await store.collection("keys").find({}).toArray()).toEqual([]);
-    }
-  });
-
   test("[data §1] only an empty store that no node uses takes a backup", async () => {
     const place = await make();
     const file = await sampleBackup(place);
@@ -117,7 +86,7 @@ describe.each(places)("on %s", (_, make) => {
     const used = await (await make()).open("tool");
     const row = { v: SCHEMA_VERSION, workspaceId: "ws_default", startedAt: 1, lastSeenAt: 1 };
     await used.collection("nodes").insertOne({ ...row, _id: "n1", expireAt: new Date(used.clock.now() + HOUR) } as never);
-    await expect(restoreBackup(used, file, checked)).rejects.toThrow("1 nodes are running on the store: stop them first");
+    await expect(restoreBackup(used, file, checked)).rejects.toThrow("a node is running on the store: stop it first");
   });
 
   test("[data §1] a restore that is repeated after its end is refused, with the time of that end", async () => {

@@ -6,17 +6,15 @@ const RENEW_AFTER = 64;
 
 interface SessionState {
   /** Those that are open. */
-  streams: Map<number, Http2Stream>;
+  streams?: Map<number, Http2Stream>;
   /** Those that have no number yet. */
-  pendingStreams: Set<Http2Stream>;
+  pendingStreams?: Set<Http2Stream>;
 }
 
 /** What node keeps of a session, and does not show: undefined where this version keeps it elsewhere. */
 const stateOf = (session: Http2Session): SessionState | undefined => {
   const key = Object.getOwnPropertySymbols(session).find(({ description }) => description === "state");
-  const state = key && (session as unknown as Readonly<Record<symbol, Partial<SessionState>>>)[key];
-  // Node's own classes, out of reach of everybody's changes, do not inherit from `Map` and `Set`.
-  return types.isMap(state?.streams) && types.isSet(state.pendingStreams) ? (state as SessionState) : undefined;
+  return key && (session as unknown as Readonly<Record<symbol, SessionState>>)[key];
 };
 
 /** The same entries in a new table. */
@@ -24,8 +22,7 @@ const renewed = <T extends Map<number, Http2Stream> | Set<Http2Stream>>(entries:
 
 /**
  * Makes a function to be called for each stream of a session, which replaces the map of its open streams, and the set that
- * each goes through before, from time to time. Node
- * keeps one of each for as long as the session lasts. The tables that they outgrow stay linked: one that has been promoted
+ * each goes through before, from time to time. Node keeps one of each for as long as the session lasts. The tables that they outgrow stay linked: one that has been promoted
  * to the old generation keeps all later ones alive, with the streams in them, until the next full collection. A fifth
  * of all streams survived in this way, and copying them took tens of milliseconds of each collection.
  */
@@ -35,7 +32,8 @@ export const createRenewStreamTable = (session: Http2Session): (() => void) => {
   return () => {
     if (state === undefined || ++opened < RENEW_AFTER) return;
     opened = 0;
-    state.streams = renewed(state.streams);
-    state.pendingStreams = renewed(state.pendingStreams);
+    // Node's own classes, out of reach of everybody's changes, do not inherit from `Map` and `Set`.
+    if (types.isMap(state.streams)) state.streams = renewed(state.streams);
+    if (types.isSet(state.pendingStreams)) state.pendingStreams = renewed(state.pendingStreams);
   };
 };

@@ -33,7 +33,7 @@ export interface RestoreAttempt {
 const takenOver = (): RestoreRefusedError =>
   new RestoreRefusedError("a later restore of this backup into this store has taken over: wait for the end of that one");
 
-/** The state that another attempt has begun meanwhile makes one of the same backup go on, whatever the store holds. */
+/** What the store says of itself once it was judged. One that another attempt of this backup has begun to fill meanwhile is not refused for that. */
 const judgeAgain = async (store: Store, backup: string, patiently: Patiently): Promise<SystemDocument | null> => {
   const look = () => patiently(() => store.collection("system").findOne(SCHEMA));
   try {
@@ -84,9 +84,9 @@ export const beginAttempt = async (store: Store, first: RestoreState, patiently:
   const { isImport = first.isImport } = before ?? first;
 
   const check = async (): Promise<void> => {
-    if ((await system.findOne(ours)) !== null) return;
-    if ((await system.findOne(SCHEMA)) === null) throw new Error("the store was emptied meanwhile: restore once more");
-    throw takenOver();
+    const found = await system.findOne(SCHEMA);
+    if (found === null) throw new Error("the store was emptied meanwhile: restore once more");
+    if (found.restoring === undefined || found.restoringBy !== id) throw takenOver();
   };
 
   return {

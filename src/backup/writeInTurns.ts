@@ -4,8 +4,6 @@ export interface WritesInTurns {
   readonly add: (write: () => Promise<unknown>, end: number) => Promise<void>;
   /** Resolves once all are done. Rejects as one of them did, when none runs any more. */
   readonly finish: () => Promise<void>;
-  /** Resolves when none runs any more, however they ended. */
-  readonly settle: () => Promise<void>;
 }
 
 /**
@@ -17,6 +15,7 @@ export const writeInTurns = (most: number, onDone: (end: number) => Promise<void
   let failure: { readonly error: unknown } | undefined;
   const running: { readonly done: Promise<unknown>; readonly end: number }[] = [];
 
+  /** Resolves when none runs any more, however they ended. */
   const settle = async (): Promise<void> => {
     await Promise.allSettled(running.map(({ done }) => done));
   };
@@ -50,6 +49,5 @@ export const writeInTurns = (most: number, onDone: (end: number) => Promise<void
     finish: async () => {
       while (running.length > 0) await awaitFirst();
     },
-    settle,
   };
 };

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { CampaignsFirst } from "./test/support/campaignsFirst.ts";
 import { dearestFiles } from "./test/support/dearestFiles.ts";
+import { everyFile, excluded, processFiles } from "./test/support/suites.ts";
 
 // Workers, their threads and the processes that tests start run the same modules: compiled once, and kept for the next run.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/compiled");
@@ -10,31 +11,11 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
 const { LATCHKEY_TEST_REPORT: outputFile } = process.env;
 const json: [string, { outputFile: string }][] = outputFile === undefined ? [] : [["json", { outputFile }]];
 
-/** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
-const sameOnEveryEngine = [
-  "test/{deploy,docs,documentation,domain,idempotency,openapi,procedures,proto,rpc,sdk,service,telemetry,ui,util,storage/embedded}/**",
-  "test/{architecture,config,storage/announced,storage/changeText,storage/embedded,storage/guarded}.test.ts",
-  "test/ratelimit/{compactCounters,decideFromMemory,limiterAccuracy,limiterEdges,limiterModel,matrix,ownLimits,planCharge}.test.ts",
-  "test/api/{console/console.process,console/page,ratelimit/listCounters.process}.test.ts",
-  "test/api/grpc/**",
-  "test/api/protocol/{testClock,testClock.process,callSignal,walk,fuzz,address,body,errors,order,types}.test.ts",
-  "test/analytics/{limits,engineProcess,isolation,isolationProof,recorder,resultRows,rows,schema,tableReferences}.test.ts",
-  "test/analytics/{tailCalls,tailHeads,tailPoller,tracing,transfer,usageShared}.test.ts",
-  "test/attacks/{adminPort,bodies,bodiesInFlight,connections,pipelining,publicStreams,readingTurns,resets}.test.ts",
-  "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
-  "test/cli/{analytics,audit,expiry,fileModes,progressBar,serve,suspiciousVariables,tls}.test.ts",
-  "test/backup/embeddedBackup.test.ts",
-  "test/cli/remote/**",
-  "test/failure/crash.test.ts",
-  "test/workers/{adminPort,crash}.test.ts",
-  "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
-];
-
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    // Those in a browser are a run of their own: vitest.browser.config.ts.
-    exclude: ["**/node_modules/**", "test/browser/**", ...(process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : [])],
+    include: [everyFile],
+    exclude: [...excluded, processFiles],
+    setupFiles: ["test/support/oneProcess.ts"],
     globalSetup: ["test/support/wholeRun.ts"],
     reporters: ["default", dearestFiles, ...json],
     // Child processes, so that a test may crash, fill its heap or start a server without touching the others.

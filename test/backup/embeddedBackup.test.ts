@@ -1,16 +1,13 @@
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
-import { runLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { withStoreOf } from "../../bench/harness/placed.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
 import { storeSource } from "../../src/backup/storeSource.ts";
 import { writeBackup } from "../../src/backup/writeBackup.ts";
 import { storeWithLog } from "../support/auditStore.ts";
-import { procedureCaller } from "../support/procedureCaller.ts";
 import { sampleBackup } from "../support/sampleBackup.ts";
 import { embeddedPlace, freshDirectory } from "../support/storePlaces.ts";
 
@@ -23,34 +20,6 @@ const rewrite = async (file: string, change: (lines: string[]) => string[]): Pro
   await writeFile(changed, zstdCompressSync(change(lines).join("\n")));
   return changed;
 };
-
-test("[data §1] a backup beside a service that is written to is one moment of it", async () => {
-  await using service = await startService();
-  const call = procedureCaller(service.url, await service.rootKey());
-  const { apiId } = await call("apis.createApi", { name: "busy" });
-  const file = join(await freshDirectory(), "busy.backup");
-  let isOver = false;
-  let made = 0;
-  const writers = Promise.all(
-    Array.from({ length: 4 }, async (_, writer) => {
-      while (!isOver) {
-        await call("keys.createKey", { apiId, credits: { remaining: 5 } });
-        made++;
-        await call("ratelimit.limit", { namespace: "n", identifier: `i${writer}`, limit: 1_000_000, duration: 3_600_000 });
-      }
-    }),
-  );
-  while (made < 50) await sleep(10);
-  const before = made;
-  const taken = await runLatchkey(["backup", file], { DATA_DIR: service.dataDir });
-  isOver = true;
-  await writers;
-  expect(taken).toMatchObject({ code: 0 });
-  const { end, fault } = await checkBackup(file);
-  expect(fault).toBeUndefined();
-  expect(end.tallies.keys?.documents).toBeGreaterThanOrEqual(before);
-  expect(end.tallies.counters?.documents).toBe(4);
-});
 
 describe("a backup that is not as it was written", () => {
   const sample = async (): Promise<string> => sampleBackup(await embeddedPlace());

@@ -1,7 +1,5 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
-import { spawnLatchkey } from "../../bench/harness/latchkeyProcess.ts";
-import { openProxy } from "../../bench/harness/proxy.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
 import { createPatiently } from "../../src/backup/patiently.ts";
 import { restoreBackup } from "../../src/backup/restoreBackup.ts";
@@ -10,7 +8,6 @@ import { createTally } from "../../src/backup/tally.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { StoreNotMigratedError } from "../../src/storage/schemaVersion.ts";
-import { eventually } from "../support/eventually.ts";
 import { sampleBackup } from "../support/sampleBackup.ts";
 import { places } from "../support/storePlaces.ts";
 
@@ -37,7 +34,7 @@ const hastily = (store: Store) => {
   return { pauses, patiently: createPatiently(store, { onPause, wait: async () => undefined }) };
 };
 
-describe.each(places)("on %s", (engine, make) => {
+describe.each(places)("on %s", (_, make) => {
   test("[data §1] a restore goes on where the store was away, or did not say what it had done", async () => {
     const file = await sampleBackup(await make());
     const checked = await checkBackup(file);
@@ -73,29 +70,6 @@ describe.each(places)("on %s", (engine, make) => {
     const tally = createTally();
     for await (const batch of readStore(store)) tally.add(batch);
     expect(tally.result().keys).toEqual(checked.end.tallies.keys);
-  });
-
-  test.skipIf(engine === "embedded")("[data §1] the commands go on once the connection to MongoDB is back", async () => {
-    const target = await make();
-    const file = await sampleBackup(await make());
-    const url = new URL(target.env.MONGODB_URL ?? "");
-    const proxy = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
-    onTestFinished(() => proxy.close());
-    url.host = `127.0.0.1:${proxy.port}`;
-    url.searchParams.set("directConnection", "true");
-    const child = spawnLatchkey(["restore", file], { ...target.env, MONGODB_URL: url.href, LOG_LEVEL: "error" });
-    let output = "";
-    const hear = (text: string): void => {
-      output += text;
-    };
-    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", hear);
-    const ended = new Promise((resolve) => child.on("close", resolve));
-    const direct = await target.open("restore");
-    await eventually(async () => expect((await direct.collection("system").findOne({ _id: "schema" }))?.restoring).toBeDefined());
-    proxy.cut();
-    await eventually(async () => expect(output).toContain("trying again in 1 second"));
-    proxy.resume();
-    expect([await ended, output]).toEqual([0, expect.stringContaining("restored and compared")]);
   });
 });
 

@@ -67,7 +67,7 @@ test("every script, file and folder that the documents name is there", () => {
     for (const [, path = ""] of text.matchAll(/`((?:src|test|proto|gen|deploy|docs|bench|\.ci|\.github)\/[^`*<…]*)`/g))
       expect(existsSync(join(root, path)) || missingParts.some((part) => path.startsWith(part)), `${path} in ${document}`).toBe(true);
     // A part of a path is enough for vitest.
-    for (const [, part = ""] of text.matchAll(/npm test -- (test\/[\w/.-]+)/g)) {
+    for (const [, part = ""] of text.matchAll(/npm (?:test|run test:processes) -- (test\/[\w/.-]+)/g)) {
       const siblings = readdirSync(join(root, dirname(part))).map((name) => join(dirname(part), name));
       expect(
         siblings.some((path) => path.startsWith(part)),

@@ -6,7 +6,7 @@ import type { Edge } from "../../bench/harness/v2Edge.ts";
  */
 export const sized = <T>(usual: T, deep: T): T => (process.env.LATCHKEY_TEST_SIZE === "deep" ? deep : usual);
 
-/** Those of a service's edges that a matrix is run over: JSON and gRPC, or all. */
+/** Those of a service's edges that a matrix of all procedures is run over: JSON and gRPC, whatever `LATCHKEY_TEST_EDGES` names, or all. */
 export const sizedEdges = (edges: readonly Edge[]): readonly Edge[] =>
   sized(
     edges.filter(({ name }) => name === "v2" || name === "grpc"),

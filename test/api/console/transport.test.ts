@@ -46,7 +46,7 @@ describe.each(engines)("connections of the console on $name", (engine) => {
   });
 
   test("[console §2.2] with TLS it is __Host-latchkey, Secure", async () => {
-    const { cert, key } = await createCertificate(directory);
+    const { cert, key } = createCertificate(directory);
     const api = await start(engine, { env: { TLS_CERT: cert, TLS_KEY: key } });
     const browser = openBrowser(api.url);
     const answer = await browser.signIn(api.rootKey);
@@ -61,7 +61,7 @@ describe.each(engines)("connections of the console on $name", (engine) => {
   });
 
   test("[console §2.2] over HTTP/2 with TLS, as browsers speak, it is the same", async () => {
-    const { cert, key } = await createCertificate(directory);
+    const { cert, key } = createCertificate(directory);
     const api = await start(engine, { env: { TLS_CERT: cert, TLS_KEY: key } });
     const session = connectHttp2(api.url, { rejectUnauthorized: false });
     onTestFinished(() => session.destroy());

@@ -6,8 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runCommand } from "../../../bench/harness/commandLine.ts";
-import { runLatchkey, startService } from "../../../bench/harness/latchkeyProcess.ts";
-import { createCertificate } from "../../support/certificate.ts";
 
 const ROOT_KEY = "lkr_0123456789abcdefghijABCDEFGHIJ01abcdef";
 const create = ["apis", "create-api", "--name", "payments"];
@@ -246,18 +244,3 @@ const runWithInput = async (args: readonly string[], input: string) => {
   const { code, printed, complained } = await runCommand(args, { LATCHKEY_ROOT_KEY: ROOT_KEY }, input);
   return { code, stdout: printed.join("\n"), stderr: complained.map((line) => `${line}\n`).join("") };
 };
-
-test("over TLS a certificate is trusted by NODE_EXTRA_CA_CERTS only", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "latchkey-cli-tls-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const { cert, key } = await createCertificate(directory);
-  await using service = await startService({ env: { TLS_CERT: cert, TLS_KEY: key } });
-  const env = { LATCHKEY_URL: service.url, LATCHKEY_ROOT_KEY: await service.rootKey() };
-  const distrusted = await runLatchkey(create, env);
-  expect(distrusted).toMatchObject({ code: 7, stdout: "" });
-  expect(distrusted.stderr).toContain(
-    `the certificate of ${service.url} is not trusted; name a PEM file of its authority in NODE_EXTRA_CA_CERTS`,
-  );
-  const trusted = await runLatchkey(create, { ...env, NODE_EXTRA_CA_CERTS: cert });
-  expect(trusted).toMatchObject({ code: 0, stdout: expect.stringMatching(/^apiId {2}api_\w+\n$/) });
-});

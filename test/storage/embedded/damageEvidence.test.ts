@@ -4,7 +4,6 @@ import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runCommand } from "../../../bench/harness/commandLine.ts";
-import { runLatchkey } from "../../../bench/harness/latchkeyProcess.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
 import { type AppendLog, openAppendLog } from "../../../src/storage/embedded/counters/appendLog.ts";
 import { createJournaledCounters } from "../../../src/storage/embedded/counters/journaledCounters.ts";
@@ -75,19 +74,6 @@ test("[issue 15, 10] what a service writes meanwhile is no damage for doctor", a
     isRunning = false;
     await Promise.all(workers);
   });
-});
-
-test("[issue 15, 10] the process ends with one sentence, which names the file and the way on; commands and doctor say it as well", async () => {
-  await opened((store) => store.collection("keys").insertOne(sampleKey()));
-  const { database } = filesIn(directory);
-  await writeFile(database, Buffer.alloc(100, 0xa5), { flag: "r+" });
-  const sentence = `${database} is damaged (file is not a database): put the right file back, or let "latchkey repair" go on without what cannot be read in it any more`;
-  const env = { DATA_DIR: directory, PORT: "0", ADMIN_PORT: "0", ANALYTICS: "off" };
-  expect(await runLatchkey(["serve"], env)).toEqual({ code: 1, stdout: "", stderr: `latchkey: ${sentence}\n` });
-  expect(await runCommand(["root-key", "list"], env)).toMatchObject({ code: 1, complained: [`latchkey: ${sentence}`] });
-  expect(await runCommand(["doctor"], env)).toMatchObject({ code: 1 });
-  expect(await runCommand(["repair"], env)).toMatchObject({ code: 0 });
-  expect(await runCommand(["doctor"], env)).toMatchObject({ code: 0 });
 });
 
 test("[issue 15, 10] repair leaves a store alone that a service uses", async () => {

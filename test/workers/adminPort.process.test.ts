@@ -48,7 +48,7 @@ describe("[issue 22] the admin port of two workers", () => {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "latchkey-workers-"));
     receiver = await startOtlpReceiver();
-    const { cert, key } = await createCertificate(directory);
+    const { cert, key } = createCertificate(directory);
     await writeFile(join(directory, "token"), TOKEN);
     rootKey = await createRootKeyOn({ DATA_DIR: directory });
     const tls = { TLS_CERT: cert, TLS_KEY: key, ADMIN_TLS_CERT: cert, ADMIN_TLS_KEY: key };
@@ -103,7 +103,7 @@ describe("[issue 22] the admin port of two workers", () => {
 
   test("SIGHUP has all processes read their files again", async () => {
     const old = await certificateOf(service.url);
-    await createCertificate(directory);
+    createCertificate(directory);
     await writeFile(join(directory, "token"), "the-second-admin-token");
     service.kill("SIGHUP");
     const told = () => linesOf(service).filter(({ msg }) => msg === "TLS certificate reloaded");

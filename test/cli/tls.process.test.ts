@@ -15,7 +15,7 @@ let directory: string;
 let files: CertificateFiles;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "latchkey-tls-"));
-  files = await createCertificate(directory);
+  files = createCertificate(directory);
 });
 afterEach(() => rm(directory, { recursive: true }));
 
@@ -61,7 +61,7 @@ test("after SIGHUP new connections get the renewed certificate, open ones go on"
   await once(session, "connect");
   const old = await fingerprint(service.url);
 
-  await createCertificate(directory);
+  createCertificate(directory);
   service.kill("SIGHUP");
   await expect.poll(() => fingerprint(service.url)).not.toBe(old);
 
@@ -81,7 +81,7 @@ test("a renewed certificate that cannot be used is told in the log, and the old 
   service.kill("SIGHUP");
   await expect.poll(() => service.output.stderr).toContain("TLS certificate not reloaded");
   expect(await fingerprint(service.url)).toBe(old);
-  await createCertificate(directory);
+  createCertificate(directory);
   await expect.poll(() => fingerprint(service.url), { timeout: 60_000, interval: 500 }).not.toBe(old);
 });
 

@@ -1,0 +1,13 @@
+import { afterAll } from "vitest";
+import { embeddedAnalytics } from "../../support/analytics.ts";
+import { procedureNames } from "../../support/edges.ts";
+import { walk } from "./walkRun.ts";
+
+const analytics = embeddedAnalytics();
+afterAll(analytics.remove);
+
+// All others, for which nothing has to be started: walk.test.ts.
+walk(
+  procedureNames.filter((name) => name.startsWith("analytics.")),
+  analytics.env,
+);

@@ -1,0 +1,9 @@
+import { afterAll } from "vitest";
+import { embeddedAnalytics } from "../support/analytics.ts";
+import { eventsRun } from "./eventsRun.ts";
+
+const analytics = embeddedAnalytics();
+afterAll(analytics.remove);
+
+// All others, for which nothing has to be started: events.test.ts.
+eventsRun((procedure) => procedure.startsWith("analytics."), analytics.env);

@@ -1,0 +1,18 @@
+import type { ChildProcess } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { afterAll, expect } from "vitest";
+
+/** Those that this file starts and does not wait for on the spot, as it does for `openssl` or `git`. */
+const started: ChildProcess[] = [];
+const note = (message: unknown): void => void started.push((message as { readonly process: ChildProcess }).process);
+
+subscribe("child_process", note);
+
+// What starts processes needs seconds for each: it is another run, which is named so that whoever reads this knows what to do.
+afterAll(() => {
+  unsubscribe("child_process", note);
+  expect(
+    started.map(({ spawnargs }) => spawnargs.join(" ")),
+    "a file that starts processes ends in .process.test.ts, and runs with `npm run test:processes`",
+  ).toEqual([]);
+});

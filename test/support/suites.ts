@@ -1,0 +1,34 @@
+export const everyFile = "test/**/*.test.ts";
+
+/**
+ * Files that start processes which run beside the test (the service, workers, the engine of analytics, shells, clients in other languages):
+ * `npm run test:processes`. All others are `npm test`.
+ */
+export const processFiles = "test/**/*.process.test.ts";
+
+/** What touches no store, or the embedded one alone, or looks alike on all: a run on a MongoDB server alone leaves it to the other one. */
+export const sameOnEveryEngine: readonly string[] = [
+  "test/{deploy,docs,documentation,domain,idempotency,openapi,procedures,proto,rpc,sdk,service,telemetry,ui,util,storage/embedded}/**",
+  "test/{architecture,config,suites,storage/announced,storage/changeText,storage/embedded,storage/guarded}.test.ts",
+  "test/ratelimit/{compactCounters,decideFromMemory,limiterAccuracy,limiterEdges,limiterModel,matrix,ownLimits,planCharge}.test.ts",
+  "test/api/{console/console.process,console/page,ratelimit/listCounters.process}.test.ts",
+  "test/api/grpc/**",
+  "test/api/protocol/{testClock,testClock.process,callSignal,walk,walk.process,fuzz,address,body,errors,order,types}.test.ts",
+  "test/analytics/{engine,isolation,isolationProof,limits,schema,tableReferences,tracing,transfer}.process.test.ts",
+  "test/analytics/{recorder,resultRows,rows,tailCalls,tailHeads,tailPoller,usageShared}.test.ts",
+  "test/attacks/{adminPort,bodies,bodiesInFlight,connections,pipelining,publicStreams,readingTurns,resets}.test.ts",
+  "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
+  "test/cli/{analytics,audit,fileModes,serve,tls}.process.test.ts",
+  "test/cli/{expiry,progressBar,suspiciousVariables}.test.ts",
+  "test/backup/embeddedBackup{,.process}.test.ts",
+  "test/cli/remote/**",
+  "test/failure/crash.process.test.ts",
+  "test/workers/{adminPort,crash}.process.test.ts",
+  "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
+];
+
+/** What neither of the two takes. Tests in a browser are a run of their own: vitest.browser.config.ts. */
+export const excluded: readonly string[] = [
+  ...["**/node_modules/**", "test/browser/**"],
+  ...(process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : []),
+];

@@ -12,7 +12,7 @@ import { createAuditLogRepository } from "../../src/storage/repositories/auditLo
 import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { createObjects, nothing, type Objects } from "../support/bodies.ts";
-import { background, changing, manyWritesOf, unique } from "../support/changing.ts";
+import { background, changing, manyWritesOf, unique, writingMost } from "../support/changing.ts";
 import { sized } from "../support/sized.ts";
 import { type Engine, engines } from "../support/stores.ts";
 import { eventsIn } from "../support/written.ts";
@@ -126,26 +126,11 @@ const prepare = async ({ call }: Node, procedure: string): Promise<Objects> => {
 /** MongoDB's half is a sample: what is proved here is a matter of the order of writes, which is the same. */
 const sample = ["apis.deleteApi", "keys.createKey", "keys.rerollKey", "permissions.setRolePermissions"];
 
-/** Of each namespace what writes most, or in an order of its own. */
-const usual = [
-  ...sample,
-  "apis.updateApi",
-  "identities.updateIdentity",
-  "keys.deleteKey",
-  "keys.migrateKeys",
-  "keys.updateCredits",
-  "migrations.createMigration",
-  "permissions.deleteRole",
-  "ratelimit.setOverride",
-  "rootKeys.rerollKey",
-];
-
 /** No management calls; they make the namespaces that they name. */
 const checks = ["ratelimit.limit", "ratelimit.multiLimit"];
 
-const changingOf = (names: readonly string[]): readonly string[] => changing.filter((name) => names.includes(name));
 const proceduresOn = ({ name }: Engine): readonly string[] =>
-  name === "embedded" ? [...sized(changingOf(usual), changing), ...checks] : changingOf(sample);
+  name === "embedded" ? [...sized(writingMost, changing), ...checks] : changing.filter((each) => sample.includes(each));
 
 describe.each(engines)("a process that dies after any of its writes, on $name", (engine) => {
   afterAll(() => engine.close());

@@ -9,7 +9,7 @@ import type { CollectionName, KeyDocument } from "../../src/storage/port/documen
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import { type Api, dataOf, startApi } from "../support/api.ts";
 import { createObjects, nothing, type Objects } from "../support/bodies.ts";
-import { background, changing, manyWritesOf, unique } from "../support/changing.ts";
+import { background, changing, manyWritesOf, unique, writingMost } from "../support/changing.ts";
 import { asking } from "../support/conditional.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
@@ -160,7 +160,7 @@ describe.each(engines)("on $name", (engine) => {
 
   // Every write takes its time on a server; the writes themselves are the same.
   const sample = ["keys.createKey", "keys.rerollKey", "keys.migrateKeys", "permissions.createRole", "rootKeys.updateKey"];
-  test.each(engine.name === "embedded" ? changing : changing.filter((name) => sample.includes(name)))(
+  test.each(engine.name === "embedded" ? sized(writingMost, changing) : changing.filter((name) => sample.includes(name)))(
     "[protocol §2] %s that died after any of its writes is finished by its repeat, once",
     async (procedure) => {
       const undisturbed = await run(procedure, Number.POSITIVE_INFINITY);

@@ -11,6 +11,15 @@ export const changing: readonly string[] = services.flatMap((service) =>
   service.methods.filter((method) => getOption(method, changes)).map(procedureName),
 );
 
+const most = [
+  ...["apis.deleteApi", "apis.updateApi", "identities.updateIdentity", "migrations.createMigration", "ratelimit.setOverride"],
+  ...["keys.createKey", "keys.deleteKey", "keys.migrateKeys", "keys.rerollKey", "keys.updateCredits"],
+  ...["permissions.deleteRole", "permissions.setRolePermissions", "rootKeys.rerollKey"],
+];
+
+/** Of each namespace what writes most, or in an order of its own: for suites that kill something after each write. */
+export const writingMost: readonly string[] = changing.filter((name) => most.includes(name));
+
 /** What a node writes beside its calls. */
 export const background: readonly CollectionName[] = ["changes", "audit", "leases", "counters", "nodes", "system"];
 /** A text that nothing else has. */

@@ -28,6 +28,8 @@ export interface Claim {
 
 /** The counters of nodes that each append to a log of their own. All of it rejects with `StoreUnavailableError`. */
 export interface CounterLog {
+  /** Joins the others, which takes longer than anything else. What is asked of it joins by itself. */
+  readonly open: () => Promise<void>;
   /** What all nodes had counted when it was called. */
   readonly read: (key: string) => Promise<SharedCounter | null>;
   /** The counter with the claim in it; null: it does not fit, and nothing was counted. */
@@ -91,6 +93,7 @@ const isTooLate = new StoreUnavailableError("what was asked of the store before 
  */
 export const createCounterLog = ({ store, clock, patience, pause = sleep }: CounterLogOptions): CounterLog => {
   let membership: Membership | undefined;
+  let joining: Promise<Membership> | undefined;
   let reads: AskedRead[] = [];
   let claims: AskedClaim[] = [];
   let changes: AskedChange[] = [];
@@ -207,9 +210,18 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
     }
   };
 
+  const join = async (): Promise<Membership> => {
+    try {
+      membership = await joinCounterLog({ store, clock });
+      return membership;
+    } finally {
+      joining = undefined;
+    }
+  };
   const joined = async (): Promise<Membership> => {
-    membership ??= await joinCounterLog({ store, clock });
-    return membership;
+    if (membership !== undefined) return membership;
+    joining ??= join();
+    return joining;
   };
 
   /** This node's log is of no more use; what it has not granted is taken back by the next one. */
@@ -319,6 +331,9 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
     });
 
   return {
+    open: async () => {
+      await joined();
+    },
     read: (key) => ask((asked) => reads.push({ ...asked, key })),
     claim: (claim) => ask((asked) => claims.push({ ...asked, claim, attempts: 0 })),
     change: (change) => ask((asked) => changes.push({ ...asked, change })),

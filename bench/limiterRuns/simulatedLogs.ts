@@ -20,6 +20,10 @@ export interface SimulatedLogs {
   /** Operations so far. */
   readonly operations: () => number;
   readonly members: () => readonly CounterLogMember[];
+  /** How many there are now. */
+  readonly entries: () => number;
+  /** Bytes of the keys that one entry had at most. */
+  readonly longestEntry: () => number;
 }
 
 /** The logs of nodes in a store that answers after random delays. */
@@ -32,6 +36,7 @@ export const simulatedLogs = ({
   const members = new Map<number, CounterLogMember>();
   const entries = new Map<string, CounterLogEntry>();
   let operations = 0;
+  let longest = 0;
 
   const operate = async <T>(operation: () => T): Promise<T> => {
     operations++;
@@ -59,7 +64,11 @@ export const simulatedLogs = ({
         const member = members.get(ordinal);
         if (member && member.retiredAt === undefined) members.set(ordinal, { ...member, retiredAt: at });
       }),
-    append: (entry) => operate(() => void entries.set(`${entry.log}/${entry.number}`, entry)),
+    append: (entry) =>
+      operate(() => {
+        entries.set(`${entry.log}/${entry.number}`, entry);
+        longest = Math.max(longest, Buffer.byteLength(entry.changes.map(({ key }) => key).join()));
+      }),
     look: (wanted) =>
       operate(() => ({
         members: wanted.members.flatMap((ordinal) => members.get(ordinal) ?? []),
@@ -92,5 +101,7 @@ export const simulatedLogs = ({
     },
     operations: () => operations,
     members: () => [...members.values()],
+    entries: () => entries.size,
+    longestEntry: () => longest,
   };
 };

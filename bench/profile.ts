@@ -4,7 +4,8 @@
  * main thread from start to end, and leaves a `.cpuprofile` for a browser's developer tools.
  *
  * Targets: verify, limit-embedded, limits-embedded, denied-embedded, create, connect-verify, grpc-verify, grpc-limit; on a store of `--keys` keys
- * (100,000 unless given): credits-one, credits-many, uniform; with MONGODB_URL: limit-MongoDB, limits-MongoDB, denied-MongoDB.
+ * (100,000 unless given): credits-one, credits-many, uniform; with MONGODB_URL: limit-MongoDB, limits-MongoDB, denied-MongoDB,
+ * and the same with -logs behind, of counters that are kept in logs.
  */
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,8 +50,9 @@ interface Started {
 const start = async (nodeFlags: readonly string[]): Promise<Started> => {
   const begin = async () => {
     if (mongodbUrl !== undefined) {
-      const served = await startAt(mongodbUrl, { nodeFlags });
-      return { targets: limitTargets(served, "MongoDB"), stop: served.stop };
+      const inLogs = values.target.endsWith("-logs");
+      const served = await startAt(mongodbUrl, { nodeFlags, counters: inLogs ? "logs" : undefined });
+      return { targets: limitTargets(served, inLogs ? "MongoDB-logs" : "MongoDB"), stop: served.stop };
     }
     if (!isPopulated) {
       const service = await startBenchService(nodeFlags);

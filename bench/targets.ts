@@ -278,22 +278,25 @@ interface StartOptions {
   /** As many, on all cores; one process on the server's core unless told. */
   readonly workers?: number | undefined;
   readonly nodeFlags?: readonly string[] | undefined;
+  /** Where it counts rate limits; in documents unless told. */
+  readonly counters?: "logs" | undefined;
 }
 
 /** A service on an empty store, the embedded one without a URL. */
 export const startAt = async (
   mongodbUrl: string | undefined,
-  { workers, nodeFlags }: StartOptions = {},
+  { workers, nodeFlags, counters }: StartOptions = {},
 ): Promise<Served & { readonly stop: () => Promise<void> }> => {
   const place = createPlace(mongodbUrl);
+  const env = { ...place.env, ...(counters && { RATELIMIT_COUNTERS: counters }) };
   const { key } = await place.withStore((store) =>
     createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock)),
   );
   const rootKey = key.reveal();
   const served =
     workers === undefined
-      ? await serve(place.env, { rootKey, nodeFlags })
-      : await serve({ ...place.env, WORKERS: String(workers) }, { rootKey, cores: "all" });
+      ? await serve(env, { rootKey, nodeFlags })
+      : await serve({ ...env, WORKERS: String(workers) }, { rootKey, cores: "all" });
   return {
     ...served,
     stop: async () => {

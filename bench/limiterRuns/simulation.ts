@@ -21,7 +21,7 @@ export interface SimulationOptions {
   readonly isShared?: boolean;
 }
 
-const byTimer = async (milliseconds: number): Promise<void> => {
+export const byTimer = async (milliseconds: number): Promise<void> => {
   if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds));
 };
 

@@ -52,6 +52,8 @@ export interface Config {
   /** Calls per minute of the whole workspace (protocol §8); absent = no limit, 0 = everything is refused. */
   readonly managementRateLimit: number | undefined;
   readonly ratelimitStoreDown: "allow" | "deny";
+  /** Where nodes on MongoDB keep the counters of rate limits. */
+  readonly ratelimitCounters: "documents" | "logs";
   /** For how long remembered keys may be answered without contact with the store, in milliseconds; 0 = not at all. */
   readonly verifyStoreDown: number;
   /** Newest first; absent = no recoverable keys. Never printed. */
@@ -139,6 +141,13 @@ const variables = {
     byDefault: "allow",
     description: "Rate limits while the store is away: `allow` admits at most one more limit per node and window, `deny` nothing.",
     parse: oneOf(["allow", "deny"] as const),
+  },
+  ratelimitCounters: {
+    name: "RATELIMIT_COUNTERS",
+    byDefault: "documents",
+    description:
+      "Where rate limits are counted on MongoDB: `documents` keeps one for each counter; `logs` keeps those of windows up to a minute in one log of each node, which takes many identifiers a second better. The same on all nodes: to change it, stop all of them first.",
+    parse: oneOf(["documents", "logs"] as const),
   },
   verifyStoreDown: {
     name: "VERIFY_STORE_DOWN",
@@ -273,6 +282,7 @@ export const loadConfig = (
     maxInFlight: readRequired(variables.maxInFlight),
     managementRateLimit: read(variables.managementRateLimit),
     ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
+    ratelimitCounters: readRequired(variables.ratelimitCounters),
     verifyStoreDown: readRequired(variables.verifyStoreDown),
     encryptionKeys: read(variables.encryptionKeys),
     trustedProxies: read(variables.trustedProxies) ?? [],

@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import type { CountersKept } from "./mongo/counterLog/agreeOnCounters.ts";
 import type { TimeLimitsFor } from "./mongo/timeLimits.ts";
 import type { Store } from "./port/store.ts";
 import type { StoreLog } from "./port/storeLog.ts";
@@ -15,6 +16,8 @@ export interface OpenStoreOptions {
   readonly limitsFor?: TimeLimitsFor;
   /** See `MongoStoreOptions`: the embedded store is always brought up to date. */
   readonly migrates?: boolean;
+  /** See `MongoStoreOptions`: the embedded store has a way of its own. */
+  readonly ratelimitCounters?: CountersKept;
   readonly log?: StoreLog;
 }
 
@@ -29,6 +32,7 @@ export const openStore = async ({
   mode,
   limitsFor,
   migrates = true,
+  ratelimitCounters,
   log,
 }: OpenStoreOptions): Promise<Store> => {
   if (mongodbUrl === undefined) {
@@ -36,5 +40,13 @@ export const openStore = async ({
     return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
   }
   const { openMongoStore } = await import("./mongo/openMongoStore.ts");
-  return openMongoStore({ url: mongodbUrl, clock, mode, migrates, ...(limitsFor && { limitsFor }), ...(log && { log }) });
+  return openMongoStore({
+    url: mongodbUrl,
+    clock,
+    mode,
+    migrates,
+    ...(ratelimitCounters && { counters: ratelimitCounters }),
+    ...(limitsFor && { limitsFor }),
+    ...(log && { log }),
+  });
 };

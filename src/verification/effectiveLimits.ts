@@ -1,5 +1,6 @@
+import { limitCounterKey } from "../domain/counterKey.ts";
 import type { IdentityDocument, KeyDocument, StoredRatelimit } from "../storage/port/documents.ts";
-import { byName, type LimitCheck, limitCounterKey } from "./limitCheck.ts";
+import { byName, type LimitCheck } from "./limitCheck.ts";
 
 /** A stored limit as it applies to one key, and its check with cost 1 (verify §5). */
 export interface EffectiveLimit extends LimitCheck {

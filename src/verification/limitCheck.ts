@@ -9,9 +9,5 @@ export interface LimitCheck extends Check, Answered {
   readonly autoApply: boolean;
 }
 
-/** Name of a limit's counter. Limits of a key and inline limits count per key, those of an identity per identity (verify §5). */
-export const limitCounterKey = (scope: "key" | "identity", subjectId: string, duration: number, name: string): string =>
-  `${scope}:${subjectId}:${duration}:${name}`;
-
 /** The order in which checks are made and answered. */
 export const byName = (a: LimitCheck, b: LimitCheck): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);

@@ -1,6 +1,7 @@
+import { limitCounterKey } from "../domain/counterKey.ts";
 import { ServiceError } from "../domain/errors.ts";
 import type { RequestedLimit } from "../domain/verification/verifiable.ts";
-import { byName, type LimitCheck, limitCounterKey } from "./limitCheck.ts";
+import { byName, type LimitCheck } from "./limitCheck.ts";
 import type { VerificationEntry } from "./verificationEntry.ts";
 
 const unknownLimit = (name: string, { keyId, identity }: VerificationEntry): ServiceError => {

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Admission, countExcess } from "../../bench/limiterRuns/admissions.ts";
-import { type Fate, simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
+import { simulatedLogs } from "../../bench/limiterRuns/simulatedLogs.ts";
+import { type Fate, type SimulationOptions, simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import type { Check } from "../../src/ratelimit/check.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
-import type { Counters } from "../../src/storage/port/counters.ts";
+import type { Counters, SharedCounter } from "../../src/storage/port/counters.ts";
 import { sized } from "../support/sized.ts";
 
 /** Start of a window of 30 days, and so of every shorter window that divides it. */
@@ -13,7 +14,8 @@ const MONTH = 2_592_000_000;
 const START = 675 * MONTH;
 
 beforeEach(() => {
-  vi.useFakeTimers({ now: START });
+  // Turns of the event loop pass as they do.
+  vi.useFakeTimers({ now: START, toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -31,7 +33,51 @@ const latencies = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 40 })
 
 const SECOND = 1_000;
 
-describe.each([{ isShared: true }, { isShared: false }])("one node, counters are shared: $isShared", (store) => {
+/** Where the counters of nodes are: `join` gives those of one node more. */
+interface Kept {
+  readonly join: (clock?: Clock) => Counters;
+  readonly peek: (key: string) => SharedCounter | undefined;
+}
+type Keep = (options: SimulationOptions) => Kept;
+const inDocuments: Keep = (options) => {
+  const counters = simulatedCounters(options);
+  return { join: () => counters, peek: counters.peek };
+};
+const inLogs: Keep = simulatedLogs;
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Lets time pass until all is done, but never while there is something to do. */
+const passing = async <T>(running: Promise<T>): Promise<T> => {
+  let isDone = false;
+  const done = running.finally(() => {
+    isDone = true;
+  });
+  done.catch(() => undefined);
+  for (await turn(); !isDone; await turn()) {
+    await turn();
+    await vi.advanceTimersToNextTimerAsync();
+  }
+  return done;
+};
+
+/** What is asked now, with no time between. */
+const now = async <T>(asked: T | Promise<T>): Promise<T> => {
+  let isDone = false;
+  const done = Promise.resolve(asked).finally(() => {
+    isDone = true;
+  });
+  done.catch(() => undefined);
+  while (!isDone) await turn();
+  return done;
+};
+
+describe.each([
+  { kept: "documents that are shared", isShared: true, keep: inDocuments },
+  { kept: "documents of its own", isShared: false, keep: inDocuments },
+  { kept: "logs", isShared: true, keep: inLogs },
+])("one node, counters are kept in $kept", ({ isShared, keep }) => {
+  const store = { isShared };
   const check = fc.record({
     key: fc.constantFrom("a", "b", "c"),
     limit: fc.constantFrom(3, 10, 10, 60),
@@ -46,8 +92,8 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 60 }), latencies, async (calls, delays) => {
         vi.setSystemTime(START);
-        const counters = simulatedCounters({ ...store, latency: cycle(delays, 0) });
-        const limiter = limiterOn(counters);
+        const counters = keep({ ...store, latency: cycle(delays, 0) });
+        const limiter = limiterOn(counters.join());
         const ordered = calls.toSorted((a, b) => a.at - b.at);
         const running = ordered.map(async ({ at, checks }): Promise<Decision> => {
           await elapse(at);
@@ -56,8 +102,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
             Date.now(),
           );
         });
-        await vi.advanceTimersByTimeAsync(10_000);
-        const decisions = await Promise.all(running);
+        const decisions = await passing(Promise.all(running));
 
         const used = new Map<string, number>();
         const expected = ordered.map(({ checks }) => {
@@ -67,9 +112,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
         });
         expect(decisions.map(({ passed }) => passed)).toEqual(expected);
 
-        const stopping = limiter.stop();
-        await vi.advanceTimersByTimeAsync(1_000);
-        await stopping;
+        await passing(limiter.stop());
         for (const [key, count] of used) expect({ key, count: counters.peek(key)?.current }).toEqual({ key, count });
       }),
       { numRuns: sized(100, 500) },
@@ -100,12 +143,14 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
     await fc.assert(
       fc.asyncProperty(batches, async (calls) => {
         vi.setSystemTime(START);
-        const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
+        const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
         const used = new Map<string, number>();
         for (const entries of calls) {
-          const decision = await limiter.check(
-            entries.map((each): Check => ({ ...each, duration: MONTH })),
-            Date.now(),
+          const decision = await now(
+            limiter.check(
+              entries.map((each): Check => ({ ...each, duration: MONTH })),
+              Date.now(),
+            ),
           );
           expect(decision).toMatchObject(judge(used, entries));
         }
@@ -126,18 +171,18 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
         vi.setSystemTime(START);
-        const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
+        const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
         const counts = new Map<string, number>();
         for (const { wait, reclaims, key, limit, cost } of steps) {
           await vi.advanceTimersByTimeAsync(wait);
-          if (reclaims) await limiter.reclaimIdle();
-          const now = Date.now();
-          const seq = Math.floor(now / SECOND);
+          if (reclaims) await now(limiter.reclaimIdle());
+          const time = Date.now();
+          const seq = Math.floor(time / SECOND);
           const count = (window: number): number => counts.get(`${key} ${window}`) ?? 0;
-          const used = count(seq) + Math.trunc((count(seq - 1) * (SECOND - (now % SECOND))) / SECOND);
+          const used = count(seq) + Math.trunc((count(seq - 1) * (SECOND - (time % SECOND))) / SECOND);
           const passed = used + cost <= limit;
           if (passed) counts.set(`${key} ${seq}`, count(seq) + cost);
-          const decision = await limiter.check([{ key, limit, duration: SECOND, cost }], now);
+          const decision = await now(limiter.check([{ key, limit, duration: SECOND, cost }], time));
           expect(decision).toMatchObject({ passed, results: [{ passed, remaining: passed ? Math.max(0, limit - used - cost) : 0 }] });
         }
       }),
@@ -148,7 +193,8 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
   test("[design §4] what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
     vi.setSystemTime(START);
     let fate: Fate = "works";
-    const counters = simulatedCounters({ ...store, latency: () => 0, fate: () => fate });
+    const kept = keep({ ...store, latency: () => 0, fate: () => fate });
+    const counters = kept.join();
     const losingRolls: Counters = {
       ...counters,
       roll: async (...args) => {
@@ -159,7 +205,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
       },
     };
     const check = async (limiter: Limiter) => {
-      const decision = limiter.check([{ key: "a", limit: 1_000, duration: SECOND, cost: 1 }], Date.now());
+      const decision = await now(limiter.check([{ key: "a", limit: 1_000, duration: SECOND, cost: 1 }], Date.now()));
       await vi.advanceTimersByTimeAsync(1);
       return decision;
     };
@@ -170,24 +216,24 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
     await vi.advanceTimersByTimeAsync(SECOND - (Date.now() % SECOND));
     await check(limiter);
     await check(limiter);
-    expect(counters.peek("a")?.previous).toBeGreaterThanOrEqual(122);
+    expect(kept.peek("a")?.previous).toBeGreaterThanOrEqual(122);
   });
 
   test("[ratelimit §3] after a denial at the beginning of a window the next call is judged without what was held in the last one", async () => {
     vi.setSystemTime(START);
-    const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
-    for (let i = 0; i < 90; i++) await limiter.check([{ key: "a", limit: 400, duration: SECOND, cost: 1 }], Date.now());
+    const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
+    for (let i = 0; i < 90; i++) await now(limiter.check([{ key: "a", limit: 400, duration: SECOND, cost: 1 }], Date.now()));
     vi.setSystemTime(START + SECOND);
     const [denied, passing] = [311, 310].map((cost) => limiter.check([{ key: "a", limit: 400, duration: SECOND, cost }], Date.now()));
-    expect(await denied).toMatchObject({ passed: false });
-    expect(await passing).toMatchObject({ passed: true, results: [{ remaining: 0 }] });
+    expect(await now(denied)).toMatchObject({ passed: false });
+    expect(await now(passing)).toMatchObject({ passed: true, results: [{ remaining: 0 }] });
   });
 
   test("[ratelimit §7] calls in parallel that ask a counter several times pass exactly as one after the other, and none waits for itself", async () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.array(fc.nat({ max: 30 }), { minLength: 1 }), latencies, async (calls, times, delays) => {
         vi.setSystemTime(START);
-        const limiter = limiterOn(simulatedCounters({ ...store, latency: cycle(delays, 0) }));
+        const limiter = limiterOn(keep({ ...store, latency: cycle(delays, 0) }).join());
         // Peeks are judged at any moment of their call, and so not in the order of arrival.
         const spending = calls.map((entries) => entries.filter(({ cost }) => cost > 0)).filter(({ length }) => length > 0);
         const ordered = spending.map((entries, i) => ({ entries, at: times[i % times.length] ?? 0 })).sort((a, b) => a.at - b.at);
@@ -198,8 +244,7 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
             Date.now(),
           );
         });
-        await vi.advanceTimersByTimeAsync(10_000);
-        const decisions = await Promise.all(running);
+        const decisions = await passing(Promise.all(running));
         const used = new Map<string, number>();
         expect(decisions.map(({ passed }) => passed)).toEqual(ordered.map(({ entries }) => judge(used, entries).passed));
       }),
@@ -215,13 +260,12 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
         latencies,
         async (limit, times, delays) => {
           vi.setSystemTime(START);
-          const limiter = limiterOn(simulatedCounters({ ...store, latency: cycle(delays, 0) }));
+          const limiter = limiterOn(keep({ ...store, latency: cycle(delays, 0) }).join());
           const running = times.map(async (at) => {
             await elapse(at);
             return limiter.check([{ key: "a", limit, duration: MONTH, cost: 1 }], Date.now());
           });
-          await vi.advanceTimersByTimeAsync(10_000);
-          const results = (await Promise.all(running)).flatMap((decision) => decision.results);
+          const results = (await passing(Promise.all(running))).flatMap((decision) => decision.results);
           const left = results.filter(({ passed }) => passed).map(({ remaining }) => remaining);
           expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: Math.min(limit, times.length) }, (_, i) => limit - 1 - i));
           expect(results.every(({ passed, remaining }) => passed || remaining === 0)).toBe(true);
@@ -232,7 +276,10 @@ describe.each([{ isShared: true }, { isShared: false }])("one node, counters are
   });
 });
 
-describe("several nodes", () => {
+describe.each([
+  { kept: "documents", keep: inDocuments },
+  { kept: "logs", keep: inLogs },
+])("several nodes, counters are kept in $kept", ({ keep }) => {
   const D = 1_000;
   const call = fc.record({
     at: fc.nat({ max: 6 * D }),
@@ -253,8 +300,9 @@ describe("several nodes", () => {
 
   const run = async ({ limit, calls, delays, skews, fates }: typeof world extends fc.Arbitrary<infer W> ? W : never) => {
     vi.setSystemTime(START);
-    const counters = simulatedCounters({ latency: cycle(delays, 0), fate: cycle(fates, "works") });
-    const nodes = skews.map((skew) => limiterOn(counters, { now: () => Date.now() + skew, monotonic: () => performance.now() }));
+    const counters = keep({ latency: cycle(delays, 0), fate: cycle(fates, "works") });
+    const clocks = skews.map((skew): Clock => ({ now: () => Date.now() + skew, monotonic: () => performance.now() }));
+    const nodes = clocks.map((clock) => limiterOn(counters.join(clock), clock));
     for (const node of nodes) node.start();
     const ahead = Math.max(...skews);
     const log: Admission[] = [];
@@ -266,11 +314,8 @@ describe("several nodes", () => {
       if (decision?.passed) log.push({ seq: reset / D - 1, at: Math.min(Date.now() + ahead, reset - 1), cost });
       return decision;
     });
-    await vi.advanceTimersByTimeAsync(30 * D);
-    const decisions = await Promise.all(running);
-    const stopping = Promise.all(nodes.map((node) => node.stop()));
-    await vi.advanceTimersByTimeAsync(30 * D);
-    await stopping;
+    const decisions = await passing(Promise.all(running));
+    await passing(Promise.all(nodes.map((node) => node.stop())));
     return {
       decisions,
       excess: countExcess(log, limit, D),
@@ -299,15 +344,14 @@ describe("several nodes", () => {
     await fc.assert(
       fc.asyncProperty(burst, async ({ nodes, limit, factor, spread, delays }) => {
         vi.setSystemTime(START);
-        const counters = simulatedCounters({ latency: cycle(delays, 0) });
-        const limiters = Array.from({ length: nodes }, () => limiterOn(counters));
+        const counters = keep({ latency: cycle(delays, 0) });
+        const limiters = Array.from({ length: nodes }, () => limiterOn(counters.join()));
         const count = Math.ceil(limit * factor);
         const running = Array.from({ length: count }, async (_, i) => {
           await elapse(Math.floor((i * spread) / count));
           return limiters[i % nodes]?.check([{ key: "a", limit, duration: MONTH, cost: 1 }], Date.now());
         });
-        await vi.advanceTimersByTimeAsync(60_000);
-        const passes = (await Promise.all(running)).filter((decision) => decision?.passed).length;
+        const passes = (await passing(Promise.all(running))).filter((decision) => decision?.passed).length;
         expect(passes).toBeLessThanOrEqual(limit);
         expect(passes).toBeGreaterThanOrEqual(Math.floor(limit * 0.95));
       }),

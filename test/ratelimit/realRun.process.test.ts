@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { startCluster } from "../../bench/limiterRuns/cluster.ts";
 import { realCombinations, runReal } from "../../bench/limiterRuns/realRun.ts";
+import { sized } from "../support/sized.ts";
 
 const server = process.env.MONGODB_URL;
 
-test.runIf(server !== undefined)(
-  "[ratelimit §13] three processes on one MongoDB server admit nothing over three limits of 10 s, and 95 % of what one node admits",
-  async () => {
-    await using cluster = await startCluster(server ?? "", 3, { RATELIMIT_STORE_DOWN: "deny" });
+test.runIf(server !== undefined).each(sized([{ kept: "documents" }], [{ kept: "documents" }, { kept: "logs" }]))(
+  "[ratelimit §13] with counters in $kept three processes on one MongoDB server admit nothing over three limits of 10 s, and 95 % of what one node admits",
+  async ({ kept }) => {
+    await using cluster = await startCluster(server ?? "", 3, { RATELIMIT_STORE_DOWN: "deny", RATELIMIT_COUNTERS: kept });
     const { results } = await runReal(cluster);
     expect(results.length).toBe(realCombinations.length);
     // On a machine with too much to do, where calls wait or the store seems away, the share says nothing about the nodes.

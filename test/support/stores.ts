@@ -71,7 +71,7 @@ const mongo = (server: string): Engine => {
   return engine(
     "mongo",
     async () => emptied.pop() ?? freshMongoUrl(server),
-    (url) => openMongoStore({ url }),
+    (url) => openMongoStore({ url, counters: process.env.LATCHKEY_TEST_COUNTERS === "logs" ? "logs" : "documents" }),
     async (url) => {
       await emptyMongoDatabase(url);
       emptied.push(url);

@@ -10,6 +10,11 @@ import type { MongoStoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion, refuseUnusable, StoreNotMigratedError } from "../schemaVersion.ts";
 import { batchedCounters } from "./batchedCounters.ts";
 import { countConnections } from "./countConnections.ts";
+import { agreeOnCounters, type CountersKept } from "./counterLog/agreeOnCounters.ts";
+import { createCounterLog } from "./counterLog/counterLog.ts";
+import { loggedCounters } from "./counterLog/loggedCounters.ts";
+import { mongoCounterLogStore } from "./counterLog/mongoCounterLogStore.ts";
+import { shortWindowsInLog } from "./counterLog/shortWindowsInLog.ts";
 import { mongoCollection } from "./mongoCollection.ts";
 import { toStoreError } from "./mongoErrors.ts";
 import { createOperations } from "./operations.ts";
@@ -29,6 +34,8 @@ export interface MongoStoreOptions {
   readonly limitsFor?: TimeLimitsFor;
   /** False: `prepare` leaves a store as it is that is not up to date, and rejects with `StoreNotMigratedError`. */
   readonly migrates?: boolean;
+  /** Where a server keeps the counters of rate limits, in documents unless told: all of them the same. */
+  readonly counters?: CountersKept;
   readonly log?: StoreLog;
 }
 
@@ -76,6 +83,7 @@ export const openMongoStore = ({
   mode = "server",
   limitsFor = mode === "restore" ? "data" : "service",
   migrates = true,
+  counters: kept = "documents",
   log,
 }: MongoStoreOptions): Store => {
   const limits = timeLimits[limitsFor];
@@ -104,6 +112,11 @@ export const openMongoStore = ({
   const turns = createKeyedMutex();
   const collection = <N extends CollectionName>(name: N) =>
     mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits, limits.operation);
+
+  const counterLogStore = mongoCounterLogStore(database.collection("counterLog"), run, limits.operation);
+  const counterLog = createCounterLog({ store: counterLogStore, clock, patience: limits.operation });
+  const inDocuments = batchedCounters(database.collection("counters"), run, limits.operation);
+  const counters = kept === "logs" ? shortWindowsInLog(loggedCounters(counterLog, clock), inDocuments) : inDocuments;
 
   /** The driver waits for ever for what it never sent: nothing but a new connection of the client ends that. */
   let isBroken = false;
@@ -162,7 +175,7 @@ export const openMongoStore = ({
     ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
     clock,
     collection,
-    counters: batchedCounters(database.collection("counters"), run, limits.operation),
+    counters,
     prepare: async (signal) => {
       signal?.throwIfAborted();
       // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.
@@ -177,6 +190,10 @@ export const openMongoStore = ({
       const version = mode === "look" ? {} : await bringUpToDate(signal);
       const { version: server, ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
+      if (mode === "server") {
+        await agreeOnCounters({ database, kept, clock, counterLog, run: reachable });
+        if (kept === "logs") await counterLog.open();
+      }
       facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };
     },
     buildIndexes: () => buildIndexes(),
@@ -199,6 +216,7 @@ export const openMongoStore = ({
       }
     },
     close: async () => {
+      await within(CLOSE_TIME, counterLog.close());
       await operations.end();
       await within(CLOSE_TIME, client.close());
     },

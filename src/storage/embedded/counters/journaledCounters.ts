@@ -1,11 +1,11 @@
 import type { SharedCounter } from "../../port/counters.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
+import { createRecentKeys } from "../../recentKeys.ts";
 import { filesIn } from "../storeFiles.ts";
 import { type AppendLog, openAppendLog } from "./appendLog.ts";
 import { createJournal, type Journal } from "./journal.ts";
 import type { JournaledCounters, JournaledCountersOptions } from "./journaledCountersOptions.ts";
 import { textOfRecord } from "./logRecords.ts";
-import { createRecentKeys } from "./recentKeys.ts";
 import { documentTextOf, journalEntryOf, replayEntries, type StoredCounter, toSharedCounter, weightOf } from "./storedCounter.ts";
 
 /** Where the disk cannot keep up, changes wait when there are so many times as many as are kept. */

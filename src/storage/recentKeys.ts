@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "../../../domain/clock.ts";
-import { type CounterPlace, comparePlaces, placeOfKey } from "../../../domain/counterKey.ts";
+import type { Clock } from "../domain/clock.ts";
+import { type CounterPlace, comparePlaces, placeOfKey } from "../domain/counterKey.ts";
 
 /** Counters that one turn of the event loop looks at, and sorts: some 2 ms. */
 const SLICE = 4_096;
@@ -23,7 +23,10 @@ interface Sorted {
  * anything in order.
  * @param counters in memory, in the order in which they came there.
  */
-export const createRecentKeys = (counters: ReadonlyMap<string, unknown>, clock: Pick<Clock, "monotonic">): RecentKeys => {
+export const createRecentKeys = (
+  counters: Pick<ReadonlyMap<string, unknown>, "size" | "keys">,
+  clock: Pick<Clock, "monotonic">,
+): RecentKeys => {
   const sorted = new Map<string, Sorted>();
   let last: Promise<unknown> = Promise.resolve();
 

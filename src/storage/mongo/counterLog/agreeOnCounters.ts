@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import type { Db } from "mongodb";
+import type { Clock } from "../../../domain/clock.ts";
+import { durationOfKey } from "../../../domain/counterKey.ts";
+import { chunks } from "../../../util/chunks.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../port/baseDocument.ts";
+import type { CounterDocument } from "../../port/documents.ts";
+import { StoreUnavailableError } from "../../port/errors.ts";
+import type { CounterLog } from "./counterLog.ts";
+import { isLogged } from "./shortWindowsInLog.ts";
+
+/** Where nodes on MongoDB keep the counters of rate limits: one document for each, or for short windows one log of each node. */
+export type CountersKept = "documents" | "logs";
+
+/** A node that has begun to start, until its row among the nodes tells of it. */
+interface StartDocument {
+  readonly _id: string;
+  readonly kept: CountersKept;
+  readonly at: number;
+}
+interface KeptDocument {
+  readonly _id: string;
+  readonly kept: CountersKept;
+}
+
+export interface AgreeOnCountersOptions {
+  readonly database: Db;
+  readonly kept: CountersKept;
+  readonly clock: Clock;
+  readonly counterLog: CounterLog;
+  /** Surrounds every command. */
+  readonly run: <T>(operation: () => Promise<T>, patience?: number) => Promise<T>;
+}
+
+const KEPT = "kept";
+const STARTS = "s/";
+const START_LASTS_MS = 120_000;
+/** Counters that are moved at once, and how long all of them may take, in milliseconds. */
+const AT_ONCE = 1_000;
+const MOVE_TIME = 600_000;
+
+const notAgreed = (theirs: CountersKept): StoreUnavailableError =>
+  new StoreUnavailableError(
+    `other nodes on this store count rate limits in ${theirs}: stop them all before RATELIMIT_COUNTERS changes, and start the others a minute later`,
+  );
+
+/** All that counts now, from documents into the logs. */
+const moveIntoLogs = async ({ database, clock, counterLog }: AgreeOnCountersOptions): Promise<void> => {
+  const documents = database.collection<CounterDocument & { _id: string }>("counters");
+  for (let after = ""; ; ) {
+    const page = await documents.find({ _id: { $gt: after } }, { sort: { _id: 1 }, limit: AT_ONCE, batchSize: AT_ONCE + 1 }).toArray();
+    const live = page.filter(({ _id, expireAt }) => isLogged(_id) && expireAt.getTime() > clock.now());
+    await Promise.all(
+      live.flatMap(({ _id: key, seq, current, previous }) => [
+        counterLog.change({ key, seq: seq - 1, amount: previous }),
+        counterLog.change({ key, seq, amount: current }),
+      ]),
+    );
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last._id;
+  }
+};
+
+/** And back. */
+const moveIntoDocuments = async ({ database, clock, counterLog }: AgreeOnCountersOptions): Promise<void> => {
+  await counterLog.open();
+  const documents = database.collection<CounterDocument & { _id: string }>("counters");
+  for (const part of counterLog.parts()) {
+    for (const some of chunks([...part], AT_ONCE)) {
+      const writes = some.flatMap(([key, { seq, current, previous }]) => {
+        const expireAt = new Date((seq + 3) * (durationOfKey(key) ?? 0));
+        const $set = { seq, current, previous, expireAt, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID };
+        return expireAt.getTime() > clock.now() ? [{ updateOne: { filter: { _id: key }, update: { $set }, upsert: true } }] : [];
+      });
+      if (writes.length > 0) await documents.bulkWrite(writes, { ordered: false });
+    }
+  }
+  await counterLog.close();
+};
+
+/**
+ * Makes sure that all nodes on the store count in the same place, before this one counts anything: two that do not would each
+ * admit a limit of their own. Where nobody else is there, and this node is to count elsewhere than those before, it takes along
+ * what they had counted. Rejects with `StoreUnavailableError` where others are there, who count elsewhere.
+ */
+export const agreeOnCounters = async (options: AgreeOnCountersOptions): Promise<void> => {
+  const { database, kept, clock, run } = options;
+  const log = database.collection<StartDocument | KeptDocument>("counterLog");
+  const now = clock.now();
+  const own = { _id: `${STARTS}${randomUUID()}`, kept, at: now };
+  // Of two that start at once at least one finds the other here.
+  await run(() => log.insertOne(own));
+  const starts = (await run(() => log.find({ _id: { $gte: STARTS, $lt: "s0" } }).toArray())) as StartDocument[];
+  const elsewhere = starts.find((start) => start.kept !== kept && now - start.at < START_LASTS_MS);
+  const old = starts.filter(({ at }) => now - at >= START_LASTS_MS).map(({ _id }) => _id);
+  if (old.length > 0) await run(() => log.deleteMany({ _id: { $in: old } }));
+  const before = ((await run(() => log.findOne({ _id: KEPT }))) as KeptDocument | null)?.kept ?? "documents";
+  const refuse = async (theirs: CountersKept): Promise<never> => {
+    await run(() => log.deleteOne({ _id: own._id }));
+    throw notAgreed(theirs);
+  };
+  if (elsewhere !== undefined) await refuse(elsewhere.kept);
+  if (before === kept) return;
+  const others = await run(() => database.collection("nodes").countDocuments({ expireAt: { $gt: new Date(now) } }));
+  if (others > 0) await refuse(before);
+  await run(() => (kept === "logs" ? moveIntoLogs(options) : moveIntoDocuments(options)), MOVE_TIME);
+  await run(() => log.updateOne({ _id: KEPT }, { $set: { kept } }, { upsert: true }));
+};

@@ -47,8 +47,10 @@ const say = (text: string): void => console.error(text);
 say(`preparing a store of ${keys.toLocaleString("en")} keys`);
 const service = await startBenchService();
 const populated = await startPopulatedService(keys);
-const onMongo: (Served & { readonly stop: () => Promise<void> }) | undefined =
-  process.env.MONGODB_URL === undefined ? undefined : await startAt(process.env.MONGODB_URL);
+type Started = Served & { readonly stop: () => Promise<void> };
+const { MONGODB_URL: mongodbUrl } = process.env;
+const onMongo: Started | undefined = mongodbUrl === undefined ? undefined : await startAt(mongodbUrl);
+const inLogs: Started | undefined = mongodbUrl === undefined ? undefined : await startAt(mongodbUrl, { counters: "logs" });
 const ofService = [...serviceTargets(service), ...rpcTargets(service)];
 const named = (name: string): Target => {
   const found = ofService.find((target) => target.name === name);
@@ -64,6 +66,7 @@ const targets = [
   ...ofService,
   ...populatedTargets(populated, keys),
   ...(onMongo === undefined ? [] : limitTargets(onMongo, "MongoDB")),
+  ...(inLogs === undefined ? [] : limitTargets(inLogs, "MongoDB", true).slice(0, 2)),
 ];
 for (const { call } of targets) {
   const first =
@@ -103,7 +106,7 @@ const results = targets.map((target) => {
 });
 
 // Services that tidy up after their load would take the core of those that are measured now.
-await Promise.all([populated.stop(), onMongo?.stop()]);
+await Promise.all([populated.stop(), onMongo?.stop(), inLogs?.stop()]);
 
 const steady: Steady[] = [];
 if (isInstalled("h2load")) {

@@ -52,7 +52,7 @@ const start = async (nodeFlags: readonly string[]): Promise<Started> => {
     if (mongodbUrl !== undefined) {
       const inLogs = values.target.endsWith("-logs");
       const served = await startAt(mongodbUrl, { nodeFlags, counters: inLogs ? "logs" : undefined });
-      return { targets: limitTargets(served, inLogs ? "MongoDB-logs" : "MongoDB"), stop: served.stop };
+      return { targets: limitTargets(served, "MongoDB", inLogs), stop: served.stop };
     }
     if (!isPopulated) {
       const service = await startBenchService(nodeFlags);

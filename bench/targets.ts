@@ -180,20 +180,22 @@ const countCounterOperations =
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
 
-/** Rate limits of a service, on whatever store. */
-export const limitTargets = (served: Served, store: string): Target[] => {
+/** Rate limits of a service, on whatever store. @param inLogs it counts in logs */
+export const limitTargets = (served: Served, engine: "embedded" | "MongoDB", inLogs = false): Target[] => {
+  const store = inLogs ? `${engine} in logs` : engine;
+  const end = inLogs ? `${engine}-logs` : engine;
   const target = v2(served);
   const counterOperations = countCounterOperations(served);
   const check = (identifier: string, limit: number) => ({ namespace: "bench", identifier, limit, duration: 60_000 });
   return [
     target(
-      { name: `limit-${store}`, description: `/v2 ratelimit.limit, ${store}: one identifier`, goal: 0.5, counterOperations },
+      { name: `limit-${end}`, description: `/v2 ratelimit.limit, ${store}: one identifier`, goal: 0.5, counterOperations },
       "ratelimit.limit",
       check("user_1", PLENTY),
     ),
     target(
       {
-        name: `limits-${store}`,
+        name: `limits-${end}`,
         description: `/v2 ratelimit.limit, ${store}: ${IDENTIFIERS.toLocaleString("en")} identifiers`,
         goal: 0.4,
         // Where that takes less than the longest warm-up, most have been seen in their window: one that is new to it costs a write to the disk.
@@ -205,7 +207,7 @@ export const limitTargets = (served: Served, store: string): Target[] => {
       IDENTIFIERS,
     ),
     target(
-      { name: `denied-${store}`, description: `/v2 ratelimit.limit, ${store}: a limit of 10, denied`, counterOperations },
+      { name: `denied-${end}`, description: `/v2 ratelimit.limit, ${store}: a limit of 10, denied`, counterOperations },
       "ratelimit.limit",
       check("flood", 10),
     ),

@@ -114,7 +114,8 @@ export const openMongoStore = ({
     mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits, limits.operation);
 
   const counterLogStore = mongoCounterLogStore(database.collection("counterLog"), run, limits.operation);
-  const counterLog = createCounterLog({ store: counterLogStore, clock, patience: limits.operation });
+  const openCounterLog = () => createCounterLog({ store: counterLogStore, clock, patience: limits.operation });
+  const counterLog = openCounterLog();
   const inDocuments = batchedCounters(database.collection("counters"), run, limits.operation);
   const counters = kept === "logs" ? shortWindowsInLog(loggedCounters(counterLog, clock), inDocuments) : inDocuments;
 
@@ -191,7 +192,7 @@ export const openMongoStore = ({
       const { version: server, ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
       if (mode === "server") {
-        await agreeOnCounters({ database, kept, clock, counterLog, run: reachable });
+        await agreeOnCounters({ database, kept, clock, openLog: openCounterLog, run: reachable });
         if (kept === "logs") await counterLog.open();
       }
       facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };

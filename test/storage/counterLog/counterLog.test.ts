@@ -206,11 +206,17 @@ describe("counters in the logs of nodes", () => {
   }, 600_000);
 
   test("a node that nobody asks stays one of them, and one that is gone is not looked for any more; what has no weight is removed", async () => {
-    const { logs, world, outcomeOf } = setting();
-    const [gone, idle, busy] = [logs.join(), logs.join(), logs.join()];
-    await outcomeOf(Promise.all([gone, idle, busy].map((node) => node.read("b"))));
+    const all = setting();
+    const { logs, world, outcomeOf } = all;
+    const dead = Promise.withResolvers<never>();
+    let isDead = false;
+    const { append } = logs.store;
+    const dying = { ...logs.store, append: (entry: Parameters<typeof append>[0]) => (isDead ? dead.promise : append(entry)) };
+    const [gone, idle, busy] = [joinThrough(dying, all), logs.join(), logs.join()];
+    for (const node of [gone, idle, busy]) await outcomeOf(node.read("b"));
     expect(logs.members()).toHaveLength(3);
     expect(await outcomeOf(open(gone, 9))).toBe(true);
+    isDead = true;
     const goOn = async (from: number, until: number): Promise<void> => {
       for (let second = from; second < until; second += 5) {
         await world.passUntil(START + second * 1_000);

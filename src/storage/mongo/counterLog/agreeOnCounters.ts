@@ -5,7 +5,8 @@ import { durationOfKey } from "../../../domain/counterKey.ts";
 import { chunks } from "../../../util/chunks.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../port/baseDocument.ts";
 import type { CounterDocument } from "../../port/documents.ts";
-import { StoreUnavailableError } from "../../port/errors.ts";
+import { DuplicateKeyError, StoreUnavailableError } from "../../port/errors.ts";
+import { toStoreError } from "../mongoErrors.ts";
 import type { CounterLog } from "./counterLog.ts";
 import { isLogged } from "./shortWindowsInLog.ts";
 
@@ -27,25 +28,43 @@ export interface AgreeOnCountersOptions {
   readonly database: Db;
   readonly kept: CountersKept;
   readonly clock: Clock;
-  readonly counterLog: CounterLog;
+  /** Opens the logs for the time of a move. */
+  readonly openLog: () => CounterLog;
   /** Surrounds every command. */
   readonly run: <T>(operation: () => Promise<T>, patience?: number) => Promise<T>;
 }
 
+/** The node that takes along what was counted. */
+interface MovingDocument {
+  readonly _id: string;
+  readonly at: number;
+  readonly by: string;
+}
+
 const KEPT = "kept";
+const MOVING = "moving";
 const STARTS = "s/";
 const START_LASTS_MS = 120_000;
 /** Counters that are moved at once, and how long all of them may take, in milliseconds. */
 const AT_ONCE = 1_000;
 const MOVE_TIME = 600_000;
 
+const keptIn = async ({ database, run }: AgreeOnCountersOptions): Promise<CountersKept> => {
+  const found = await run(() => database.collection<KeptDocument>("counterLog").findOne({ _id: KEPT }));
+  return found?.kept ?? "documents";
+};
+
 const notAgreed = (theirs: CountersKept): StoreUnavailableError =>
   new StoreUnavailableError(
-    `other nodes on this store count rate limits in ${theirs}: stop them all before RATELIMIT_COUNTERS changes, and start the others a minute later`,
+    `other nodes on this store count rate limits in ${theirs}: this one starts when all of them have been gone for up to two minutes, or with RATELIMIT_COUNTERS=${theirs}`,
   );
 
 /** All that counts now, from documents into the logs. */
-const moveIntoLogs = async ({ database, clock, counterLog }: AgreeOnCountersOptions): Promise<void> => {
+const moveIntoLogs = async ({ database, clock }: AgreeOnCountersOptions, counterLog: CounterLog): Promise<void> => {
+  // Nobody has counted there since the documents count, but a move that did not end.
+  await database
+    .collection<{ _id: string }>("counterLog")
+    .deleteMany({ $or: ["e", "m"].map((kind) => ({ _id: { $gte: `${kind}/`, $lt: `${kind}0` } })) });
   const documents = database.collection<CounterDocument & { _id: string }>("counters");
   for (let after = ""; ; ) {
     const page = await documents.find({ _id: { $gt: after } }, { sort: { _id: 1 }, limit: AT_ONCE, batchSize: AT_ONCE + 1 }).toArray();
@@ -63,7 +82,7 @@ const moveIntoLogs = async ({ database, clock, counterLog }: AgreeOnCountersOpti
 };
 
 /** And back. */
-const moveIntoDocuments = async ({ database, clock, counterLog }: AgreeOnCountersOptions): Promise<void> => {
+const moveIntoDocuments = async ({ database, clock }: AgreeOnCountersOptions, counterLog: CounterLog): Promise<void> => {
   await counterLog.open();
   const documents = database.collection<CounterDocument & { _id: string }>("counters");
   for (const part of counterLog.parts()) {
@@ -76,7 +95,34 @@ const moveIntoDocuments = async ({ database, clock, counterLog }: AgreeOnCounter
       if (writes.length > 0) await documents.bulkWrite(writes, { ordered: false });
     }
   }
-  await counterLog.close();
+};
+
+/** Has one node alone move what is counted, and that one once. False: another one is at it. */
+const moveAlone = async (options: AgreeOnCountersOptions): Promise<boolean> => {
+  const { database, kept, clock, openLog, run } = options;
+  const log = database.collection<MovingDocument | KeptDocument>("counterLog");
+  const now = clock.now();
+  // One that has died at it.
+  await run(() => log.deleteOne({ _id: MOVING, at: { $lt: now - 2 * MOVE_TIME } }));
+  const own = randomUUID();
+  const isTaken = await run(() => log.insertOne({ _id: MOVING, at: now, by: own })).then(
+    () => false,
+    (error: unknown) => {
+      if (toStoreError(error, "write") instanceof DuplicateKeyError) return true;
+      throw error;
+    },
+  );
+  if (isTaken) return false;
+  const counterLog = openLog();
+  try {
+    if ((await keptIn(options)) === kept) return true;
+    await run(() => (kept === "logs" ? moveIntoLogs(options, counterLog) : moveIntoDocuments(options, counterLog)), MOVE_TIME);
+    await run(() => log.updateOne({ _id: KEPT }, { $set: { kept } }, { upsert: true }));
+    return true;
+  } finally {
+    await counterLog.close();
+    await run(() => log.deleteOne({ _id: MOVING, by: own })).catch(() => undefined);
+  }
 };
 
 /**
@@ -95,7 +141,7 @@ export const agreeOnCounters = async (options: AgreeOnCountersOptions): Promise<
   const elsewhere = starts.find((start) => start.kept !== kept && now - start.at < START_LASTS_MS);
   const old = starts.filter(({ at }) => now - at >= START_LASTS_MS).map(({ _id }) => _id);
   if (old.length > 0) await run(() => log.deleteMany({ _id: { $in: old } }));
-  const before = ((await run(() => log.findOne({ _id: KEPT }))) as KeptDocument | null)?.kept ?? "documents";
+  const before = await keptIn(options);
   const refuse = async (theirs: CountersKept): Promise<never> => {
     await run(() => log.deleteOne({ _id: own._id }));
     throw notAgreed(theirs);
@@ -104,6 +150,6 @@ export const agreeOnCounters = async (options: AgreeOnCountersOptions): Promise<
   if (before === kept) return;
   const others = await run(() => database.collection("nodes").countDocuments({ expireAt: { $gt: new Date(now) } }));
   if (others > 0) await refuse(before);
-  await run(() => (kept === "logs" ? moveIntoLogs(options) : moveIntoDocuments(options)), MOVE_TIME);
-  await run(() => log.updateOne({ _id: KEPT }, { $set: { kept } }, { upsert: true }));
+  if (!(await moveAlone(options)))
+    throw new StoreUnavailableError("another node is about to take along what was counted: this one waits for it");
 };

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../../domain/clock.ts";
 import type { SharedCounter } from "../../port/counters.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
@@ -11,9 +11,14 @@ const MOST_CLAIMS = 1_000;
 const MOST_CHARACTERS = 24_000;
 /** While nothing but what other nodes may take back is waited for, milliseconds. */
 const PAUSE_MS = 3;
-/** How often a claim gives way to one of an earlier member before it is refused. */
-const MOST_ATTEMPTS = 20;
+/**
+ * How often a claim gives way to one of an earlier member before it is refused. More would admit no more, and on a counter that
+ * others charge all the time take longer than the call has.
+ */
+const MOST_ATTEMPTS = 3;
 const TIDY_EVERY_MS = 10_000;
+/** How often what waits for too long is looked for, and whether this node was silent for too long. */
+const WATCH_EVERY_MS = 500;
 
 /** Budget that is wanted of a counter in window `seq`. */
 export interface Claim {
@@ -66,9 +71,17 @@ interface AskedChange extends Asked<void> {
 interface AskedClaim extends Asked<SharedCounter | null> {
   readonly claim: Claim;
   attempts: number;
+  /** When it was judged first, monotonic ms. */
+  judgedAt?: number;
 }
 
+/** Nothing goes on for it alone. */
+const unattended = (milliseconds: number): Promise<unknown> => sleep(milliseconds, undefined, { ref: false });
+
 const shared = ({ seq, current, previous }: WindowCount): SharedCounter => ({ seq, current, previous });
+
+/** False: the window of the claim is over, and whatever others take back makes no room in it. */
+const canFit = ({ seq }: Claim, count: WindowCount | undefined): boolean => count === undefined || count.seq <= seq;
 
 /** What the counter would be with the claim in it. */
 const withClaim = (count: WindowCount | undefined, change: Claim): WindowCount => {
@@ -91,9 +104,13 @@ const isTooLate = new StoreUnavailableError("what was asked of the store before 
  * Two that claim the last room at once see each other, and would both give way. So the one that joined later gives way, and
  * asks again; the other one waits for that.
  */
-export const createCounterLog = ({ store, clock, patience, pause = sleep }: CounterLogOptions): CounterLog => {
+export const createCounterLog = ({ store, clock, patience, pause = unattended }: CounterLogOptions): CounterLog => {
   let membership: Membership | undefined;
   let joining: Promise<Membership> | undefined;
+  /** Of the membership that was before. */
+  let before: Membership["counts"] | undefined;
+  /** It is not known what the log of the membership holds. */
+  let isLogLost = false;
   let reads: AskedRead[] = [];
   let claims: AskedClaim[] = [];
   let changes: AskedChange[] = [];
@@ -104,32 +121,38 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
   /** Others may wait for what became of this node's claims. */
   let owesEntry = false;
   /** What gives way to claims of others until it is known whether those stand. */
-  let deferredReads: AskedRead[] = [];
   let deferredClaims: AskedClaim[] = [];
-  let isRunning = false;
+  let running: Promise<void> | undefined;
   let isClosed = false;
   let tidiedAt = clock.monotonic();
-  let timer: NodeJS.Timeout | undefined;
+  let watching: Promise<void> | undefined;
+
+  const takeBack = ({ claim: { key, seq, amount } }: AskedClaim): void => {
+    takenBack.push({ key, seq, amount: -amount });
+    owesEntry = true;
+  };
 
   const rejectAll = (error: unknown): void => {
-    for (const { reject } of [...reads, ...deferredReads, ...claims, ...deferredClaims, ...changes, ...waiting]) reject(error);
+    for (const asked of waiting) takeBack(asked);
+    for (const { reject } of [...reads, ...claims, ...deferredClaims, ...changes, ...waiting]) reject(error);
     reads = [];
     claims = [];
-    deferredReads = [];
     deferredClaims = [];
     changes = [];
     waiting = [];
   };
 
+  /** Those of them that may wait longer; the others are told. */
+  const stillAsked = <T extends Asked<never>>(all: readonly T[], now: number): T[] =>
+    all.filter(({ until, reject }) => {
+      if (until < now) reject(isTooLate);
+      return until >= now;
+    });
+
   const remember = (count: WindowCount, told = count.previous): SharedCounter => {
     count.told = told;
     count.toldSeq = count.seq;
     return shared(count);
-  };
-
-  const takeBack = ({ claim: { key, seq, amount } }: AskedClaim): void => {
-    takenBack.push({ key, seq, amount: -amount });
-    owesEntry = true;
   };
 
   /** Changes that join the next entry. */
@@ -167,23 +190,28 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
   };
 
   /** Judges what is appended. */
-  const judge = ({ counts, pendingOn }: Membership, appended: readonly AskedClaim[]): void => {
+  const judge = ({ counts, pendingOn, pendingFor }: Membership, appended: readonly AskedClaim[]): void => {
     for (const asked of appended) {
       const { claim, resolve } = asked;
       const count = counts.get(claim.key);
       if (count !== undefined && claim.fits(count)) {
-        if (asked.attempts > 0) owesEntry = true;
+        if (asked.judgedAt !== undefined) owesEntry = true;
         resolve(remember(count, claim.told));
         continue;
       }
-      const pending = pendingOn(claim.key);
-      asked.attempts++;
+      const now = clock.monotonic();
+      asked.judgedAt ??= now;
+      let pending = canFit(claim, count) ? pendingOn(claim.key) : "none";
       if (pending === "of later members") {
-        waiting.push(asked);
-        continue;
+        if (now - asked.judgedAt < pendingFor()) {
+          waiting.push(asked);
+          continue;
+        }
+        pending = "none";
       }
+      if (++asked.attempts === MOST_ATTEMPTS) pending = "none";
       takeBack(asked);
-      if (pending === "none" || asked.attempts >= MOST_ATTEMPTS) resolve(null);
+      if (pending === "none") resolve(null);
       else deferredClaims.push(asked);
     }
   };
@@ -192,34 +220,35 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
   const judgeUnwritten = ({ counts, pendingOn }: Membership, unwritten: readonly AskedClaim[]): void => {
     for (const asked of unwritten) {
       const { claim, resolve } = asked;
-      const fitsNow = claim.fits(withClaim(counts.get(claim.key), claim));
-      if (fitsNow) claims.push(asked);
-      else if (pendingOn(claim.key) === "none" || ++asked.attempts >= MOST_ATTEMPTS) resolve(null);
-      else deferredClaims.push(asked);
+      const count = counts.get(claim.key);
+      const maySoon = canFit(claim, count) && ++asked.attempts < MOST_ATTEMPTS;
+      if (maySoon && claim.fits(withClaim(count, claim))) claims.push(asked);
+      else if (maySoon && pendingOn(claim.key) !== "none") deferredClaims.push(asked);
+      else resolve(null);
     }
   };
 
-  const judgeReads = ({ counts, pendingOn }: Membership, asked: readonly AskedRead[]): void => {
-    for (const each of asked) {
-      if (pendingOn(each.key) !== "none") {
-        deferredReads.push(each);
-        continue;
-      }
-      const count = counts.get(each.key);
-      each.resolve(count === undefined ? null : remember(count));
+  const answerReads = ({ counts }: Membership, asked: readonly AskedRead[]): void => {
+    for (const { key, resolve } of asked) {
+      const count = counts.get(key);
+      resolve(count === undefined ? null : remember(count));
     }
   };
 
   const join = async (): Promise<Membership> => {
+    if (isClosed) throw new StoreUnavailableError("the store is closed");
     try {
-      membership = await joinCounterLog({ store, clock });
+      if (membership === undefined) membership = await joinCounterLog({ store, clock, before });
+      else await membership.beginLog();
+      isLogLost = false;
+      before = undefined;
       return membership;
     } finally {
       joining = undefined;
     }
   };
   const joined = async (): Promise<Membership> => {
-    if (membership !== undefined) return membership;
+    if (membership !== undefined && !isLogLost) return membership;
     joining ??= join();
     return joining;
   };
@@ -227,6 +256,7 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
   /** This node's log is of no more use; what it has not granted is taken back by the next one. */
   const leave = (member: Membership, appended: readonly AskedClaim[]): void => {
     membership = undefined;
+    before = member.counts;
     for (const asked of [...appended, ...waiting]) {
       takeBack(asked);
       claims.push(asked);
@@ -239,10 +269,9 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
   const turn = async (): Promise<void> => {
     const member = await joined();
     claims = [...claims, ...deferredClaims];
-    const askedReads = [...reads, ...deferredReads];
+    const askedReads = reads;
     reads = [];
     deferredClaims = [];
-    deferredReads = [];
     const { written, unwritten } = takeClaims(member);
     const askedChanges = takeChanges();
     const claimed = written.map(({ claim: { key, seq, amount } }) => ({ key, seq, amount }));
@@ -254,12 +283,11 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
       try {
         await member.append(entry);
       } catch (error) {
-        membership = undefined;
+        isLogLost = true;
         // It may yet arrive: then all of it is counted, and nothing of it granted.
         for (const { reject } of [...written, ...askedChanges]) reject(error);
         reads.push(...askedReads);
         claims.push(...unwritten);
-        void member.retire().catch(() => undefined);
         throw error;
       }
       for (const { resolve } of askedChanges) resolve();
@@ -285,15 +313,19 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
     }
     judge(member, appended);
     judgeUnwritten(member, unwritten);
-    judgeReads(member, askedReads);
+    answerReads(member, askedReads);
     if (clock.monotonic() - tidiedAt < TIDY_EVERY_MS) return;
     tidiedAt = clock.monotonic();
-    await member.tidy();
+    if (!(await member.dropGone().catch(() => true))) leave(member, []);
+    // Nobody waits for what nobody needs any more; what cannot be removed now is removed the next time.
+    void member.removeOld().catch(() => undefined);
   };
 
   const run = async (): Promise<void> => {
+    // What comes in the same turn of the event loop goes along.
+    await nextTurn();
     const queued = (): number => reads.length + claims.length + changes.length;
-    while (queued() + deferredReads.length + deferredClaims.length + waiting.length + takenBack.length > 0 || owesEntry) {
+    while (queued() + deferredClaims.length + waiting.length + takenBack.length > 0 || owesEntry) {
       try {
         await turn();
       } catch (error) {
@@ -301,25 +333,36 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
         // What is to be taken back waits for the next time that somebody asks.
         return;
       }
-      if (queued() === 0 && deferredReads.length + deferredClaims.length + waiting.length > 0) await pause(PAUSE_MS);
+      if (queued() === 0 && deferredClaims.length + waiting.length > 0) await pause(PAUSE_MS);
     }
   };
 
   const begin = (): void => {
-    if (isRunning) return;
-    isRunning = true;
-    // What comes in the same turn of the event loop goes along.
-    setImmediate(() => {
-      void run().finally(() => {
-        isRunning = false;
-        if (reads.length + claims.length + changes.length > 0) begin();
-      });
+    running ??= run().finally(() => {
+      running = undefined;
+      if (reads.length + claims.length + changes.length > 0) begin();
     });
-    timer ??= setInterval(() => {
-      if (!membership?.isSilent() && takenBack.length === 0) return;
-      owesEntry = true;
-      begin();
-    }, 5_000).unref();
+  };
+
+  const watch = (): void => {
+    const now = clock.monotonic();
+    // While the store is slow to join, or to answer what was sent.
+    reads = stillAsked(reads, now);
+    claims = stillAsked(claims, now);
+    changes = stillAsked(changes, now);
+    if (membership === undefined || (!membership.isSilent() && takenBack.length === 0)) return;
+    owesEntry = true;
+    begin();
+  };
+
+  const watchOn = async (): Promise<void> => {
+    while (!isClosed) {
+      await pause(WATCH_EVERY_MS);
+      watch();
+    }
+  };
+  const start = (): void => {
+    watching ??= watchOn();
   };
 
   const until = (): number => clock.monotonic() + patience;
@@ -327,11 +370,13 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
     new Promise((resolve, reject) => {
       if (isClosed) return reject(new StoreUnavailableError("the store is closed"));
       join({ until: until(), resolve, reject });
+      start();
       begin();
     });
 
   return {
     open: async () => {
+      start();
       await joined();
     },
     read: (key) => ask((asked) => reads.push({ ...asked, key })),
@@ -341,10 +386,9 @@ export const createCounterLog = ({ store, clock, patience, pause = sleep }: Coun
     parts: () => membership?.counts.parts() ?? [],
     close: async () => {
       isClosed = true;
-      clearInterval(timer);
-      const member = membership;
+      await running;
+      await membership?.retire().catch(() => undefined);
       membership = undefined;
-      await member?.retire().catch(() => undefined);
     },
   };
 };

@@ -1,24 +1,30 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../domain/clock.ts";
+import { chunks } from "../../../util/chunks.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
 import type { CounterChange, CounterLogEntry, CounterLogMember, CounterLogStore } from "./counterLogStore.ts";
-import { createWindowCounts, type WindowCounts } from "./windowCounts.ts";
+import { createWindowCounts, LONGEST_WINDOW_MS, type WindowCounts } from "./windowCounts.ts";
 
-/** The longest window whose counters are kept in logs, in milliseconds: a log has to be read again for two of them. */
-export const LONGEST_WINDOW_MS: number = 60_000;
 /** How long an entry stays, in milliseconds: what it says weighs for two windows. */
 const ENTRY_LIFE_MS: number = 4 * LONGEST_WINDOW_MS;
 /** Whoever has not looked for so long may have missed entries that are gone: it begins anew. */
-const LONGEST_BLINDNESS_MS = ENTRY_LIFE_MS / 3;
+const LONGEST_BLINDNESS_MS = (3 * ENTRY_LIFE_MS) / 4;
 /** A node that appends nothing for so long is gone, in milliseconds. Each appends something every `HEARTBEAT_MS`. */
 const GONE_AFTER_MS = 60_000;
 const HEARTBEAT_MS = 15_000;
-/** How long a change of another node may be taken back that nothing of it has followed, in milliseconds. Longer only denies more. */
-const PENDING_MS = 30;
+/**
+ * How long a change of another node may be taken back that nothing of it has followed: what it needs for a look and an entry, as
+ * long as those take here, several times over; and milliseconds at least. Longer only denies more.
+ */
+const PENDING_EXCHANGES = 3;
+const LEAST_PENDING_MS = 10;
+const MOST_PENDING_MS = 500;
 /** Entries of one log that a look asks for: few where one is expected, more where all of them came. */
-const LEAST_AHEAD = 3;
-/** Entries have 100 kB at most, so that an answer is one message of the server's. */
-const MOST_AHEAD = 100;
+const LEAST_AHEAD = 2;
+/** And of all logs together: entries have 100 kB at most, so that an answer is one message of the server's. */
+const MOST_AHEAD = 128;
+/** Logs that are read at once. */
+const LOGS_AT_ONCE = 4;
 const JOIN_ATTEMPTS = 1_000;
 
 interface Peer {
@@ -47,28 +53,39 @@ export interface Membership {
    */
   readonly look: () => Promise<boolean>;
   readonly pendingOn: (key: string) => Pending;
+  /** How long to wait for that, in milliseconds. */
+  readonly pendingFor: () => number;
   /** Something has to be appended, so that others see that this node goes on. */
   readonly isSilent: () => boolean;
-  /** Removes what nobody needs, and takes leave of nodes that are gone. */
-  readonly tidy: () => Promise<void>;
+  /** Begins another log after one of which it is not known what it holds: what is counted stays. Rejects with `StoreUnavailableError`. */
+  readonly beginLog: () => Promise<void>;
+  /** Takes leave of nodes that are gone. False: as `look`. */
+  readonly dropGone: () => Promise<boolean>;
+  /** Removes what has no weight any more. */
+  readonly removeOld: () => Promise<void>;
   readonly retire: () => Promise<void>;
 }
 
 export interface MembershipOptions {
   readonly store: CounterLogStore;
   readonly clock: Clock;
+  /** What this node had counted until now, if it was one of them. */
+  readonly before?: WindowCounts | undefined;
 }
 
-/** The number behind the last of them; those in between that are missing are added. */
-const completed = async (store: CounterLogStore, log: string, entries: Map<number, CounterLogEntry>): Promise<number> => {
-  const numbers = [...entries.keys()];
-  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
+/** Adds the entries that are missing between others, and were there: what a page missed while it was written. */
+const complete = async (store: CounterLogStore, log: string, entries: Map<number, CounterLogEntry>): Promise<void> => {
+  let last: number | undefined;
   const missing: { log: string; number: number }[] = [];
-  for (let number = first; number < last; number++) if (!entries.has(number)) missing.push({ log, number });
-  // What is missing after this look was removed, as it had no weight any more.
-  const { entries: found } = missing.length > 0 ? await store.look({ members: [], entries: missing }) : { entries: [] };
-  for (const entry of found) entries.set(entry.number, entry);
-  return last + 1;
+  for (const number of entries.keys()) {
+    for (let between = (last ?? number) + 1; between < number; between++) missing.push({ log, number: between });
+    last = number;
+  }
+  // What is missing after these looks was removed, as it had no weight any more.
+  for (const some of chunks(missing, MOST_AHEAD)) {
+    const { entries: found } = await store.look({ members: [], entries: some });
+    for (const entry of found) entries.set(entry.number, entry);
+  }
 };
 
 /** All entries of a log. */
@@ -87,27 +104,37 @@ const readLog = async (store: CounterLogStore, log: string): Promise<Map<number,
  * Joins: from then on the others look at this node's log, and what they had appended before is counted. Rejects with
  * `StoreUnavailableError`.
  */
-export const joinCounterLog = async ({ store, clock }: MembershipOptions): Promise<Membership> => {
+export const joinCounterLog = async ({ store, clock, before }: MembershipOptions): Promise<Membership> => {
   const counts = createWindowCounts();
   const peers = new Map<string, Peer>();
-  const own = { ordinal: 0, log: randomUUID().slice(0, 13), joinedAt: clock.now() };
-  for (let attempt = 0; ; attempt++) {
-    const members = await store.members();
-    const self = members.find(({ log }) => log === own.log);
-    own.ordinal = self?.ordinal ?? (members.at(-1)?.ordinal ?? 0) + 1;
-    // The number may be taken by this node itself, where a driver sends what it was not sure of twice.
-    if (self !== undefined || (await store.join(own))) break;
-    if (attempt === JOIN_ATTEMPTS) throw new StoreUnavailableError("too many nodes join the logs of counters at once");
-  }
-  let nextOrdinal = own.ordinal + 1;
+  const own = { ordinal: 0, log: "", joinedAt: 0 };
   let nextNumber = 1;
   let appendedAt = Number.NEGATIVE_INFINITY;
   let lookedAt = clock.monotonic();
-  let agedAt = clock.monotonic();
+  /** How long an entry and a look take, in milliseconds, on average of the last ones. */
+  let exchange = 0;
+  let appending = 0;
+  /** Nobody has the number of the next member, but somebody has a later one: that node would never be found. */
+  let misses = false;
   /** Which number this node's log had come to, and when. */
-  const marks: { readonly at: number; readonly number: number }[] = [];
+  let marks: { readonly at: number; readonly number: number }[] = [];
 
-  const follow = ({ ordinal, log }: CounterLogMember, next: number): void => {
+  const join = async (): Promise<void> => {
+    own.log = randomUUID().slice(0, 13);
+    own.joinedAt = clock.now();
+    nextNumber = 1;
+    marks = [];
+    for (let attempt = 0; ; attempt++) {
+      const members = await store.members();
+      const self = members.find(({ log }) => log === own.log);
+      own.ordinal = self?.ordinal ?? (members.at(-1)?.ordinal ?? 0) + 1;
+      // The number may be taken by this node itself, where a driver sends what it was not sure of twice.
+      if (self !== undefined || (await store.join({ ...own }))) return;
+      if (attempt === JOIN_ATTEMPTS) throw new StoreUnavailableError("too many nodes join the logs of counters at once");
+    }
+  };
+
+  const follow = ({ ordinal, log }: Pick<CounterLogMember, "ordinal" | "log">, next: number): void => {
     peers.set(log, { ordinal, log, next, ahead: LEAST_AHEAD, last: [], lastAt: clock.monotonic() });
   };
 
@@ -121,15 +148,18 @@ export const joinCounterLog = async ({ store, clock }: MembershipOptions): Promi
       entries = await readLog(store, member.log);
       isGone = true;
     }
-    const next = entries.size === 0 ? 1 : await completed(store, member.log, entries);
-    for (const { changes } of entries.values()) for (const change of changes) counts.apply(change);
+    await complete(store, member.log, entries);
+    let next = 1;
+    for (const { number, changes } of entries.values()) {
+      next = Math.max(next, number + 1);
+      for (const change of changes) counts.apply(change);
+    }
     if (!isGone) follow(member, next);
   };
 
   /** Entries of a peer as far as they were found; true when there may be more. */
-  const take = (peer: Peer, found: ReadonlyMap<string, CounterLogEntry>): boolean => {
-    const until = peer.next + peer.ahead;
-    while (peer.next < until) {
+  const take = (peer: Peer, asked: number, found: ReadonlyMap<string, CounterLogEntry>): boolean => {
+    for (let taken = 0; taken < asked; taken++) {
       const entry = found.get(`${peer.log}/${peer.next}`);
       if (entry === undefined) {
         peer.ahead = LEAST_AHEAD;
@@ -147,41 +177,62 @@ export const joinCounterLog = async ({ store, clock }: MembershipOptions): Promi
   const look: Membership["look"] = async () => {
     const begun = clock.monotonic();
     for (let isMore = true; isMore; ) {
-      const wanted = [...peers.values()].flatMap(({ log, next, ahead }) =>
-        Array.from({ length: ahead }, (_, i) => ({ log, number: next + i })),
+      const most = Math.max(1, Math.floor(MOST_AHEAD / Math.max(1, peers.size)));
+      const asked = [...peers.values()].map((peer) => ({ peer, count: Math.min(most, peer.ahead) }));
+      const entries = asked.flatMap(({ peer: { log, next }, count }) =>
+        Array.from({ length: count }, (_, i) => ({ log, number: next + i })),
       );
-      const sight = await store.look({ members: [own.ordinal, nextOrdinal], entries: wanted });
+      const sight = await store.look({ members: [own.ordinal, nextOrdinal], entries });
       isMore = false;
       const self = sight.members.find(({ ordinal }) => ordinal === own.ordinal);
       if (self === undefined || self.log !== own.log || self.retiredAt !== undefined) return false;
       const newcomer = sight.members.find(({ ordinal }) => ordinal === nextOrdinal);
       if (newcomer !== undefined) {
         nextOrdinal++;
-        follow(newcomer, 1);
+        if (newcomer.log !== own.log) follow(newcomer, 1);
         isMore = true;
       }
       const found = new Map(sight.entries.map((entry) => [`${entry.log}/${entry.number}`, entry]));
-      for (const peer of peers.values()) isMore = take(peer, found) || isMore;
+      for (const { peer, count } of asked) isMore = take(peer, count, found) || isMore;
     }
     // Entries that were appended since the last look, but long ago, may be gone again.
     const isBlind = clock.monotonic() - lookedAt > LONGEST_BLINDNESS_MS;
     lookedAt = begun;
-    return !isBlind;
+    const took = appending + clock.monotonic() - begun;
+    exchange = exchange === 0 ? took : exchange + (took - exchange) / 8;
+    return !isBlind && !misses;
   };
 
-  for (const member of await store.members()) if (member.ordinal < own.ordinal) await read(member);
+  const pendingFor = (): number => Math.min(MOST_PENDING_MS, Math.max(LEAST_PENDING_MS, PENDING_EXCHANGES * exchange));
+
+  await join();
+  let nextOrdinal = own.ordinal + 1;
+  const now = clock.now();
+  const weighing = (await store.members()).filter(
+    ({ ordinal, retiredAt = now }) => ordinal < own.ordinal && now - retiredAt <= ENTRY_LIFE_MS,
+  );
+  for (const some of chunks(weighing, LOGS_AT_ONCE)) await Promise.all(some.map(read));
+  // Whoever counts on this node goes by what it was told before.
+  for (const part of before?.parts() ?? []) {
+    for (const [key, { told, toldSeq }] of part) {
+      const count = counts.get(key);
+      if (count !== undefined) Object.assign(count, { told, toldSeq });
+    }
+  }
 
   return {
     counts,
     append: async (changes) => {
+      const begun = clock.monotonic();
       await store.append({ log: own.log, number: nextNumber, changes });
       nextNumber++;
       appendedAt = clock.monotonic();
+      appending = appendedAt - begun;
       for (const change of changes) counts.apply(change);
     },
     look,
     pendingOn: (key) => {
-      const since = clock.monotonic() - PENDING_MS;
+      const since = clock.monotonic() - pendingFor();
       let pending: Pending = "none";
       for (const { last, lastAt, ordinal } of peers.values()) {
         if (lastAt < since || !last.some((change) => change.key === key && (change.amount ?? 0) > 0)) continue;
@@ -190,26 +241,37 @@ export const joinCounterLog = async ({ store, clock }: MembershipOptions): Promi
       }
       return pending;
     },
+    pendingFor,
     isSilent: () => clock.monotonic() - appendedAt >= HEARTBEAT_MS,
-    tidy: async () => {
-      const now = clock.now();
+    beginLog: async () => {
+      // Of this one nothing is known but what it has acknowledged: what comes yet is seen as that of others is.
+      if (!peers.has(own.log)) follow(own, nextNumber);
+      void store.retire(own.ordinal, clock.now()).catch(() => undefined);
+      await join();
+    },
+    dropGone: async () => {
       const monotonic = clock.monotonic();
-      if (monotonic - agedAt >= ENTRY_LIFE_MS) {
-        counts.age();
-        agedAt = monotonic;
-      }
+      counts.age(monotonic);
       for (const { ordinal, log, lastAt } of peers.values()) {
         if (monotonic - lastAt < GONE_AFTER_MS) continue;
-        await store.retire(ordinal, now);
+        await store.retire(ordinal, clock.now());
         // What it appended before that is counted; whatever it appends now it must not grant.
-        if (!(await look())) return;
+        if (!(await look())) return false;
         peers.delete(log);
       }
+      return true;
+    },
+    removeOld: async () => {
+      const now = clock.now();
+      const monotonic = clock.monotonic();
       marks.push({ at: monotonic, number: nextNumber });
       let before: number | undefined;
       while (marks[0] !== undefined && monotonic - marks[0].at > ENTRY_LIFE_MS) before = marks.shift()?.number;
       if (before !== undefined) await store.trim(own.log, before);
-      for (const member of await store.members()) {
+      const members = await store.members();
+      const isThere = (wanted: number): boolean => members.some(({ ordinal }) => ordinal === wanted);
+      misses = !isThere(nextOrdinal) && members.some(({ ordinal }) => ordinal > nextOrdinal);
+      for (const member of members) {
         const isWeightless = member.retiredAt !== undefined && now - member.retiredAt > 2 * ENTRY_LIFE_MS;
         if (isWeightless && member.ordinal < own.ordinal) await store.remove(member);
       }

@@ -1,6 +1,6 @@
 import { durationOfKey } from "../../../domain/counterKey.ts";
 import type { Counters } from "../../port/counters.ts";
-import { LONGEST_WINDOW_MS } from "./membership.ts";
+import { LONGEST_WINDOW_MS } from "./windowCounts.ts";
 
 /** True where the counter of that key is one that is kept in logs. */
 export const isLogged = (key: string): boolean => {

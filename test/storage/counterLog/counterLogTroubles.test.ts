@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { simulatedLogs } from "../../../bench/limiterRuns/simulatedLogs.ts";
-import { type Fate, simulatedCounters } from "../../../bench/limiterRuns/simulation.ts";
+import type { Fate } from "../../../bench/limiterRuns/simulation.ts";
 import { createVirtualWorld, type VirtualWorld } from "../../../bench/limiterRuns/virtualWorld.ts";
 import { createLimiter } from "../../../src/ratelimit/limiter.ts";
 import { createCounterLog } from "../../../src/storage/mongo/counterLog/counterLog.ts";
 import type { CounterLogStore } from "../../../src/storage/mongo/counterLog/counterLogStore.ts";
 import { loggedCounters } from "../../../src/storage/mongo/counterLog/loggedCounters.ts";
-import type { Counters } from "../../../src/storage/port/counters.ts";
+import type { Counters, SharedCounter } from "../../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
+import { sized } from "../../support/sized.ts";
 
 const START = 675 * 2_592_000_000;
 const MINUTE = 60_000;
@@ -53,14 +54,14 @@ const isSettled = async (world: VirtualWorld, promise: Promise<unknown>, within:
   return settled;
 };
 
-describe("findings", () => {
-  test("S1 a refund of the window that a clock was set back from wipes what is counted since", async () => {
+describe("counters in the logs of nodes, when something is amiss", () => {
+  test("[ratelimit §3] what goes back of a window that a clock was set back from takes nothing from those since", async () => {
     const { logs, outcomeOf } = setting();
     const [ahead, other] = [logs.join(), logs.join()];
     const F = SEQ + 60;
     await outcomeOf(ahead.open("a", F, 9, 3, LATER));
     const seen = await outcomeOf(other.read("a"));
-    await outcomeOf(other.roll("a", seen!, { seq: SEQ, current: 3, previous: 0 }, LATER));
+    await outcomeOf(other.roll("a", seen as SharedCounter, { seq: SEQ, current: 3, previous: 0 }, LATER));
     // The limit of 10 is used up in the window that it is.
     expect(await outcomeOf(other.charge("a", SEQ, 3, 7))).toMatchObject({ current: 10 });
     // What the node that was ahead still held goes back.
@@ -68,25 +69,12 @@ describe("findings", () => {
     expect(await outcomeOf(other.read("a"))).toMatchObject({ seq: SEQ, current: 10 });
   });
 
-  test("S2 whoever joins after a clock was set back counts the same as the others", async () => {
-    const { logs, outcomeOf } = setting();
-    const [first, second] = [logs.join(), logs.join()];
-    await outcomeOf(first.read("b"));
-    await outcomeOf(second.read("b"));
-    const F = SEQ + 60;
-    await outcomeOf(second.open("a", F, 9, 3, LATER));
-    const seen = await outcomeOf(first.read("a"));
-    await outcomeOf(first.roll("a", seen!, { seq: SEQ, current: 3, previous: 0 }, LATER));
-    expect(await outcomeOf(first.charge("a", SEQ, 3, 7))).toMatchObject({ current: 10 });
-    expect(await outcomeOf(second.read("a"))).toMatchObject({ seq: SEQ, current: 10 });
-    expect(await outcomeOf(logs.join().read("a"))).toMatchObject({ seq: SEQ, current: 10 });
-  });
-
-  test.each([10, 30, 60])("H1 a read of a counter that %i nodes charge some times a second ends", async (count) => {
+  test.each([10, 60])("a read of a counter that %i nodes charge some times a second ends", async (count) => {
     const { logs, world, outcomeOf } = setting(() => 2);
     const nodes = Array.from({ length: count }, () => logs.join());
     await outcomeOf(Promise.all(nodes.map((node) => node.read("b"))));
-    await outcomeOf(nodes[0]!.open("a", SEQ, 1e9, 1, LATER));
+    const first = nodes[0] as Counters;
+    await outcomeOf(first.open("a", SEQ, 1e9, 1, LATER));
     let isOver = false;
     // Each charges the key every 200 ms, which is how long a chunk lasts.
     const charging = nodes.slice(1).map(async (node, i) => {
@@ -98,15 +86,14 @@ describe("findings", () => {
     });
     await world.passUntil(world.clock.now() + 1_000);
     const begun = world.clock.now();
-    const done = await isSettled(world, Promise.resolve(nodes[0]!.read("a")), 5_000);
-    console.log(count, "nodes: read", done, world.clock.now() - begun, "ms");
+    const done = await isSettled(world, Promise.resolve(first.read("a")), 5_000);
     isOver = true;
     await outcomeOf(Promise.all(charging));
     expect(done).toBe(true);
     expect(world.clock.now() - begun).toBeLessThan(1_000);
   });
 
-  test("H2 a claim that does not fit is answered although a later member goes on charging the counter", async () => {
+  test("a claim that does not fit is answered although a later member goes on charging the counter", async () => {
     const { logs, world, outcomeOf } = setting(() => 2);
     const [early, late] = [logs.join(), logs.join()];
     await outcomeOf(early.read("b"));
@@ -121,7 +108,7 @@ describe("findings", () => {
     })();
     await world.passUntil(world.clock.now() + 40);
     // Fits as far as is known, but no longer when it is appended.
-    const { current } = logs.peek("a")!;
+    const { current } = logs.peek("a") as SharedCounter;
     const asked = early.charge("a", SEQ, current, 1);
     const done = await isSettled(world, asked, 20_000);
     isOver = true;
@@ -130,7 +117,7 @@ describe("findings", () => {
     expect(done).toBe(true);
   });
 
-  test("D1 after it has joined anew a node denies nothing that fits", async () => {
+  test("[design §4] after it has joined anew a node denies nothing that fits", async () => {
     let fate: Fate = "works";
     const { world, logs, outcomeOf } = setting(undefined, () => fate);
     const limiter = createLimiter({ clock: world.clock, counters: joinThrough(logs.store, world), storeDown: "deny" });
@@ -146,7 +133,7 @@ describe("findings", () => {
     expect(await check("a", 1)).toMatchObject({ passed: true });
   });
 
-  test("T1 what was asked meanwhile is answered although what is old cannot be removed", async () => {
+  test("what was asked meanwhile is answered although what is old cannot be removed", async () => {
     const { world, logs, outcomeOf } = setting();
     let fails = false;
     const store: CounterLogStore = {
@@ -169,7 +156,7 @@ describe("findings", () => {
     expect(world.clock.now() - begun).toBeLessThan(100);
   });
 
-  test("J1 what is asked while a node joins, which takes long, is answered within its patience", async () => {
+  test("what is asked while a node joins, which takes long, is answered within its patience", async () => {
     const { world, logs } = setting();
     const store: CounterLogStore = {
       ...logs.store,
@@ -182,16 +169,14 @@ describe("findings", () => {
     expect(await isSettled(world, node.open("a", SEQ, 9, 1, LATER), 10_000)).toBe(true);
   });
 
-  test("J2 a node that takes longer to join than it may be blind joins at all, and once", async () => {
+  test("a node that takes longer to join than it may be blind joins at all, and once", async () => {
     const { world, logs, outcomeOf } = setting();
     const before = logs.join();
     await outcomeOf(before.open("a", SEQ, 9, 1, LATER));
     // Twenty pages of 5 s: many nodes, and what they had counted in four minutes.
-    let pages = 0;
     const store: CounterLogStore = {
       ...logs.store,
       page: async (log, after) => {
-        pages++;
         await world.elapse(90_000);
         return logs.store.page(log, after);
       },
@@ -207,14 +192,13 @@ describe("findings", () => {
       }
     })();
     const settled = await isSettled(world, asked, 60 * MINUTE);
-    console.log("members after an hour:", logs.members().length, "pages", pages);
     isOver = true;
     await outcomeOf(heart);
     expect(settled).toBe(true);
   }, 120_000);
 
-  test.each([10, 20, 40, 80])(
-    "B1 of a burst at least 95 %% pass where a message takes up to %i ms",
+  test.each(sized([40], [10, 20, 40, 80]))(
+    "[ratelimit §13] where a message takes up to %i ms, of a burst at least 95 in 100 pass",
     async (slow) => {
       let worst = 1;
       for (let round = 0; round < 12; round++) {
@@ -227,22 +211,21 @@ describe("findings", () => {
         const nodes = Array.from({ length: 2 + (round % 4) }, () =>
           createLimiter({ clock: world.clock, counters: logs.join(), storeDown: "deny" }),
         );
-        const limit = [10, 20, 50, 100][round % 4]!;
+        const limit = [10, 20, 50, 100][round % 4] ?? 10;
         const calls = Array.from({ length: limit * 3 }, async (_, i) => {
           await world.elapse(i);
-          return nodes[i % nodes.length]!.check([{ key: "a", limit, duration: 43_200 * MINUTE, cost: 1 }], world.clock.now());
+          return nodes[i % nodes.length]?.check([{ key: "a", limit, duration: 43_200 * MINUTE, cost: 1 }], world.clock.now());
         });
-        const passed = (await outcomeOf(Promise.all(calls))).filter((decision) => decision.passed).length;
+        const passed = (await outcomeOf(Promise.all(calls))).filter((decision) => decision?.passed).length;
         expect(passed).toBeLessThanOrEqual(limit);
         worst = Math.min(worst, passed / limit);
       }
-      console.log("messages up to", slow, "ms: worst", worst);
       expect(worst).toBeGreaterThanOrEqual(0.95);
     },
     60_000,
   );
 
-  test("I1 a node that is opened and not asked for two minutes stays a member", async () => {
+  test("a node that is opened and not asked for two minutes stays a member", async () => {
     const { world, logs, outcomeOf } = setting();
     const log = createCounterLog({ store: logs.store, clock: world.clock, patience: 2_500, pause: world.elapse });
     await outcomeOf(log.open());
@@ -253,65 +236,30 @@ describe("findings", () => {
     }
     expect(logs.members()[0]?.retiredAt).toBeUndefined();
   });
+
   test.each([
-    [1, "documents", 2],
-    [1, "documents", 4],
-    [1, "logs", 1],
-    [1, "logs", 2],
-    [5, "documents", 2],
-    [5, "documents", 4],
-    [5, "logs", 1],
-    [5, "logs", 2],
-  ] as const)(
-    "H3 calls and reads of one busy limit are answered soon, on %i nodes, in %s, %i ms each way",
-    async (count, kept, way) => {
-      for (const [limit, every, mixed] of [
-        [200, 2, false],
-        [1_000, 1, false],
-        [100, 5, false],
-        [200, 2, true],
-      ] as const) {
-        const { world, logs, outcomeOf } = setting(() => way);
-        const documents = simulatedCounters({ latency: () => way, travel: world.elapse });
-        const join = () => (kept === "logs" ? logs.join() : documents);
-        const nodes = Array.from({ length: count }, () => createLimiter({ clock: world.clock, counters: join(), storeDown: "deny" }));
-        const took: number[] = [];
-        const peeks: number[] = [];
-        const duration = 1_000;
-        const timed = async (into: number[], asked: () => unknown) => {
-          const begun = world.clock.now();
-          await asked();
-          into.push(world.clock.now() - begun);
-        };
-        const calls = Array.from({ length: Math.ceil(4_000 / every) }, async (_, i) => {
-          await world.elapse(i * every);
-          await timed(took, () =>
-            nodes[i % count]!.check([{ key: "a", limit, duration, cost: mixed && i % 9 === 0 ? 5 : 1 }], world.clock.now()),
-          );
-        });
-        const looks = Array.from({ length: 60 }, async (_, i) => {
-          await world.elapse(i * 61);
-          await timed(peeks, () => nodes[i % count]!.peek([{ key: "a", limit, duration, cost: 1 }]));
-        });
-        await outcomeOf(Promise.all([...calls, ...looks]));
-        took.sort((a, b) => a - b);
-        peeks.sort((a, b) => a - b);
-        const at = (list: number[], part: number) => list[Math.floor(part * (list.length - 1))];
-        console.log(
-          JSON.stringify({
-            kept,
-            way,
-            count,
-            limit,
-            every,
-            mixed,
-            calls: [at(took, 0.5), at(took, 0.99), at(took, 1)],
-            peeks: [at(peeks, 0.5), at(peeks, 0.99), at(peeks, 1)],
-          }),
-        );
-        if (!mixed && limit !== 200) expect([at(took, 0.99), at(peeks, 0.99)].every((ms) => (ms ?? 0) < 500)).toBe(true);
-      }
-    },
-    60_000,
-  );
+    { limit: 1_000, every: 1 },
+    { limit: 100, every: 5 },
+  ])("calls and reads of one limit of $limit a second that five nodes use up are answered within a second", async ({ limit, every }) => {
+    const { world, logs, outcomeOf } = setting(() => 2);
+    const nodes = Array.from({ length: 5 }, () => createLimiter({ clock: world.clock, counters: logs.join(), storeDown: "deny" }));
+    const check = { key: "a", limit, duration: 1_000, cost: 1 };
+    const timed = async (asked: () => unknown): Promise<number> => {
+      const begun = world.clock.now();
+      await asked();
+      return world.clock.now() - begun;
+    };
+    const calls = Array.from({ length: 4_000 / every }, async (_, i) => {
+      await world.elapse(i * every);
+      return timed(() => nodes[i % 5]?.check([check], world.clock.now()));
+    });
+    const reads = Array.from({ length: 60 }, async (_, i) => {
+      await world.elapse(i * 61);
+      return timed(() => nodes[i % 5]?.peek([check]));
+    });
+    for (const asked of [calls, reads]) {
+      const took = (await outcomeOf(Promise.all(asked))).sort((a, b) => a - b);
+      expect(took[Math.floor(0.99 * took.length)]).toBeLessThan(500);
+    }
+  });
 });

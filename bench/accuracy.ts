@@ -6,7 +6,7 @@
  * admitted beyond a limit, or less than 95 % of what one node admits.
  */
 import { parseArgs } from "node:util";
-import { LONGEST_WINDOW_MS } from "../src/storage/mongo/counterLog/windowCounts.ts";
+import { LONGEST_WINDOW_MS } from "../src/storage/mongo/counterLogs/windowCounts.ts";
 import { formatTable } from "../src/util/table.ts";
 import { startCluster } from "./limiterRuns/cluster.ts";
 import { type Accuracy, LENGTHS, loads, rateOf, simulate } from "./limiterRuns/matrix.ts";

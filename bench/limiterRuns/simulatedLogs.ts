@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
-import { createCounterLog } from "../../src/storage/mongo/counterLog/counterLog.ts";
-import type { CounterLogEntry, CounterLogMember, CounterLogStore } from "../../src/storage/mongo/counterLog/counterLogStore.ts";
-import { loggedCounters } from "../../src/storage/mongo/counterLog/loggedCounters.ts";
-import { createWindowCounts } from "../../src/storage/mongo/counterLog/windowCounts.ts";
+import { createCounterLog } from "../../src/storage/mongo/counterLogs/counterLog.ts";
+import type { CounterLogEntry, CounterLogMember, CounterLogStore } from "../../src/storage/mongo/counterLogs/counterLogStore.ts";
+import { loggedCounters } from "../../src/storage/mongo/counterLogs/loggedCounters.ts";
+import { createWindowCounts } from "../../src/storage/mongo/counterLogs/windowCounts.ts";
 import type { Counters, SharedCounter } from "../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import { byTimer, type SimulationOptions } from "./simulation.ts";

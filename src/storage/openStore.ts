@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import type { CountersKept } from "./mongo/counterLog/agreeOnCounters.ts";
+import type { CountersKept } from "./mongo/counterLogs/agreeOnCounters.ts";
 import type { TimeLimitsFor } from "./mongo/timeLimits.ts";
 import type { Store } from "./port/store.ts";
 import type { StoreLog } from "./port/storeLog.ts";

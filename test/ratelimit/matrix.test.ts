@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Accuracy, boundsOf, LENGTHS, type Load, loads, rateOf, simulate } from "../../bench/limiterRuns/matrix.ts";
-import { LONGEST_WINDOW_MS } from "../../src/storage/mongo/counterLog/windowCounts.ts";
+import { LONGEST_WINDOW_MS } from "../../src/storage/mongo/counterLogs/windowCounts.ts";
 import { sized } from "../support/sized.ts";
 
 const expectAccurate = (accuracy: Accuracy, rate: number, excess: number): void => {

@@ -4,7 +4,7 @@ import { dropMongoDatabase, freshMongoUrl } from "../../../bench/harness/mongoDa
 import { openProxy } from "../../../bench/harness/proxy.ts";
 import { counterKey } from "../../../src/domain/counterKey.ts";
 import { createLimiter } from "../../../src/ratelimit/limiter.ts";
-import type { CountersKept } from "../../../src/storage/mongo/counterLog/agreeOnCounters.ts";
+import type { CountersKept } from "../../../src/storage/mongo/counterLogs/agreeOnCounters.ts";
 import { openMongoStore } from "../../../src/storage/mongo/openMongoStore.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterListRepository.ts";
@@ -142,7 +142,7 @@ describe.skipIf(server === undefined)("counters in logs on MongoDB", () => {
     test("do not start beside others, and say why", async () => {
       const one = await openNode("logs");
       await nodeRow(one);
-      await expect(openNode("documents")).rejects.toThrow(/other nodes on this store count rate limits in logs: stop them all/);
+      await expect(openNode("documents")).rejects.toThrow(/other nodes on this store count rate limits in logs: this one starts when/);
       await plain.db().collection("nodes").deleteMany({});
       // Not beside one that is about to start, either.
       await expect(openNode("documents")).rejects.toMatchObject({ name: "StoreUnavailableError" });

@@ -3,6 +3,7 @@ import type { Clock } from "../../../domain/clock.ts";
 import { chunks } from "../../../util/chunks.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
 import type { CounterChange, CounterLogEntry, CounterLogMember, CounterLogStore } from "./counterLogStore.ts";
+import { MOST_AHEAD, readLog } from "./readLog.ts";
 import { createWindowCounts, LONGEST_WINDOW_MS, type WindowCounts } from "./windowCounts.ts";
 
 /** How long an entry stays, in milliseconds: what it says weighs for two windows. */
@@ -21,8 +22,6 @@ const LEAST_PENDING_MS = 10;
 const MOST_PENDING_MS = 500;
 /** Entries of one log that a look asks for: few where one is expected, more where all of them came. */
 const LEAST_AHEAD = 2;
-/** And of all logs together: entries have 100 kB at most, so that an answer is one message of the server's. */
-const MOST_AHEAD = 128;
 /** Logs that are read at once. */
 const LOGS_AT_ONCE = 4;
 const JOIN_ATTEMPTS = 1_000;
@@ -73,33 +72,6 @@ export interface MembershipOptions {
   readonly before?: WindowCounts | undefined;
 }
 
-/** Adds the entries that are missing between others, and were there: what a page missed while it was written. */
-const complete = async (store: CounterLogStore, log: string, entries: Map<number, CounterLogEntry>): Promise<void> => {
-  let last: number | undefined;
-  const missing: { log: string; number: number }[] = [];
-  for (const number of entries.keys()) {
-    for (let between = (last ?? number) + 1; between < number; between++) missing.push({ log, number: between });
-    last = number;
-  }
-  // What is missing after these looks was removed, as it had no weight any more.
-  for (const some of chunks(missing, MOST_AHEAD)) {
-    const { entries: found } = await store.look({ members: [], entries: some });
-    for (const entry of found) entries.set(entry.number, entry);
-  }
-};
-
-/** All entries of a log. */
-const readLog = async (store: CounterLogStore, log: string): Promise<Map<number, CounterLogEntry>> => {
-  const entries = new Map<number, CounterLogEntry>();
-  for (let after = 0; ; ) {
-    const page = await store.page(log, after);
-    for (const entry of page) entries.set(entry.number, entry);
-    const last = page.at(-1);
-    if (last === undefined) return entries;
-    after = last.number;
-  }
-};
-
 /**
  * Joins: from then on the others look at this node's log, and what they had appended before is counted. Rejects with
  * `StoreUnavailableError`.
@@ -148,7 +120,6 @@ export const joinCounterLog = async ({ store, clock, before }: MembershipOptions
       entries = await readLog(store, member.log);
       isGone = true;
     }
-    await complete(store, member.log, entries);
     let next = 1;
     for (const { number, changes } of entries.values()) {
       next = Math.max(next, number + 1);

@@ -2,34 +2,29 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import type { Clock } from "../../../domain/clock.ts";
 import type { SharedCounter } from "../../port/counters.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
+import {
+  type Asked,
+  type AskedChange,
+  type AskedClaim,
+  type AskedRead,
+  type Claim,
+  mayAskAgain,
+  remember,
+  stillAsked,
+  takeChanges,
+  takeClaims,
+  verdictOn,
+  withClaim,
+} from "./askedOfLog.ts";
 import type { CounterChange, CounterLogStore } from "./counterLogStore.ts";
 import { joinCounterLog, type Membership } from "./membership.ts";
-import { applyChange, emptyCount, type WindowCount } from "./windowCounts.ts";
+import type { WindowCount } from "./windowCounts.ts";
 
-/** What one entry has at most: so that it stays below 100 kB, and does not hold up the others for long. */
-const MOST_CLAIMS = 1_000;
-const MOST_CHARACTERS = 24_000;
 /** While nothing but what other nodes may take back is waited for, milliseconds. */
 const PAUSE_MS = 3;
-/**
- * How often a claim gives way to one of an earlier member before it is refused. More would admit no more, and on a counter that
- * others charge all the time take longer than the call has.
- */
-const MOST_ATTEMPTS = 3;
 const TIDY_EVERY_MS = 10_000;
 /** How often what waits for too long is looked for, and whether this node was silent for too long. */
 const WATCH_EVERY_MS = 500;
-
-/** Budget that is wanted of a counter in window `seq`. */
-export interface Claim {
-  readonly key: string;
-  readonly seq: number;
-  readonly amount: number;
-  /** Whether it may stand, where the counter is this with the amount in it. */
-  readonly fits: (counter: WindowCount) => boolean;
-  /** What whoever asks takes the window before `seq` to count, where that is not what it does. */
-  readonly told?: number;
-}
 
 /** The counters of nodes that each append to a log of their own. All of it rejects with `StoreUnavailableError`. */
 export interface CounterLog {
@@ -57,40 +52,8 @@ export interface CounterLogOptions {
   readonly pause?: (milliseconds: number) => Promise<unknown>;
 }
 
-interface Asked<T> {
-  readonly until: number;
-  readonly resolve: (result: T) => void;
-  readonly reject: (error: unknown) => void;
-}
-interface AskedRead extends Asked<SharedCounter | null> {
-  readonly key: string;
-}
-interface AskedChange extends Asked<void> {
-  readonly change: CounterChange;
-}
-interface AskedClaim extends Asked<SharedCounter | null> {
-  readonly claim: Claim;
-  attempts: number;
-  /** When it was judged first, monotonic ms. */
-  judgedAt?: number;
-}
-
 /** Nothing goes on for it alone. */
 const unattended = (milliseconds: number): Promise<unknown> => sleep(milliseconds, undefined, { ref: false });
-
-const shared = ({ seq, current, previous }: WindowCount): SharedCounter => ({ seq, current, previous });
-
-/** False: the window of the claim is over, and whatever others take back makes no room in it. */
-const canFit = ({ seq }: Claim, count: WindowCount | undefined): boolean => count === undefined || count.seq <= seq;
-
-/** What the counter would be with the claim in it. */
-const withClaim = (count: WindowCount | undefined, change: Claim): WindowCount => {
-  const after = count === undefined ? emptyCount() : { ...count };
-  applyChange(after, change);
-  return after;
-};
-
-const isTooLate = new StoreUnavailableError("what was asked of the store before took too long", { tooSlow: true });
 
 /**
  * Counts in logs, one of each node, in place of a document for each counter: the fewer documents are written, the more calls
@@ -125,7 +88,7 @@ export const createCounterLog = ({ store, clock, patience, pause = unattended }:
   let running: Promise<void> | undefined;
   let isClosed = false;
   let tidiedAt = clock.monotonic();
-  let watching: Promise<void> | undefined;
+  let isWatching = false;
 
   const takeBack = ({ claim: { key, seq, amount } }: AskedClaim): void => {
     takenBack.push({ key, seq, amount: -amount });
@@ -142,77 +105,19 @@ export const createCounterLog = ({ store, clock, patience, pause = unattended }:
     waiting = [];
   };
 
-  /** Those of them that may wait longer; the others are told. */
-  const stillAsked = <T extends Asked<never>>(all: readonly T[], now: number): T[] =>
-    all.filter(({ until, reject }) => {
-      if (until < now) reject(isTooLate);
-      return until >= now;
-    });
-
-  const remember = (count: WindowCount, told = count.previous): SharedCounter => {
-    count.told = told;
-    count.toldSeq = count.seq;
-    return shared(count);
-  };
-
-  /** Changes that join the next entry. */
-  const takeChanges = (): AskedChange[] => {
-    let [count, characters] = [0, 0];
-    for (const { change } of changes) {
-      count++;
-      characters += change.key.length;
-      if (count === MOST_CLAIMS || characters > MOST_CHARACTERS) break;
-    }
-    return changes.splice(0, count);
-  };
-
-  /** Claims that join the next entry, one on each counter: each is judged by itself. And those that do not fit as far as is known. */
-  const takeClaims = ({ counts }: Membership): { readonly written: AskedClaim[]; readonly unwritten: AskedClaim[] } => {
-    const now = clock.monotonic();
-    const keys = new Set(waiting.map(({ claim }) => claim.key));
-    const written: AskedClaim[] = [];
-    const unwritten: AskedClaim[] = [];
-    const later: AskedClaim[] = [];
-    let characters = 0;
-    for (const asked of claims) {
-      const { claim, until, reject } = asked;
-      if (until < now) reject(isTooLate);
-      else if (keys.has(claim.key) || written.length === MOST_CLAIMS || characters > MOST_CHARACTERS) later.push(asked);
-      else {
-        keys.add(claim.key);
-        characters += claim.key.length;
-        const fits = claim.fits(withClaim(counts.get(claim.key), claim));
-        (fits ? written : unwritten).push(asked);
-      }
-    }
-    claims = later;
-    return { written, unwritten };
-  };
-
   /** Judges what is appended. */
-  const judge = ({ counts, pendingOn, pendingFor }: Membership, appended: readonly AskedClaim[]): void => {
+  const judge = (member: Membership, appended: readonly AskedClaim[]): void => {
     for (const asked of appended) {
       const { claim, resolve } = asked;
-      const count = counts.get(claim.key);
-      if (count !== undefined && claim.fits(count)) {
-        if (asked.judgedAt !== undefined) owesEntry = true;
-        resolve(remember(count, claim.told));
-        continue;
-      }
-      const now = clock.monotonic();
-      asked.judgedAt ??= now;
-      let pending = canFit(claim, count) ? pendingOn(claim.key) : "none";
-      if (pending === "of later members") {
-        if (now - asked.judgedAt < pendingFor()) {
-          waiting.push(asked);
-          continue;
-        }
-        pending = "none";
-      }
-      if (++asked.attempts === MOST_ATTEMPTS) pending = "none";
-      takeBack(asked);
-      if (pending === "none") resolve(null);
-      else deferredClaims.push(asked);
+      const count = member.counts.get(claim.key);
+      const isFirst = asked.judgedAt === undefined;
+      const verdict = verdictOn(asked, count, member, clock.monotonic());
+      if (verdict === "waits") waiting.push(asked);
+      else if (verdict !== "granted") takeBack(asked);
+      else if (!isFirst) owesEntry = true;
+      if (verdict === "granted" && count !== undefined) resolve(remember(count, claim.told));
+      else if (verdict === "refused") resolve(null);
+      else if (verdict === "gives way") deferredClaims.push(asked);
     }
   };
 
@@ -221,7 +126,7 @@ export const createCounterLog = ({ store, clock, patience, pause = unattended }:
     for (const asked of unwritten) {
       const { claim, resolve } = asked;
       const count = counts.get(claim.key);
-      const maySoon = canFit(claim, count) && ++asked.attempts < MOST_ATTEMPTS;
+      const maySoon = mayAskAgain(asked, count);
       if (maySoon && claim.fits(withClaim(count, claim))) claims.push(asked);
       else if (maySoon && pendingOn(claim.key) !== "none") deferredClaims.push(asked);
       else resolve(null);
@@ -268,12 +173,12 @@ export const createCounterLog = ({ store, clock, patience, pause = unattended }:
   /** One exchange with the store: everything that waits is appended by one write, and judged by one read. */
   const turn = async (): Promise<void> => {
     const member = await joined();
-    claims = [...claims, ...deferredClaims];
     const askedReads = reads;
     reads = [];
+    const { written, unwritten, later } = takeClaims([...claims, ...deferredClaims], waiting, member.counts, clock.monotonic());
+    claims = later;
     deferredClaims = [];
-    const { written, unwritten } = takeClaims(member);
-    const askedChanges = takeChanges();
+    const askedChanges = takeChanges(changes);
     const claimed = written.map(({ claim: { key, seq, amount } }) => ({ key, seq, amount }));
     const entry = [...takenBack, ...askedChanges.map(({ change }) => change), ...claimed];
     const isOwing = owesEntry;
@@ -362,14 +267,15 @@ export const createCounterLog = ({ store, clock, patience, pause = unattended }:
     }
   };
   const start = (): void => {
-    watching ??= watchOn();
+    if (isWatching) return;
+    isWatching = true;
+    void watchOn();
   };
 
-  const until = (): number => clock.monotonic() + patience;
   const ask = <T>(join: (asked: Asked<T>) => void): Promise<T> =>
     new Promise((resolve, reject) => {
       if (isClosed) return reject(new StoreUnavailableError("the store is closed"));
-      join({ until: until(), resolve, reject });
+      join({ until: clock.monotonic() + patience, resolve, reject });
       start();
       begin();
     });

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { MongoClient } from "mongodb";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { agreeOnCounters, type CountersKept } from "../../../src/storage/mongo/counterLog/agreeOnCounters.ts";
-import { createCounterLog } from "../../../src/storage/mongo/counterLog/counterLog.ts";
-import { mongoCounterLogStore } from "../../../src/storage/mongo/counterLog/mongoCounterLogStore.ts";
+import { agreeOnCounters, type CountersKept } from "../../../src/storage/mongo/counterLogs/agreeOnCounters.ts";
+import { createCounterLog } from "../../../src/storage/mongo/counterLogs/counterLog.ts";
+import { mongoCounterLogStore } from "../../../src/storage/mongo/counterLogs/mongoCounterLogStore.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const url = process.env.MONGODB_URL;

@@ -5,9 +5,9 @@ import { type SimulatedLogs, simulatedLogs } from "../../../bench/limiterRuns/si
 import type { Fate } from "../../../bench/limiterRuns/simulation.ts";
 import { createVirtualWorld, type VirtualWorld } from "../../../bench/limiterRuns/virtualWorld.ts";
 import { createLimiter } from "../../../src/ratelimit/limiter.ts";
-import { createCounterLog } from "../../../src/storage/mongo/counterLog/counterLog.ts";
-import type { CounterLogStore } from "../../../src/storage/mongo/counterLog/counterLogStore.ts";
-import { loggedCounters } from "../../../src/storage/mongo/counterLog/loggedCounters.ts";
+import { createCounterLog } from "../../../src/storage/mongo/counterLogs/counterLog.ts";
+import type { CounterLogStore } from "../../../src/storage/mongo/counterLogs/counterLogStore.ts";
+import { loggedCounters } from "../../../src/storage/mongo/counterLogs/loggedCounters.ts";
 import type { Counters } from "../../../src/storage/port/counters.ts";
 import { sized } from "../../support/sized.ts";
 

@@ -46,15 +46,15 @@ test.skipIf(url === undefined)(
     const before = log();
     await before.change({ key, seq: seq(), amount: 50 });
     await before.close();
-    await database.collection<{ _id: string }>("counterLog").insertOne({ _id: "kept", kept: "logs" } as never);
+    await database.collection<{ _id: string }>("leases").insertOne({ _id: "counters kept", holder: "logs" } as never);
     // The second one is about to move when the first one has.
     let commands = 0;
     const hold = Promise.withResolvers<void>();
     const isHeld = Promise.withResolvers<void>();
     const second = agreeOnCounters(
       options("documents", async (operation) => {
-        // insert, find, kept, nodes; the move.
-        if (++commands === 5) {
+        // Those who start, oneself, all of them, where they count, who is there; the move.
+        if (++commands === 6) {
           isHeld.resolve();
           await hold.promise;
         }

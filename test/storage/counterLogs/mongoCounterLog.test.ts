@@ -158,8 +158,8 @@ describe.skipIf(server === undefined)("counters in logs on MongoDB", () => {
       const forgetStarts = () =>
         plain
           .db()
-          .collection<{ _id: string }>("counterLog")
-          .deleteMany({ _id: { $gte: "s/", $lt: "s0" } });
+          .collection<{ _id: string }>("leases")
+          .deleteMany({ _id: { $gte: "counters start", $lt: "counters start!" } });
       const first = await openNode("documents");
       await windowBegun(first);
       const now = first.clock.now();

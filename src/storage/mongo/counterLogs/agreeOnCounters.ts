@@ -6,6 +6,7 @@ import { chunks } from "../../../util/chunks.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../port/baseDocument.ts";
 import type { CounterDocument } from "../../port/documents.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../port/errors.ts";
+import type { LeaseDocument } from "../../port/internalDocuments.ts";
 import { toStoreError } from "../mongoErrors.ts";
 import type { CounterLog } from "./counterLog.ts";
 import { isLogged } from "./shortWindowsInLog.ts";
@@ -13,16 +14,8 @@ import { isLogged } from "./shortWindowsInLog.ts";
 /** Where nodes on MongoDB keep the counters of rate limits: one document for each, or for short windows one log of each node. */
 export type CountersKept = "documents" | "logs";
 
-/** A node that has begun to start, until its row among the nodes tells of it. */
-interface StartDocument {
-  readonly _id: string;
-  readonly kept: CountersKept;
-  readonly at: number;
-}
-interface KeptDocument {
-  readonly _id: string;
-  readonly kept: CountersKept;
-}
+/** Kept among the leases. */
+type Lease = LeaseDocument & { readonly _id: string };
 
 export interface AgreeOnCountersOptions {
   readonly database: Db;
@@ -34,24 +27,29 @@ export interface AgreeOnCountersOptions {
   readonly run: <T>(operation: () => Promise<T>, patience?: number) => Promise<T>;
 }
 
-/** The node that takes along what was counted. */
-interface MovingDocument {
-  readonly _id: string;
-  readonly at: number;
-  readonly by: string;
-}
-
-const KEPT = "kept";
-const MOVING = "moving";
-const STARTS = "s/";
+/** `holder` is where the nodes count. */
+const KEPT = "counters kept";
+/** `holder` is the node that takes along what was counted. */
+const MOVING = "counters moving";
+/** And of these, one of each node that has begun to start, where that one counts: until its row among the nodes tells of it. */
+const STARTS = { $gte: "counters start ", $lt: "counters start!" };
 const START_LASTS_MS = 120_000;
 /** Counters that are moved at once, and how long all of them may take, in milliseconds. */
 const AT_ONCE = 1_000;
 const MOVE_TIME = 600_000;
 
-const keptIn = async ({ database, run }: AgreeOnCountersOptions): Promise<CountersKept> => {
-  const found = await run(() => database.collection<KeptDocument>("counterLog").findOne({ _id: KEPT }));
-  return found?.kept ?? "documents";
+const leasesOf = ({ database }: AgreeOnCountersOptions) => database.collection<Lease>("leases");
+const lease = (_id: string, holder: string, expires: number): Lease => ({
+  _id,
+  holder,
+  expires,
+  v: SCHEMA_VERSION,
+  workspaceId: WORKSPACE_ID,
+});
+
+const keptIn = async (options: AgreeOnCountersOptions): Promise<CountersKept> => {
+  const found = await options.run(() => leasesOf(options).findOne({ _id: KEPT }));
+  return found?.holder === "logs" ? "logs" : "documents";
 };
 
 const notAgreed = (theirs: CountersKept): StoreUnavailableError =>
@@ -99,13 +97,13 @@ const moveIntoDocuments = async ({ database, clock }: AgreeOnCountersOptions, co
 
 /** Has one node alone move what is counted, and that one once. False: another one is at it. */
 const moveAlone = async (options: AgreeOnCountersOptions): Promise<boolean> => {
-  const { database, kept, clock, openLog, run } = options;
-  const log = database.collection<MovingDocument | KeptDocument>("counterLog");
+  const { kept, clock, openLog, run } = options;
+  const leases = leasesOf(options);
   const now = clock.now();
   // One that has died at it.
-  await run(() => log.deleteOne({ _id: MOVING, at: { $lt: now - 2 * MOVE_TIME } }));
-  const own = randomUUID();
-  const isTaken = await run(() => log.insertOne({ _id: MOVING, at: now, by: own })).then(
+  await run(() => leases.deleteOne({ _id: MOVING, expires: { $lt: now } }));
+  const own = lease(MOVING, randomUUID(), now + 2 * MOVE_TIME);
+  const isTaken = await run(() => leases.insertOne(own)).then(
     () => false,
     (error: unknown) => {
       if (toStoreError(error, "write") instanceof DuplicateKeyError) return true;
@@ -117,11 +115,11 @@ const moveAlone = async (options: AgreeOnCountersOptions): Promise<boolean> => {
   try {
     if ((await keptIn(options)) === kept) return true;
     await run(() => (kept === "logs" ? moveIntoLogs(options, counterLog) : moveIntoDocuments(options, counterLog)), MOVE_TIME);
-    await run(() => log.updateOne({ _id: KEPT }, { $set: { kept } }, { upsert: true }));
+    await run(() => leases.replaceOne({ _id: KEPT }, lease(KEPT, kept, 0), { upsert: true }));
     return true;
   } finally {
     await counterLog.close();
-    await run(() => log.deleteOne({ _id: MOVING, by: own })).catch(() => undefined);
+    await run(() => leases.deleteOne({ _id: MOVING, holder: own.holder })).catch(() => undefined);
   }
 };
 
@@ -132,24 +130,22 @@ const moveAlone = async (options: AgreeOnCountersOptions): Promise<boolean> => {
  */
 export const agreeOnCounters = async (options: AgreeOnCountersOptions): Promise<void> => {
   const { database, kept, clock, run } = options;
-  const log = database.collection<StartDocument | KeptDocument>("counterLog");
+  const leases = leasesOf(options);
   const now = clock.now();
-  const own = { _id: `${STARTS}${randomUUID()}`, kept, at: now };
+  const own = lease(`${STARTS.$gte}${randomUUID()}`, kept, now + START_LASTS_MS);
+  await run(() => leases.deleteMany({ _id: STARTS, expires: { $lt: now } }));
   // Of two that start at once at least one finds the other here.
-  await run(() => log.insertOne(own));
-  const starts = (await run(() => log.find({ _id: { $gte: STARTS, $lt: "s0" } }).toArray())) as StartDocument[];
-  const elsewhere = starts.find((start) => start.kept !== kept && now - start.at < START_LASTS_MS);
-  const old = starts.filter(({ at }) => now - at >= START_LASTS_MS).map(({ _id }) => _id);
-  if (old.length > 0) await run(() => log.deleteMany({ _id: { $in: old } }));
-  const before = await keptIn(options);
+  await run(() => leases.insertOne(own));
+  const starts = await run(() => leases.find({ _id: STARTS }).toArray());
   const refuse = async (theirs: CountersKept): Promise<never> => {
-    await run(() => log.deleteOne({ _id: own._id }));
+    await run(() => leases.deleteOne({ _id: own._id }));
     throw notAgreed(theirs);
   };
-  if (elsewhere !== undefined) await refuse(elsewhere.kept);
+  const isElsewhere = starts.some(({ holder, expires }) => holder !== kept && expires >= now);
+  if (isElsewhere) await refuse(kept === "logs" ? "documents" : "logs");
+  const before = await keptIn(options);
   if (before === kept) return;
   const others = await run(() => database.collection("nodes").countDocuments({ expireAt: { $gt: new Date(now) } }));
   if (others > 0) await refuse(before);
-  if (!(await moveAlone(options)))
-    throw new StoreUnavailableError("another node is about to take along what was counted: this one waits for it");
+  if (!(await moveAlone(options))) throw new StoreUnavailableError("another node takes along what was counted: this one waits for it");
 };

@@ -79,7 +79,7 @@ const tell = ({ revocations: told, kills, cuts, calls, longestLateness, violatio
 
 const checkHistory = async (): Promise<boolean> => {
   const guarded = await writeHistory(server, revocations);
-  const unguarded = await writeHistory(server, Math.min(revocations, UNGUARDED), false);
+  const unguarded = await writeHistory(server, Math.min(revocations, UNGUARDED), { guarded: false });
   const header = ["", "revocations", "kills", "cuts", "knew", "not yet", "degraded", "503", "latest ms", "violations"];
   console.log("\nCalls after the acknowledgement of a revocation, by nodes of which one is killed or cut off as it acknowledges:");
   for (const line of formatTable([header, ["as they are", ...tell(guarded)], ["guard switched off", ...tell(unguarded)]]))

@@ -10,7 +10,6 @@ const NODES = 3;
 const KEYS_PER_ROUND = 24;
 /** Calls that each observing node has at the same time. */
 const AT_ONCE = 3;
-const PAUSE_MS = 5;
 /** The promise: what begins later than this after an acknowledgement knows, or says that it may not. */
 const BOUND_MS = 1_000;
 const WATCHED_FOR_MS = 2_500;
@@ -106,14 +105,14 @@ const ask = async ({ call }: Place, { key }: Key): Promise<Asked> => {
 };
 
 /** Asks one node about all keys, again and again, until told to end. */
-const watch = (place: Place, keys: readonly Key[]): (() => Promise<void>) => {
+const watch = (place: Place, keys: readonly Key[], pause: number): (() => Promise<void>) => {
   let isOver = false;
   let next = 0;
   const loops = Array.from({ length: AT_ONCE }, async () => {
     while (!isOver) {
       const key = keys[next++ % keys.length] as Key;
       key.asked.push(await ask(place, key));
-      await sleep(PAUSE_MS);
+      await sleep(pause);
     }
   });
   return async () => {
@@ -145,13 +144,18 @@ const judge = (keys: readonly Key[], history: History): void => {
 };
 
 /** Revokes the keys of one round by one node, with a fault, while the others are asked about them. */
-const runRound = async (writer: Place, observers: readonly Place[], fault: Fault, after: number, history: History): Promise<void> => {
+const runRound = async (
+  writer: Place,
+  observers: readonly Place[],
+  { fault, after, pause }: { readonly fault: Fault; readonly after: number; readonly pause: number },
+  history: History,
+): Promise<void> => {
   const keys = await makeKeys(writer);
   for (const observer of observers) {
     const known = await Promise.all(keys.map((key) => ask(observer, key)));
     if (known.some(({ verdict }) => verdict !== "old")) throw new Error("a key that was just made does not verify");
   }
-  const ends = observers.map((observer) => watch(observer, keys));
+  const ends = observers.map((observer) => watch(observer, keys, pause));
   const [cutOff] = observers;
   if (fault === "observer cut off") cutOff?.proxy.cut();
   let acknowledged = 0;
@@ -187,13 +191,16 @@ const recover = async (places: readonly Place[]): Promise<void> => {
 
 /**
  * Three nodes on one MongoDB database, of which one revokes keys and dies, or loses its connection, in that instant, and
- * the others are asked about them all the time. @param guarded nodes as they are; false: announcements come from memory after
- * the acknowledgement, and silence is not noticed, so that violations are to be found.
+ * the others are asked about them all the time.
+ *
+ * @param guarded nodes as they are; false: announcements come from memory after the acknowledgement, and silence is not noticed,
+ * so that violations are to be found.
+ * @param pause milliseconds between two questions of one of those who ask; a node is asked about the same key after eight of them.
  */
 export const writeHistory = async (
   server: string,
   revocations: number,
-  guarded = true,
+  { guarded = true, pause = 5 }: { readonly guarded?: boolean; readonly pause?: number } = {},
   onRound?: (history: History) => void,
 ): Promise<History> => {
   const direct = freshMongoUrl(server);
@@ -208,7 +215,8 @@ export const writeHistory = async (
       await recover(places);
       const writer = places[round % NODES] as Place;
       const others = [1, 2].map((step) => places[(round + step) % NODES] as Place);
-      await runRound(writer, others, faults[round % faults.length] as Fault, 1 + ((7 * round) % KEYS_PER_ROUND), history);
+      const fault = faults[round % faults.length] as Fault;
+      await runRound(writer, others, { fault, after: 1 + ((7 * round) % KEYS_PER_ROUND), pause }, history);
       onRound?.(history);
     }
     return history;

@@ -1,16 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
-import { runLatchkey, spawnLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { expect, test } from "vitest";
+import { runLatchkey, spawnLatchkey } from "../../bench/harness/latchkeyProcess.ts";
 import { checkBackup, differencesBetween } from "../../src/backup/checkBackup.ts";
-import { readBackup } from "../../src/backup/readBackup.ts";
 import { restoreBackup } from "../../src/backup/restoreBackup.ts";
 import { storeSource } from "../../src/backup/storeSource.ts";
 import { writeBackup } from "../../src/backup/writeBackup.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
-import { procedureCaller } from "../support/procedureCaller.ts";
 import { sized } from "../support/sized.ts";
 import { embeddedPlace, freshDirectory, places, type StorePlace } from "../support/storePlaces.ts";
 
@@ -18,7 +16,6 @@ const KILLS = sized(1, 10);
 const DOCUMENTS = sized(4_000, 20_000);
 /** Beside other load each start of a command takes seconds. */
 const TIMEOUT = { timeout: 900_000 };
-const KEYS = sized(20, 300);
 
 /** A store that takes a command a while, in a backup. */
 const largeBackup = async (): Promise<string> => {
@@ -52,12 +49,6 @@ const killed = async (args: readonly string[], env: Readonly<Record<string, stri
     if ((await ended) === null) cutShort++;
   }
   return cutShort;
-};
-
-const textsOf = async (file: string): Promise<readonly string[]> => {
-  const texts: string[] = [];
-  for await (const part of readBackup(file)) if (part.kind === "batch") texts.push(...part.texts);
-  return texts;
 };
 
 /** What a place holds, by another backup of it. */
@@ -102,32 +93,3 @@ test.each(places)(
     expect(cutShort).toBeGreaterThan(0);
   },
 );
-
-test("[data §4] an erasure whose command or service is killed at any moment and repeated comes to the same end", TIMEOUT, async () => {
-  const dataDir = await freshDirectory();
-  let service = await startService({ dataDir });
-  onTestFinished(() => service[Symbol.asyncDispose]());
-  const rootKey = await service.rootKey();
-  const call = procedureCaller(service.url, rootKey);
-  const { apiId } = await call("apis.createApi", { name: "payments" });
-  await call("identities.createIdentity", { externalId: "dave_7731", meta: { mail: "dave_7731@example.com" } });
-  for (let i = 0; i < KEYS; i++) await call("keys.createKey", { apiId, externalId: "dave_7731", name: `dave_7731 ${i}` });
-  const erase = (url: string) => [["identity", "erase", "dave_7731", "--url", url], { LATCHKEY_ROOT_KEY: rootKey }] as const;
-  for (let kills = 0; kills < KILLS; kills++) {
-    const child = spawnLatchkey(...erase(service.url));
-    const ended = new Promise((resolve) => child.once("close", resolve));
-    await sleep(300 + Math.random() * 1_200);
-    child.kill("SIGKILL");
-    service.kill("SIGKILL");
-    await Promise.all([ended, service.exited]);
-    service = await startService({ dataDir });
-  }
-  const erased = await runLatchkey(...erase(service.url));
-  // The last that was killed may have been done.
-  if (erased.code !== 0) expect(erased).toMatchObject({ code: 4 });
-  await service.stop();
-  expect(await runLatchkey(["audit", "verify"], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
-  const copy = join(await freshDirectory(), "erased.backup");
-  expect(await runLatchkey(["backup", copy], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
-  expect((await textsOf(copy)).filter((text) => text.includes("dave_7731"))).toEqual([]);
-});

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
-import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { configVariables } from "../../src/config/loadConfig.ts";
+import { places } from "../support/places.ts";
 
 test("help names every command and every setting", async () => {
   const { code, printed } = await runCommand(["help"], {});
@@ -91,24 +91,7 @@ test("a wrong configuration is refused with 2 and every problem, for every comma
   }
 });
 
-/** Root keys are managed alike on every engine. */
-const places = [
-  {
-    name: "embedded",
-    open: async () => ({ DATA_DIR: await mkdtemp(join(tmpdir(), "latchkey-cli-")) }),
-    close: (env: Record<string, string>) => rm(env.DATA_DIR ?? "", { recursive: true }),
-  },
-  ...(process.env.MONGODB_URL === undefined
-    ? []
-    : [
-        {
-          name: "mongo",
-          open: async () => ({ MONGODB_URL: freshMongoUrl(process.env.MONGODB_URL ?? "") }),
-          close: (env: Record<string, string>) => dropMongoDatabase(env.MONGODB_URL ?? ""),
-        },
-      ]),
-];
-
+// Root keys are managed alike on every engine.
 describe.each(places)("root keys on $name", ({ open, close }) => {
   let env: Record<string, string>;
   beforeAll(async () => {

@@ -2,12 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
 import { dataOf } from "../support/api.ts";
 import { type HttpAnswer, request } from "../support/envelope.ts";
+import { onEveryEngine } from "../support/onEveryEngine.ts";
 import { sized } from "../support/sized.ts";
 
 const post = (service: ServiceProcess, rootKey: string, procedure: string, body: unknown, key?: string): Promise<HttpAnswer> =>
@@ -40,7 +41,7 @@ const newCall = async (service: ServiceProcess, rootKey: string) => {
 /** Milliseconds between the first of the calls and the kill. */
 const delays = sized([8, 30], [1, 4, 8, 15, 30]);
 
-test.concurrent("[protocol §2] a create whose process is killed makes one key and gives one answer on the embedded store", async () => {
+const killedOnEmbedded = async (): Promise<void> => {
   const dataDir = await mkdtemp(join(tmpdir(), "latchkey-killed-"));
   try {
     for (const delay of delays) {
@@ -59,27 +60,34 @@ test.concurrent("[protocol §2] a create whose process is killed makes one key a
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
-});
+};
 
-const server = process.env.MONGODB_URL;
-describe.skipIf(server === undefined)("two processes on one MongoDB", { concurrent: true }, () => {
-  test("[protocol §2] twenty creates at once, and one more after one process is killed, make one key and give one answer", async () => {
-    const env = { MONGODB_URL: freshMongoUrl(server ?? "") };
-    try {
-      const rootKey = await createRootKeyOn(env);
-      await using survivor = await startService({ env });
-      for (const delay of [...delays, 2_000]) {
-        await using victim = await startService({ env });
-        const { apiId, body, key } = await newCall(survivor, rootKey);
-        const calls = storm([victim, survivor], rootKey, body, key);
-        await sleep(delay);
-        victim.kill("SIGKILL");
-        const answers = await calls;
-        answers.push(await post(survivor, rootKey, "keys.createKey", body, key));
-        await expectOneKey(survivor, rootKey, apiId, answers);
-      }
-    } finally {
-      await dropMongoDatabase(env.MONGODB_URL);
+const killedOnMongo = async (server: string): Promise<void> => {
+  const env = { MONGODB_URL: freshMongoUrl(server) };
+  try {
+    const rootKey = await createRootKeyOn(env);
+    await using survivor = await startService({ env });
+    for (const delay of [...delays, 2_000]) {
+      await using victim = await startService({ env });
+      const { apiId, body, key } = await newCall(survivor, rootKey);
+      const calls = storm([victim, survivor], rootKey, body, key);
+      await sleep(delay);
+      victim.kill("SIGKILL");
+      const answers = await calls;
+      answers.push(await post(survivor, rootKey, "keys.createKey", body, key));
+      await expectOneKey(survivor, rootKey, apiId, answers);
     }
-  });
-});
+  } finally {
+    await dropMongoDatabase(env.MONGODB_URL);
+  }
+};
+
+const placed = onEveryEngine(
+  { name: "a create whose process is killed makes one key and gives one answer on the embedded store", run: killedOnEmbedded },
+  (server) => ({
+    name: "twenty creates at once on two processes with one MongoDB, and one more after one is killed, make one key and give one answer",
+    run: () => killedOnMongo(server),
+  }),
+);
+
+for (const { name, run } of placed) test.concurrent(`[protocol §2] ${name}`, run);

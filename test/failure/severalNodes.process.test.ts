@@ -4,6 +4,7 @@ import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatab
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
 import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { dataOf } from "../support/api.ts";
+import { onEveryEngine } from "../support/onEveryEngine.ts";
 
 const MONTH = 2_592_000_000;
 const ROUNDS = 10;
@@ -33,11 +34,10 @@ const startTwoOn = async (server: string): Promise<Cluster> => {
   };
 };
 
-const server = process.env.MONGODB_URL;
-const clusters = [
-  { name: "one process on the embedded store", start: startEmbedded },
-  ...(server ? [{ name: "two processes on MongoDB", start: () => startTwoOn(server) }] : []),
-];
+const clusters = onEveryEngine({ name: "one process on the embedded store", start: startEmbedded }, (server) => ({
+  name: "two processes on MongoDB",
+  start: () => startTwoOn(server),
+}));
 
 describe.each(clusters)("$name", ({ start }) => {
   let cluster: Cluster;

@@ -16,13 +16,13 @@ export interface Engine {
   open(): Promise<Store>;
   /** Another prepared store on the same database, as a second process would have it. */
   openBeside(store: Store): Promise<Store>;
-  /** Closes all that was opened and removes its databases. For `afterAll`. */
+  /** Closes all that was opened; its databases are removed, or emptied for whoever opens one next. For `afterAll`. */
   close(): Promise<void>;
 }
 
 /** Removes every document; what is dearer to make, collections and indexes, stays. */
 const emptyMongoDatabase = async (url: string): Promise<void> => {
-  const client = new MongoClient(url);
+  const client = new MongoClient(url, { maxPoolSize: 1 });
   const collections = await client.db().listCollections({}, { nameOnly: true }).toArray();
   await Promise.all(collections.map(({ name }) => client.db().collection(name).deleteMany({})));
   await client.close();
@@ -65,17 +65,44 @@ const embedded = engine(
   (directory) => rm(directory, { recursive: true }),
 );
 
+/** A database and, to tell apart those who have it one after the other, an object for each. */
+interface MongoPlace {
+  readonly url: string;
+}
+
 const mongo = (server: string): Engine => {
   // A new database costs the server five times as much as one that is emptied. The end of the run drops them (wholeRun.ts).
-  const emptied: string[] = [];
+  const left: string[] = [];
+  const owners = new Map<string, MongoPlace>();
+  const users = new Map<string, number>();
+  const enter = ({ url }: MongoPlace, change: 1 | -1): void => {
+    const now = (users.get(url) ?? 0) + change;
+    users.set(url, now);
+    if (now === 0) left.push(url);
+    else if (left.includes(url)) left.splice(left.indexOf(url), 1);
+  };
   return engine(
     "mongo",
-    async () => emptied.pop() ?? freshMongoUrl(server),
-    (url) => openMongoStore({ url, counters: process.env.LATCHKEY_TEST_COUNTERS === "logs" ? "logs" : "documents" }),
-    async (url) => {
-      await emptyMongoDatabase(url);
-      emptied.push(url);
+    async () => {
+      const old = left.pop();
+      if (old !== undefined) await emptyMongoDatabase(old);
+      const place = { url: old ?? freshMongoUrl(server) };
+      owners.set(place.url, place);
+      return place;
     },
+    (place) => {
+      if (owners.get(place.url) !== place) throw new Error("somebody else has this database since all of its stores were closed");
+      enter(place, 1);
+      const store = openMongoStore({ ...place, counters: process.env.LATCHKEY_TEST_COUNTERS === "logs" ? "logs" : "documents" });
+      let isOpen = true;
+      const close = async (): Promise<void> => {
+        await store.close();
+        if (isOpen) enter(place, -1);
+        isOpen = false;
+      };
+      return { ...store, close };
+    },
+    async () => undefined,
   );
 };
 

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { writeHistory } from "../../bench/visibilityRuns/history.ts";
+import { sized } from "../support/sized.ts";
 
 const server = process.env.MONGODB_URL;
+/** Whoever has not heard after the second that is promised is asked some times more before a round ends. */
+const pause = sized(25, 5);
 
 // The embedded store has one process. `npm run visibility` does the same a thousand times.
 describe.runIf(server)("revocations by nodes that die or lose their connection in that instant", { timeout: 180_000 }, () => {
   test("[design §9] every call that begins more than a second after the acknowledgement knows, or says that it may not", async () => {
-    const { violations, kills, cuts, calls } = await writeHistory(server ?? "", 60);
+    const { violations, kills, cuts, calls } = await writeHistory(server ?? "", 60, { pause });
     expect(violations).toBe(0);
     expect(kills).toBeGreaterThan(0);
     expect(cuts).toBeGreaterThan(0);
@@ -16,7 +19,8 @@ describe.runIf(server)("revocations by nodes that die or lose their connection i
   test("[design §9] where changes are told after the acknowledgement, from memory, the same finds calls that do not know", async () => {
     // Whether one of a series meets such a call is chance.
     let found = 0;
-    for (let series = 1; series <= 5 && found === 0; series++) found += (await writeHistory(server ?? "", 30, false)).violations;
+    for (let series = 1; series <= 5 && found === 0; series++)
+      found += (await writeHistory(server ?? "", 30, { guarded: false, pause })).violations;
     expect(found).toBeGreaterThan(0);
   });
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Intercept, interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
+import { sized } from "../../support/sized.ts";
 import { engines } from "../../support/stores.ts";
 
 /** A list, and how its objects come and go. Everything that belongs to one walk is told apart by `scope`. */
@@ -199,7 +200,7 @@ everywhere(
               if (shared) for (const id of await live()) await remove(id);
             },
           ),
-          { numRuns: 12 },
+          { numRuns: sized(6, 24) },
         );
       },
     );
@@ -219,7 +220,7 @@ everywhere(
         fc.asyncProperty(fc.string({ unit: "binary", maxLength: 40 }), fc.constantFrom(...opened), async (cursor, { procedure, body }) => {
           expect([200, 400]).toContain((await run.call(procedure, { ...body, cursor })).status);
         }),
-        { numRuns: 60 },
+        { numRuns: sized(30, 120) },
       );
     });
   },

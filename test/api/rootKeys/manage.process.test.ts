@@ -4,10 +4,15 @@ import { startService } from "../../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../../bench/harness/mongoDatabases.ts";
 import { expectError } from "../../support/api.ts";
 import { type HttpAnswer, request } from "../../support/envelope.ts";
+import { onEveryEngine } from "../../support/onEveryEngine.ts";
 
-const mongoUrl = process.env.MONGODB_URL === undefined ? undefined : freshMongoUrl(process.env.MONGODB_URL);
-const places = [{ name: "embedded", env: {} }, ...(mongoUrl === undefined ? [] : [{ name: "mongo", env: { MONGODB_URL: mongoUrl } }])];
-afterAll(() => mongoUrl && dropMongoDatabase(mongoUrl));
+const places = onEveryEngine<{ readonly name: string; readonly env: { readonly MONGODB_URL?: string } }>(
+  { name: "embedded", env: {} },
+  (server) => ({ name: "mongo", env: { MONGODB_URL: freshMongoUrl(server) } }),
+);
+afterAll(async () => {
+  for (const { env } of places) if (env.MONGODB_URL !== undefined) await dropMongoDatabase(env.MONGODB_URL);
+});
 
 describe.concurrent.each(places)("[protocol §7] the command line beside a running server on $name", ({ env }) => {
   test("a root key is made, changed, revoked and restored, and the server notices", async ({ expect }) => {

@@ -12,9 +12,10 @@ import { Skeleton } from "./Skeleton.tsx";
 export const lazyPart = <Props extends object>(load: () => Promise<ComponentType<Props>>, lines = 6): ComponentType<Props> => {
   let loaded: ComponentType<Props> | undefined;
   return (props: Props): JSX.Element => {
-    const [state, setState] = useState<"loading" | "loaded" | "failed">("loading");
+    const [state, setState] = useState<"loading" | "loaded" | "failed">(loaded === undefined ? "loading" : "loaded");
     useEffect(() => {
-      if (loaded !== undefined) return;
+      // Effects come some time after what was drawn: another one on the page may have loaded it since.
+      if (loaded !== undefined) return setState("loaded");
       let shown = true;
       loadPart(load).then(
         (Part) => {

@@ -262,4 +262,21 @@ describe("counters in the logs of nodes, when something is amiss", () => {
       expect(took[Math.floor(0.99 * took.length)]).toBeLessThan(1_000);
     }
   });
+
+  test("a store that is away for minutes leaves no trace of the attempts to reach it", async () => {
+    let fate: Fate = "works";
+    const { logs, world, outcomeOf } = setting(undefined, () => fate);
+    const node = logs.join();
+    await outcomeOf(node.open("a", SEQ, 9, 1, LATER));
+    fate = "not sent";
+    for (let second = 0; second < 120; second++) {
+      await outcomeOf(Promise.resolve(node.open("b", SEQ, 9, 1, LATER)).catch(() => undefined));
+      await world.passUntil(world.clock.now() + 1_000);
+    }
+    fate = "works";
+    const before = logs.operations();
+    expect(await outcomeOf(node.charge("a", SEQ, 9, 1))).toMatchObject({ current: 2 });
+    expect(logs.operations() - before).toBeLessThan(12);
+    expect(logs.members()).toHaveLength(2);
+  });
 });

@@ -80,6 +80,8 @@ export const joinCounterLog = async ({ store, clock, before }: MembershipOptions
   const counts = createWindowCounts();
   const peers = new Map<string, Peer>();
   const own = { ordinal: 0, log: "", joinedAt: 0 };
+  /** Its number is this node's for certain. */
+  let isJoined = false;
   let nextNumber = 1;
   let appendedAt = Number.NEGATIVE_INFINITY;
   let lookedAt = clock.monotonic();
@@ -92,6 +94,7 @@ export const joinCounterLog = async ({ store, clock, before }: MembershipOptions
   let marks: { readonly at: number; readonly number: number }[] = [];
 
   const join = async (): Promise<void> => {
+    isJoined = false;
     own.log = randomUUID().slice(0, 13);
     own.joinedAt = clock.now();
     nextNumber = 1;
@@ -101,7 +104,8 @@ export const joinCounterLog = async ({ store, clock, before }: MembershipOptions
       const self = members.find(({ log }) => log === own.log);
       own.ordinal = self?.ordinal ?? (members.at(-1)?.ordinal ?? 0) + 1;
       // The number may be taken by this node itself, where a driver sends what it was not sure of twice.
-      if (self !== undefined || (await store.join({ ...own }))) return;
+      isJoined = self !== undefined || (await store.join({ ...own }));
+      if (isJoined) return;
       if (attempt === JOIN_ATTEMPTS) throw new StoreUnavailableError("too many nodes join the logs of counters at once");
     }
   };
@@ -215,21 +219,21 @@ export const joinCounterLog = async ({ store, clock, before }: MembershipOptions
     pendingFor,
     isSilent: () => clock.monotonic() - appendedAt >= HEARTBEAT_MS,
     beginLog: async () => {
-      // Of this one nothing is known but what it has acknowledged: what comes yet is seen as that of others is.
-      if (!peers.has(own.log)) follow(own, nextNumber);
-      void store.retire(own.ordinal, clock.now()).catch(() => undefined);
+      if (isJoined) {
+        // Of this one nothing is known but what it has acknowledged: what comes yet is seen as that of others is.
+        follow(own, nextNumber);
+        void store.retire(own.ordinal, clock.now()).catch(() => undefined);
+      }
       await join();
     },
     dropGone: async () => {
       const monotonic = clock.monotonic();
       counts.age(monotonic);
-      for (const { ordinal, log, lastAt } of peers.values()) {
-        if (monotonic - lastAt < GONE_AFTER_MS) continue;
-        await store.retire(ordinal, clock.now());
-        // What it appended before that is counted; whatever it appends now it must not grant.
-        if (!(await look())) return false;
-        peers.delete(log);
-      }
+      const gone = [...peers.values()].filter(({ lastAt }) => monotonic - lastAt >= GONE_AFTER_MS);
+      for (const { ordinal } of gone) await store.retire(ordinal, clock.now());
+      // What they appended before that is counted; whatever they append now they must not grant.
+      if (gone.length > 0 && !(await look())) return false;
+      for (const { log } of gone) peers.delete(log);
       return true;
     },
     removeOld: async () => {

@@ -20,10 +20,13 @@ export const sameOnEveryEngine: readonly string[] = [
   "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
   "test/cli/{analytics,audit,fileModes,serve,tls}.process.test.ts",
   "test/cli/{expiry,progressBar,suspiciousVariables}.test.ts",
+  "test/api/identities/eraseFiles.process.test.ts",
   "test/backup/embeddedBackup{,.process}.test.ts",
   "test/cli/remote/**",
   "test/failure/crash.process.test.ts",
   "test/workers/{adminPort,crash}.process.test.ts",
+  "test/storage/counterLogs/{counterLog,counterLogTroubles}.test.ts",
+  "test/storage/recentKeys.test.ts",
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
 ];
 

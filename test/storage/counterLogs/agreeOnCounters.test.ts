@@ -53,8 +53,8 @@ test.skipIf(url === undefined)(
     const isHeld = Promise.withResolvers<void>();
     const second = agreeOnCounters(
       options("documents", async (operation) => {
-        // Those who start, oneself, all of them, where they count, who is there; the move.
-        if (++commands === 6) {
+        // Behind all that it looks at before the move.
+        if (++commands === 8) {
           isHeld.resolve();
           await hold.promise;
         }

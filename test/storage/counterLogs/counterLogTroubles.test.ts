@@ -279,4 +279,34 @@ describe("counters in the logs of nodes, when something is amiss", () => {
     expect(logs.operations() - before).toBeLessThan(12);
     expect(logs.members()).toHaveLength(2);
   });
+
+  test("[design §4] a node that was frozen until the others took leave of it takes back nothing that they never counted", async () => {
+    const { logs, world, outcomeOf } = setting();
+    let frozen: Promise<void> | undefined;
+    const pause = async (milliseconds: number): Promise<void> => {
+      await world.elapse(milliseconds);
+      await frozen;
+    };
+    const thawed = Promise.withResolvers<void>();
+    const victim = loggedCounters(createCounterLog({ store: logs.store, clock: world.clock, patience: 2_500, pause }), world.clock);
+    const other = logs.join();
+    await outcomeOf(Promise.all([victim.read("b"), other.read("b")]));
+    frozen = thawed.promise;
+    for (let second = 5; second <= 90; second += 5) {
+      await world.passUntil(START + second * 1_000);
+      await outcomeOf(other.read("b"));
+    }
+    expect(logs.members()[0]?.retiredAt).toBeDefined();
+    const seq = SEQ + 1;
+    let granted = 0;
+    const counted = async (amount: number, asked: Promise<SharedCounter | null>): Promise<void> => {
+      if ((await outcomeOf(asked)) !== null) granted += amount;
+    };
+    await counted(3, other.open("a", seq, 7, 3, LATER));
+    frozen = undefined;
+    thawed.resolve();
+    await counted(5, victim.open("a", seq, 5, 5, LATER));
+    for (let i = 0; i < 7; i++) await counted(1, other.charge("a", seq, 9, 1));
+    expect(granted).toBeLessThanOrEqual(10);
+  });
 });

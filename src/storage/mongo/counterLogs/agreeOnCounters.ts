@@ -36,9 +36,12 @@ const STARTS = { $gte: "counters start ", $lt: "counters start!" };
 const START_LASTS_MS = 120_000;
 /** Counters that are moved at once, and how long all of them may take, in milliseconds. */
 const AT_ONCE = 1_000;
-const MOVE_TIME = 600_000;
+const MOVE_TIME = 120_000;
 
-const leasesOf = ({ database }: AgreeOnCountersOptions) => database.collection<Lease>("leases");
+/** Where all of it is read, and written: a secondary may not have yet what was acknowledged. */
+const PRIMARY = { readPreference: "primary" } as const;
+
+const leasesOf = ({ database }: AgreeOnCountersOptions) => database.collection<Lease>("leases", PRIMARY);
 const lease = (_id: string, holder: string, expires: number): Lease => ({
   _id,
   holder,
@@ -57,14 +60,21 @@ const notAgreed = (theirs: CountersKept): StoreUnavailableError =>
     `other nodes on this store count rate limits in ${theirs}: this one starts when all of them have been gone for up to two minutes, or with RATELIMIT_COUNTERS=${theirs}`,
   );
 
+/** A move, as long as it may take; `goOn` rejects behind that. */
+interface Move {
+  readonly counterLog: CounterLog;
+  readonly goOn: () => void;
+}
+
 /** All that counts now, from documents into the logs. */
-const moveIntoLogs = async ({ database, clock }: AgreeOnCountersOptions, counterLog: CounterLog): Promise<void> => {
+const moveIntoLogs = async ({ database, clock }: AgreeOnCountersOptions, { counterLog, goOn }: Move): Promise<void> => {
   // Nobody has counted there since the documents count, but a move that did not end.
   await database
     .collection<{ _id: string }>("counterLog")
     .deleteMany({ $or: ["e", "m"].map((kind) => ({ _id: { $gte: `${kind}/`, $lt: `${kind}0` } })) });
-  const documents = database.collection<CounterDocument & { _id: string }>("counters");
+  const documents = database.collection<CounterDocument & { _id: string }>("counters", PRIMARY);
   for (let after = ""; ; ) {
+    goOn();
     const page = await documents.find({ _id: { $gt: after } }, { sort: { _id: 1 }, limit: AT_ONCE, batchSize: AT_ONCE + 1 }).toArray();
     const live = page.filter(({ _id, expireAt }) => isLogged(_id) && expireAt.getTime() > clock.now());
     await Promise.all(
@@ -80,11 +90,12 @@ const moveIntoLogs = async ({ database, clock }: AgreeOnCountersOptions, counter
 };
 
 /** And back. */
-const moveIntoDocuments = async ({ database, clock }: AgreeOnCountersOptions, counterLog: CounterLog): Promise<void> => {
+const moveIntoDocuments = async ({ database, clock }: AgreeOnCountersOptions, { counterLog, goOn }: Move): Promise<void> => {
   await counterLog.open();
   const documents = database.collection<CounterDocument & { _id: string }>("counters");
   for (const part of counterLog.parts()) {
     for (const some of chunks([...part], AT_ONCE)) {
+      goOn();
       const writes = some.flatMap(([key, { seq, current, previous }]) => {
         const expireAt = new Date((seq + 3) * (durationOfKey(key) ?? 0));
         const $set = { seq, current, previous, expireAt, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID };
@@ -95,32 +106,70 @@ const moveIntoDocuments = async ({ database, clock }: AgreeOnCountersOptions, co
   }
 };
 
-/** Has one node alone move what is counted, and that one once. False: another one is at it. */
-const moveAlone = async (options: AgreeOnCountersOptions): Promise<boolean> => {
+const isAtIt = (): StoreUnavailableError => new StoreUnavailableError("another node takes along what was counted: this one waits for it");
+
+/** Nobody who counts elsewhere may have started meanwhile, and nobody else may have taken the move over. */
+const finish = async (options: AgreeOnCountersOptions, own: Lease): Promise<void> => {
+  const { kept, clock, run } = options;
+  const leases = leasesOf(options);
+  await refuseOthers(options);
+  const renewed = await run(() => leases.updateOne({ _id: MOVING, holder: own.holder }, { $set: { expires: clock.now() + MOVE_TIME } }));
+  if (renewed.matchedCount === 0) throw isAtIt();
+  await run(() => leases.replaceOne({ _id: KEPT }, lease(KEPT, kept, 0), { upsert: true }));
+};
+
+/** Has one node alone move what is counted, and that one once. */
+const moveAlone = async (options: AgreeOnCountersOptions): Promise<void> => {
   const { kept, clock, openLog, run } = options;
   const leases = leasesOf(options);
   const now = clock.now();
-  // One that has died at it.
-  await run(() => leases.deleteOne({ _id: MOVING, expires: { $lt: now } }));
   const own = lease(MOVING, randomUUID(), now + 2 * MOVE_TIME);
-  const isTaken = await run(() => leases.insertOne(own)).then(
-    () => false,
-    (error: unknown) => {
-      if (toStoreError(error, "write") instanceof DuplicateKeyError) return true;
-      throw error;
-    },
-  );
-  if (isTaken) return false;
+  await run(() => leases.deleteOne({ _id: MOVING, expires: { $lt: now } }));
+  await run(() => leases.insertOne(own)).catch((error: unknown) => {
+    throw toStoreError(error, "write") instanceof DuplicateKeyError ? isAtIt() : error;
+  });
   const counterLog = openLog();
+  const until = clock.monotonic() + MOVE_TIME;
+  const goOn = (): void => {
+    if (clock.monotonic() > until) throw new StoreUnavailableError("to take along what was counted took too long", { tooSlow: true });
+  };
   try {
-    if ((await keptIn(options)) === kept) return true;
-    await run(() => (kept === "logs" ? moveIntoLogs(options, counterLog) : moveIntoDocuments(options, counterLog)), MOVE_TIME);
-    await run(() => leases.replaceOne({ _id: KEPT }, lease(KEPT, kept, 0), { upsert: true }));
-    return true;
+    if ((await keptIn(options)) === kept) return;
+    const move = kept === "logs" ? moveIntoLogs : moveIntoDocuments;
+    await run(() => move(options, { counterLog, goOn }), MOVE_TIME);
+    await finish(options, own);
   } finally {
     await counterLog.close();
-    await run(() => leases.deleteOne({ _id: MOVING, holder: own.holder })).catch(() => undefined);
+    // Also where the store is about to be closed.
+    await leases.deleteOne({ _id: MOVING, holder: own.holder }).catch(() => undefined);
   }
+};
+
+/** Throws where a node that counts elsewhere has begun to start. */
+const refuseOthers = async (options: AgreeOnCountersOptions): Promise<void> => {
+  const { kept, clock, run } = options;
+  const now = clock.now();
+  const starts = await run(() => leasesOf(options).find({ _id: STARTS }).toArray());
+  const isElsewhere = starts.some(({ holder, expires }) => holder !== kept && expires >= now);
+  if (isElsewhere) throw notAgreed(kept === "logs" ? "documents" : "logs");
+};
+
+const agree = async (options: AgreeOnCountersOptions, own: Lease): Promise<void> => {
+  const { database, kept, clock, run } = options;
+  const leases = leasesOf(options);
+  const renew = (milliseconds: number): Promise<unknown> =>
+    run(() => leases.updateOne({ _id: own._id }, { $set: { expires: clock.now() + milliseconds } }));
+  await refuseOthers(options);
+  const moving = await run(() => leases.findOne({ _id: MOVING, expires: { $gte: clock.now() } }));
+  if (moving !== null) throw isAtIt();
+  const before = await keptIn(options);
+  if (before === kept) return;
+  const rows = database.collection("nodes", PRIMARY);
+  const others = await run(() => rows.countDocuments({ expireAt: { $gt: new Date(clock.now()) } }));
+  if (others > 0) throw notAgreed(before);
+  await renew(2 * MOVE_TIME);
+  await moveAlone(options);
+  await renew(START_LASTS_MS);
 };
 
 /**
@@ -129,23 +178,17 @@ const moveAlone = async (options: AgreeOnCountersOptions): Promise<boolean> => {
  * what they had counted. Rejects with `StoreUnavailableError` where others are there, who count elsewhere.
  */
 export const agreeOnCounters = async (options: AgreeOnCountersOptions): Promise<void> => {
-  const { database, kept, clock, run } = options;
+  const { kept, clock, run } = options;
   const leases = leasesOf(options);
   const now = clock.now();
   const own = lease(`${STARTS.$gte}${randomUUID()}`, kept, now + START_LASTS_MS);
   await run(() => leases.deleteMany({ _id: STARTS, expires: { $lt: now } }));
-  // Of two that start at once at least one finds the other here.
+  // Of two that start at once at least one finds the other's.
   await run(() => leases.insertOne(own));
-  const starts = await run(() => leases.find({ _id: STARTS }).toArray());
-  const refuse = async (theirs: CountersKept): Promise<never> => {
-    await run(() => leases.deleteOne({ _id: own._id }));
-    throw notAgreed(theirs);
-  };
-  const isElsewhere = starts.some(({ holder, expires }) => holder !== kept && expires >= now);
-  if (isElsewhere) await refuse(kept === "logs" ? "documents" : "logs");
-  const before = await keptIn(options);
-  if (before === kept) return;
-  const others = await run(() => database.collection("nodes").countDocuments({ expireAt: { $gt: new Date(now) } }));
-  if (others > 0) await refuse(before);
-  if (!(await moveAlone(options))) throw new StoreUnavailableError("another node takes along what was counted: this one waits for it");
+  try {
+    await agree(options, own);
+  } catch (error) {
+    await leases.deleteOne({ _id: own._id }).catch(() => undefined);
+    throw error;
+  }
 };

@@ -158,14 +158,15 @@ export const createCounterLog = ({ store, clock, patience, pause = unattended }:
     return joining;
   };
 
-  /** This node's log is of no more use; what it has not granted is taken back by the next one. */
-  const leave = (member: Membership, appended: readonly AskedClaim[]): void => {
+  /**
+   * This node's log is of no more use. Of what it appended last others may never have heard, if they had taken leave of it before:
+   * taken back, that would make room where none is. What was waiting they have seen.
+   */
+  const leave = (member: Membership, appendedLast: readonly AskedClaim[]): void => {
     membership = undefined;
     before = member.counts;
-    for (const asked of [...appended, ...waiting]) {
-      takeBack(asked);
-      claims.push(asked);
-    }
+    for (const asked of waiting) takeBack(asked);
+    claims.push(...waiting, ...appendedLast);
     waiting = [];
     void member.retire().catch(() => undefined);
   };
@@ -197,13 +198,11 @@ export const createCounterLog = ({ store, clock, patience, pause = unattended }:
       }
       for (const { resolve } of askedChanges) resolve();
     }
-    const appended = [...waiting, ...written];
-    waiting = [];
     let hasSeenAll: boolean;
     try {
       hasSeenAll = await member.look();
     } catch (error) {
-      for (const asked of appended) {
+      for (const asked of written) {
         takeBack(asked);
         asked.reject(error);
       }
@@ -213,10 +212,10 @@ export const createCounterLog = ({ store, clock, patience, pause = unattended }:
     if (!hasSeenAll) {
       reads.push(...askedReads);
       claims.push(...unwritten);
-      leave(member, appended);
+      leave(member, written);
       return;
     }
-    judge(member, appended);
+    judge(member, [...waiting.splice(0), ...written]);
     judgeUnwritten(member, unwritten);
     answerReads(member, askedReads);
     if (clock.monotonic() - tidiedAt < TIDY_EVERY_MS) return;

@@ -4,8 +4,7 @@ import type { CounterLogEntry, CounterLogMember, CounterLogStore } from "../../s
 import { loggedCounters } from "../../src/storage/mongo/counterLogs/loggedCounters.ts";
 import { createWindowCounts } from "../../src/storage/mongo/counterLogs/windowCounts.ts";
 import type { Counters, SharedCounter } from "../../src/storage/port/counters.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
-import { byTimer, type SimulationOptions } from "./simulation.ts";
+import { byTimer, type SimulationOptions, simulatedOperations } from "./simulation.ts";
 
 export interface SimulatedLogsOptions extends Pick<SimulationOptions, "latency" | "fate" | "travel"> {
   readonly clock?: Clock;
@@ -27,27 +26,13 @@ export interface SimulatedLogs {
 }
 
 /** The logs of nodes in a store that answers after random delays. */
-export const simulatedLogs = ({
-  latency,
-  fate = () => "works",
-  travel = byTimer,
-  clock = systemClock,
-}: SimulatedLogsOptions): SimulatedLogs => {
+export const simulatedLogs = (options: SimulatedLogsOptions): SimulatedLogs => {
+  const { clock = systemClock, travel = byTimer } = options;
   const members = new Map<number, CounterLogMember>();
   const entries = new Map<string, CounterLogEntry>();
-  let operations = 0;
+  const { operate, operations } = simulatedOperations(options);
   let longest = 0;
 
-  const operate = async <T>(operation: () => T): Promise<T> => {
-    operations++;
-    const outcome = fate();
-    await travel(latency());
-    if (outcome === "not sent") throw new StoreUnavailableError("simulated");
-    const result = operation();
-    await travel(latency());
-    if (outcome === "answer lost") throw new StoreUnavailableError("simulated", { outcomeUnknown: true });
-    return result;
-  };
   const ofLog = (log: string): CounterLogEntry[] =>
     [...entries.values()].filter((entry) => entry.log === log).sort((a, b) => a.number - b.number);
 
@@ -99,7 +84,7 @@ export const simulatedLogs = ({
       for (const { changes } of entries.values()) for (const change of changes) counts.apply(change);
       return counts.get(key);
     },
-    operations: () => operations,
+    operations,
     members: () => [...members.values()],
     entries: () => entries.size,
     longestEntry: () => longest,

@@ -6,6 +6,12 @@ export const windowAt = (now: number, duration: number): number => Math.floor(no
 /** End of the current fixed window, Unix ms. */
 export const windowEnd = (now: number, duration: number): number => (windowAt(now, duration) + 1) * duration;
 
+/** The last moment that a date can hold: keys may have windows longer than that (keys §1.6). */
+const LAST_DATE = 8_640_000_000_000_000;
+
+/** When a counter of window `seq` is of no more use: it weighs in the next one, and a node's clock may be behind. */
+export const countsUntil = (seq: number, duration: number): Date => new Date(Math.min(LAST_DATE, (seq + 3) * duration));
+
 /** The part of the previous window's count that still weighs at `now`: trunc(previous × (1 − elapsed fraction)). */
 export const weightedPrevious = (previous: number, now: number, duration: number): number => {
   if (previous === 0) return 0;

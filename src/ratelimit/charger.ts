@@ -1,6 +1,6 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
-import { windowAt } from "../domain/slidingWindow.ts";
+import { countsUntil, windowAt } from "../domain/slidingWindow.ts";
 import type { Counters, SharedCounter } from "../storage/port/counters.ts";
 import { StoreUnavailableError } from "../storage/port/errors.ts";
 import type { ChargeRequest } from "./chargeRequest.ts";
@@ -10,11 +10,6 @@ import { rollForward } from "./rollForward.ts";
 
 /** Every failed attempt means that another node changed the counter; so many in a row mean that something is broken. */
 const ATTEMPTS = 50;
-
-/** The last moment that a date can hold: keys may have windows longer than that (keys §1.6). */
-const LAST_DATE = 8_640_000_000_000_000;
-
-const expiry = (seq: number, duration: number): Date => new Date(Math.min(LAST_DATE, (seq + 3) * duration));
 
 /** For whoever is served now; what is given back by the way is nobody's in particular. */
 const behalfOf = ({ line }: LocalCounter): Behalf | undefined => line?.[0]?.claim.call.behalf;
@@ -64,7 +59,7 @@ export const createCharger = (counters: Counters, clock: Clock): Charger => {
   };
 
   const roll = (counter: LocalCounter, from: SharedCounter, to: SharedCounter): Promise<boolean> =>
-    counters.roll(counter.key, from, to, expiry(to.seq, counter.duration), behalfOf(counter));
+    counters.roll(counter.key, from, to, countsUntil(to.seq, counter.duration), behalfOf(counter));
 
   /** Rolls the counter to the window that is charged, and gives back what is left of the one before. */
   const rollAndGiveBack = async (counter: LocalCounter, from: SharedCounter, to: SharedCounter, givesBack: number): Promise<boolean> => {
@@ -91,7 +86,7 @@ export const createCharger = (counters: Counters, clock: Clock): Charger => {
     const { seq } = state;
     let after: SharedCounter | null;
     if (from === null) {
-      after = await counters.open(key, seq, ceiling - amount, amount, expiry(seq, duration), behalfOf(counter));
+      after = await counters.open(key, seq, ceiling - amount, amount, countsUntil(seq, duration), behalfOf(counter));
       if (after === null) return "changed";
     } else if (from.seq === seq) {
       after = await counters.charge(key, seq, ceiling - amount, amount, behalfOf(counter));

@@ -3,7 +3,7 @@ import { runCommand } from "../../bench/harness/commandLine.ts";
 import { createRootKeyOn, startServiceOn } from "../../bench/harness/placed.ts";
 import { v2Edge } from "../../bench/harness/v2Edge.ts";
 import { dataOf } from "../support/api.ts";
-import { plainKey, prefixedKey, SEAM } from "../support/migrations.ts";
+import { createMigration, plainKey, prefixedKey, SEAM } from "../support/migrations.ts";
 import { places } from "../support/places.ts";
 
 describe.each(places)("[keys §7] on $name", ({ open, close }) => {
@@ -13,12 +13,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
   });
   afterAll(() => close(env));
 
-  const create = async (algorithm: string): Promise<string> => {
-    const { code, printed, complained } = await runCommand(["migration", "create", "--algorithm", algorithm], env);
-    expect({ code, complained }).toEqual({ code: 0, complained: [] });
-    expect(printed).toEqual([expect.stringMatching(/^mig_[A-Za-z0-9]{16,}$/)]);
-    return printed[0] ?? "";
-  };
+  const create = (algorithm: string): Promise<string> => createMigration(algorithm, env);
 
   test("[management §8] a running service hears of a deletion", async () => {
     await using service = await startServiceOn(env);

@@ -3,7 +3,7 @@ import { runCommand } from "../../bench/harness/commandLine.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { openStore } from "../../src/storage/openStore.ts";
 import { testConfig } from "../support/api.ts";
-import { SEAM } from "../support/migrations.ts";
+import { createMigration, SEAM } from "../support/migrations.ts";
 import { places } from "../support/places.ts";
 import { eventsIn } from "../support/written.ts";
 
@@ -33,12 +33,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
   });
   afterAll(() => close(env));
 
-  const create = async (algorithm: string): Promise<string> => {
-    const { code, printed, complained } = await runCommand(["migration", "create", "--algorithm", algorithm], env);
-    expect({ code, complained }).toEqual({ code: 0, complained: [] });
-    expect(printed).toEqual([expect.stringMatching(/^mig_[A-Za-z0-9]{16,}$/)]);
-    return printed[0] ?? "";
-  };
+  const create = (algorithm: string): Promise<string> => createMigration(algorithm, env);
 
   test("list shows nothing but its header before there is one", async () => {
     expect((await runCommand(["root-key", "create", "--name", "first"], env)).code).toBe(0);

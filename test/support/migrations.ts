@@ -1,4 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { runCommand } from "../../bench/harness/commandLine.ts";
 import { createId } from "../../src/domain/ids.ts";
 import type { MigrationDocument } from "../../src/storage/port/documents.ts";
 import type { Store } from "../../src/storage/port/store.ts";
@@ -11,6 +13,14 @@ export const registerMigration = async (store: Store, algorithm: MigrationDocume
   const id = createId("mig", 1_750_000_000_000);
   await createMigrationsRepository(store).insert({ id, algorithm }, 1_750_000_000_000, []);
   return id;
+};
+
+/** `latchkey migration create` on the store of `env`; resolves to the id that it prints, alone. */
+export const createMigration = async (algorithm: string, env: Record<string, string>): Promise<string> => {
+  const { code, printed, complained } = await runCommand(["migration", "create", "--algorithm", algorithm], env);
+  expect({ code, complained }).toEqual({ code: 0, complained: [] });
+  expect(printed).toEqual([expect.stringMatching(/^mig_[A-Za-z0-9]{16,}$/)]);
+  return printed[0] ?? "";
 };
 
 /** A key of another system and what it stored of it. */

@@ -54,7 +54,7 @@ test.skipIf(url === undefined)(
     const second = agreeOnCounters(
       options("documents", async (operation) => {
         // Behind all that it looks at before the move.
-        if (++commands === 8) {
+        if (++commands === 5) {
           isHeld.resolve();
           await hold.promise;
         }

@@ -1,54 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Admission, countExcess } from "../../../bench/limiterRuns/admissions.ts";
-import { type SimulatedLogs, simulatedLogs } from "../../../bench/limiterRuns/simulatedLogs.ts";
 import type { Fate } from "../../../bench/limiterRuns/simulation.ts";
-import { createVirtualWorld, type VirtualWorld } from "../../../bench/limiterRuns/virtualWorld.ts";
 import { createLimiter } from "../../../src/ratelimit/limiter.ts";
-import { createCounterLog } from "../../../src/storage/mongo/counterLogs/counterLog.ts";
 import type { CounterLogStore } from "../../../src/storage/mongo/counterLogs/counterLogStore.ts";
-import { loggedCounters } from "../../../src/storage/mongo/counterLogs/loggedCounters.ts";
 import type { Counters } from "../../../src/storage/port/counters.ts";
 import { sized } from "../../support/sized.ts";
-
-const START = 675 * 2_592_000_000;
-const MINUTE = 60_000;
-const SEQ = START / MINUTE;
-const LATER = new Date(START + 10 * MINUTE);
+import { LATER, logsInVirtualTime, MINUTE, SEQ, START } from "./logsInVirtualTime.ts";
 
 const cycle = <T>(values: readonly T[], otherwise: T): (() => T) => {
   let next = 0;
   return () => values[next++ % values.length] ?? otherwise;
 };
-
-interface Setting {
-  readonly world: VirtualWorld;
-  readonly logs: SimulatedLogs;
-  /** Lets time pass until it is settled. */
-  readonly outcomeOf: <T>(asked: T | Promise<T>) => Promise<T>;
-}
-
-const setting = (latency: () => number = () => 1, fate?: () => Fate): Setting => {
-  const world = createVirtualWorld(START);
-  const logs = simulatedLogs({ latency, travel: world.elapse, clock: world.clock, ...(fate && { fate }) });
-  const outcomeOf: Setting["outcomeOf"] = async (asked) => {
-    let isDone = false;
-    const done = Promise.resolve(asked).finally(() => {
-      isDone = true;
-    });
-    done.catch(() => undefined);
-    for (await world.settle(); !isDone; await world.settle()) {
-      await world.settle();
-      await world.passUntil(world.clock.now() + 1);
-    }
-    return done;
-  };
-  return { world, logs, outcomeOf };
-};
-
-/** A node that only believes what it is told by its own store. */
-const joinThrough = (store: CounterLogStore, { world }: Setting): Counters =>
-  loggedCounters(createCounterLog({ store, clock: world.clock, patience: 60_000, pause: world.elapse }), world.clock);
 
 const open = (node: Counters, limit: number, amount = 1): Promise<boolean> =>
   node.open("a", SEQ, limit - amount, amount, LATER).then((counter) => counter !== null);
@@ -58,7 +21,7 @@ describe("counters in the logs of nodes", () => {
     const delays = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 5, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 4 }), delays, async (count, times) => {
-        const { logs, outcomeOf } = setting(cycle(times, 1));
+        const { logs, outcomeOf } = logsInVirtualTime(cycle(times, 1));
         const nodes = Array.from({ length: count }, () => logs.join());
         await outcomeOf(Promise.all(nodes.map((node) => node.read("b"))));
         const granted = await outcomeOf(Promise.all(nodes.map((node) => open(node, 1))));
@@ -70,20 +33,20 @@ describe("counters in the logs of nodes", () => {
   });
 
   test("[design §4] a node that grants without a look at the others' logs admits too much: this is what the look is for", async () => {
-    const all = setting();
+    const all = logsInVirtualTime();
     const { logs, outcomeOf } = all;
     const blind = {
       ...logs.store,
       look: async (wanted: Parameters<CounterLogStore["look"]>[0]) => ({ ...(await logs.store.look(wanted)), entries: [] }),
     };
-    const nodes = [joinThrough(blind, all), joinThrough(blind, all)];
+    const nodes = [all.joinThrough(blind, MINUTE), all.joinThrough(blind, MINUTE)];
     await outcomeOf(Promise.all(nodes.map((node) => node.read("b"))));
     const granted = await outcomeOf(Promise.all(nodes.map((node) => open(node, 1))));
     expect(granted).toEqual([true, true]);
   });
 
   test("[design §4] a node that is stopped between its write and its look, for longer than entries stay, grants nothing of it", async () => {
-    const all = setting();
+    const all = logsInVirtualTime();
     const { logs, world, outcomeOf } = all;
     let stopped: Promise<unknown> = Promise.resolve();
     let isStopping = false;
@@ -94,7 +57,7 @@ describe("counters in the logs of nodes", () => {
         return logs.store.look(wanted);
       },
     };
-    const [victim, other] = [joinThrough(slow, all), logs.join()];
+    const [victim, other] = [all.joinThrough(slow, MINUTE), logs.join()];
     await outcomeOf(Promise.all([victim.read("b"), other.read("b")]));
     isStopping = true;
     stopped = world.elapse(20 * MINUTE).then(() => {
@@ -118,7 +81,7 @@ describe("counters in the logs of nodes", () => {
 
   test("[design §4] what a node had claimed counts when it dies, once, and nothing of it is granted when its answer is lost", async () => {
     let fate: Fate = "works";
-    const { logs, outcomeOf } = setting(undefined, () => fate);
+    const { logs, outcomeOf } = logsInVirtualTime(undefined, () => fate);
     const [one, other] = [logs.join(), logs.join()];
     await outcomeOf(Promise.all([one.read("b"), other.read("b")]));
     fate = "answer lost";
@@ -149,7 +112,7 @@ describe("counters in the logs of nodes", () => {
     });
     await fc.assert(
       fc.asyncProperty(course, async ({ limit, steps, delays, fates }) => {
-        const all = setting(cycle(delays, 1), cycle(fates, "works"));
+        const all = logsInVirtualTime(cycle(delays, 1), cycle(fates, "works"));
         const { world, logs, outcomeOf } = all;
         /** Of each node: what ends its stop. */
         const stops: { stopped: Promise<void>; goOn: () => void }[] = [];
@@ -168,7 +131,7 @@ describe("counters in the logs of nodes", () => {
               },
             ]),
           ) as unknown as CounterLogStore;
-          return createLimiter({ clock: world.clock, counters: joinThrough(paused, all), storeDown: "deny" });
+          return createLimiter({ clock: world.clock, counters: all.joinThrough(paused, MINUTE), storeDown: "deny" });
         };
         const nodes = Array.from({ length: 3 }, start);
         const log: Admission[] = [];
@@ -206,13 +169,13 @@ describe("counters in the logs of nodes", () => {
   }, 600_000);
 
   test("a node that nobody asks stays one of them, and one that is gone is not looked for any more; what has no weight is removed", async () => {
-    const all = setting();
+    const all = logsInVirtualTime();
     const { logs, world, outcomeOf } = all;
     const dead = Promise.withResolvers<never>();
     let isDead = false;
     const { append } = logs.store;
     const dying = { ...logs.store, append: (entry: Parameters<typeof append>[0]) => (isDead ? dead.promise : append(entry)) };
-    const [gone, idle, busy] = [joinThrough(dying, all), logs.join(), logs.join()];
+    const [gone, idle, busy] = [all.joinThrough(dying, MINUTE), logs.join(), logs.join()];
     for (const node of [gone, idle, busy]) await outcomeOf(node.read("b"));
     expect(logs.members()).toHaveLength(3);
     expect(await outcomeOf(open(gone, 9))).toBe(true);
@@ -232,7 +195,7 @@ describe("counters in the logs of nodes", () => {
   });
 
   test("[ratelimit §3] what a clock counted that was set back since belongs to the window that it is now", async () => {
-    const { logs, outcomeOf } = setting();
+    const { logs, outcomeOf } = logsInVirtualTime();
     const [one, other] = [logs.join(), logs.join()];
     const ahead = { seq: SEQ + 60, current: 3, previous: 2 };
     await outcomeOf(one.open("a", ahead.seq - 1, 9, 2, LATER));
@@ -244,7 +207,7 @@ describe("counters in the logs of nodes", () => {
   });
 
   test("claims of more text than an entry has leave with several, and all are answered", async () => {
-    const { logs, outcomeOf } = setting();
+    const { logs, outcomeOf } = logsInVirtualTime();
     const node = logs.join();
     const keys = Array.from({ length: 300 }, (_, i) => `${"𝒰".repeat(900)}${i}`);
     const opened = await outcomeOf(Promise.all(keys.map((key) => node.open(key, SEQ, 9, 1, LATER))));

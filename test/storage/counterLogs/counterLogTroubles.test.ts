@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { simulatedLogs } from "../../../bench/limiterRuns/simulatedLogs.ts";
 import type { Fate } from "../../../bench/limiterRuns/simulation.ts";
-import { createVirtualWorld, type VirtualWorld } from "../../../bench/limiterRuns/virtualWorld.ts";
+import type { VirtualWorld } from "../../../bench/limiterRuns/virtualWorld.ts";
 import { createLimiter } from "../../../src/ratelimit/limiter.ts";
 import { createCounterLog } from "../../../src/storage/mongo/counterLogs/counterLog.ts";
 import type { CounterLogStore } from "../../../src/storage/mongo/counterLogs/counterLogStore.ts";
@@ -9,31 +8,7 @@ import { loggedCounters } from "../../../src/storage/mongo/counterLogs/loggedCou
 import type { Counters, SharedCounter } from "../../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import { sized } from "../../support/sized.ts";
-
-const START = 675 * 2_592_000_000;
-const MINUTE = 60_000;
-const SEQ = START / MINUTE;
-const LATER = new Date(START + 10 * MINUTE);
-
-const setting = (latency: () => number = () => 1, fate?: () => Fate) => {
-  const world = createVirtualWorld(START);
-  const logs = simulatedLogs({ latency, travel: world.elapse, clock: world.clock, ...(fate && { fate }) });
-  const outcomeOf = async <T>(asked: T | Promise<T>): Promise<T> => {
-    let isDone = false;
-    const done = Promise.resolve(asked).finally(() => {
-      isDone = true;
-    });
-    done.catch(() => undefined);
-    for (await world.settle(); !isDone; await world.settle()) {
-      await world.settle();
-      await world.passUntil(world.clock.now() + 1);
-    }
-    return done;
-  };
-  return { world, logs, outcomeOf };
-};
-const joinThrough = (store: CounterLogStore, world: VirtualWorld, patience = 2_500): Counters =>
-  loggedCounters(createCounterLog({ store, clock: world.clock, patience, pause: world.elapse }), world.clock);
+import { LATER, logsInVirtualTime, MINUTE, SEQ, START } from "./logsInVirtualTime.ts";
 
 const isSettled = async (world: VirtualWorld, promise: Promise<unknown>, within: number): Promise<boolean> => {
   let settled = false;
@@ -56,7 +31,7 @@ const isSettled = async (world: VirtualWorld, promise: Promise<unknown>, within:
 
 describe("counters in the logs of nodes, when something is amiss", () => {
   test("[ratelimit §3] what goes back of a window that a clock was set back from takes nothing from those since", async () => {
-    const { logs, outcomeOf } = setting();
+    const { logs, outcomeOf } = logsInVirtualTime();
     const [ahead, other] = [logs.join(), logs.join()];
     const F = SEQ + 60;
     await outcomeOf(ahead.open("a", F, 9, 3, LATER));
@@ -70,7 +45,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
   });
 
   test.each([10, 60])("a read of a counter that %i nodes charge some times a second ends", async (count) => {
-    const { logs, world, outcomeOf } = setting(() => 2);
+    const { logs, world, outcomeOf } = logsInVirtualTime(() => 2);
     const nodes = Array.from({ length: count }, () => logs.join());
     await outcomeOf(Promise.all(nodes.map((node) => node.read("b"))));
     const first = nodes[0] as Counters;
@@ -94,7 +69,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
   });
 
   test("a claim that does not fit is answered although a later member goes on charging the counter", async () => {
-    const { logs, world, outcomeOf } = setting(() => 2);
+    const { logs, world, outcomeOf } = logsInVirtualTime(() => 2);
     const [early, late] = [logs.join(), logs.join()];
     await outcomeOf(early.read("b"));
     await outcomeOf(late.read("b"));
@@ -119,8 +94,8 @@ describe("counters in the logs of nodes, when something is amiss", () => {
 
   test("[design §4] after it has joined anew a node denies nothing that fits", async () => {
     let fate: Fate = "works";
-    const { world, logs, outcomeOf } = setting(undefined, () => fate);
-    const limiter = createLimiter({ clock: world.clock, counters: joinThrough(logs.store, world), storeDown: "deny" });
+    const { world, logs, outcomeOf, joinThrough } = logsInVirtualTime(undefined, () => fate);
+    const limiter = createLimiter({ clock: world.clock, counters: joinThrough(logs.store), storeDown: "deny" });
     const check = (key: string, cost: number) => outcomeOf(limiter.check([{ key, limit: 10, duration: MINUTE, cost }], world.clock.now()));
     expect(await check("a", 10)).toMatchObject({ passed: true });
     // Half of the next window is over: 5 weigh.
@@ -134,7 +109,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
   });
 
   test("what was asked meanwhile is answered although what is old cannot be removed", async () => {
-    const { world, logs, outcomeOf } = setting();
+    const { world, logs, outcomeOf, joinThrough } = logsInVirtualTime();
     let fails = false;
     const store: CounterLogStore = {
       ...logs.store,
@@ -144,7 +119,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
         throw new StoreUnavailableError("too slow", { tooSlow: true });
       },
     };
-    const node = joinThrough(store, world);
+    const node = joinThrough(store);
     await outcomeOf(node.open("a", SEQ, 9, 1, LATER));
     fails = true;
     await world.passUntil(START + 11_000);
@@ -157,7 +132,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
   });
 
   test("what is asked while a node joins, which takes long, is answered within its patience", async () => {
-    const { world, logs } = setting();
+    const { world, logs, joinThrough } = logsInVirtualTime();
     const store: CounterLogStore = {
       ...logs.store,
       members: async () => {
@@ -165,12 +140,12 @@ describe("counters in the logs of nodes, when something is amiss", () => {
         return logs.store.members();
       },
     };
-    const node = joinThrough(store, world);
+    const node = joinThrough(store);
     expect(await isSettled(world, node.open("a", SEQ, 9, 1, LATER), 10_000)).toBe(true);
   });
 
   test("a node that takes longer to join than it may be blind joins at all, and once", async () => {
-    const { world, logs, outcomeOf } = setting();
+    const { world, logs, outcomeOf, joinThrough } = logsInVirtualTime();
     const before = logs.join();
     await outcomeOf(before.open("a", SEQ, 9, 1, LATER));
     // Twenty pages of 5 s: many nodes, and what they had counted in four minutes.
@@ -181,7 +156,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
         return logs.store.page(log, after);
       },
     };
-    const node = joinThrough(store, world);
+    const node = joinThrough(store);
     const asked = Promise.resolve(node.read("a"));
     // The other one goes on.
     let isOver = false;
@@ -207,7 +182,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
           n = (n * 1_103_515_245 + 12_345) % 2_147_483_648;
           return n / 2_147_483_648;
         };
-        const { world, logs, outcomeOf } = setting(() => Math.ceil(slow * (0.5 + random() / 2)));
+        const { world, logs, outcomeOf } = logsInVirtualTime(() => Math.ceil(slow * (0.5 + random() / 2)));
         const nodes = Array.from({ length: 2 + (round % 4) }, () =>
           createLimiter({ clock: world.clock, counters: logs.join(), storeDown: "deny" }),
         );
@@ -226,7 +201,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
   );
 
   test("a node that is opened and not asked for two minutes stays a member", async () => {
-    const { world, logs, outcomeOf } = setting();
+    const { world, logs, outcomeOf } = logsInVirtualTime();
     const log = createCounterLog({ store: logs.store, clock: world.clock, patience: 2_500, pause: world.elapse });
     await outcomeOf(log.open());
     const other = logs.join();
@@ -241,7 +216,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
     { limit: 1_000, every: 1 },
     { limit: 100, every: 5 },
   ])("calls and reads of one limit of $limit a second that five nodes use up are answered within a second", async ({ limit, every }) => {
-    const { world, logs, outcomeOf } = setting(() => 2);
+    const { world, logs, outcomeOf } = logsInVirtualTime(() => 2);
     const nodes = Array.from({ length: 5 }, () => createLimiter({ clock: world.clock, counters: logs.join(), storeDown: "deny" }));
     const check = { key: "a", limit, duration: 1_000, cost: 1 };
     const timed = async (asked: () => unknown): Promise<number> => {
@@ -265,7 +240,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
 
   test("a store that is away for minutes leaves no trace of the attempts to reach it", async () => {
     let fate: Fate = "works";
-    const { logs, world, outcomeOf } = setting(undefined, () => fate);
+    const { logs, world, outcomeOf } = logsInVirtualTime(undefined, () => fate);
     const node = logs.join();
     await outcomeOf(node.open("a", SEQ, 9, 1, LATER));
     fate = "not sent";
@@ -281,7 +256,7 @@ describe("counters in the logs of nodes, when something is amiss", () => {
   });
 
   test("[design §4] a node that was frozen until the others took leave of it takes back nothing that they never counted", async () => {
-    const { logs, world, outcomeOf } = setting();
+    const { logs, world, outcomeOf } = logsInVirtualTime();
     let frozen: Promise<void> | undefined;
     const pause = async (milliseconds: number): Promise<void> => {
       await world.elapse(milliseconds);

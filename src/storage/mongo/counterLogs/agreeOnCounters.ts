@@ -2,11 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { Db } from "mongodb";
 import type { Clock } from "../../../domain/clock.ts";
 import { durationOfKey } from "../../../domain/counterKey.ts";
+import { countsUntil } from "../../../domain/slidingWindow.ts";
 import { chunks } from "../../../util/chunks.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../port/baseDocument.ts";
 import type { CounterDocument } from "../../port/documents.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../port/errors.ts";
 import type { LeaseDocument } from "../../port/internalDocuments.ts";
+import { beginningWith } from "../../port/textRange.ts";
 import { toStoreError } from "../mongoErrors.ts";
 import type { CounterLog } from "./counterLog.ts";
 import { isLogged } from "./shortWindowsInLog.ts";
@@ -27,12 +29,14 @@ export interface AgreeOnCountersOptions {
   readonly run: <T>(operation: () => Promise<T>, patience?: number) => Promise<T>;
 }
 
+/** What the ids of all of them begin with. */
+const ALL = "counters ";
 /** `holder` is where the nodes count. */
-const KEPT = "counters kept";
+const KEPT = `${ALL}kept`;
 /** `holder` is the node that takes along what was counted. */
-const MOVING = "counters moving";
+const MOVING = `${ALL}moving`;
 /** And of these, one of each node that has begun to start, where that one counts: until its row among the nodes tells of it. */
-const STARTS = { $gte: "counters start ", $lt: "counters start!" };
+const START = `${ALL}start `;
 const START_LASTS_MS = 120_000;
 /** Counters that are moved at once, and how long all of them may take, in milliseconds. */
 const AT_ONCE = 1_000;
@@ -50,10 +54,16 @@ const lease = (_id: string, holder: string, expires: number): Lease => ({
   workspaceId: WORKSPACE_ID,
 });
 
-const keptIn = async (options: AgreeOnCountersOptions): Promise<CountersKept> => {
-  const found = await options.run(() => leasesOf(options).findOne({ _id: KEPT }));
-  return found?.holder === "logs" ? "logs" : "documents";
-};
+/** All of them, as of one moment. */
+const readLeases = (options: AgreeOnCountersOptions): Promise<readonly Lease[]> =>
+  options.run(() =>
+    leasesOf(options)
+      .find({ _id: beginningWith(ALL) })
+      .toArray(),
+  );
+
+const keptIn = (leases: readonly Lease[]): CountersKept =>
+  leases.find(({ _id }) => _id === KEPT)?.holder === "logs" ? "logs" : "documents";
 
 const notAgreed = (theirs: CountersKept): StoreUnavailableError =>
   new StoreUnavailableError(
@@ -69,9 +79,7 @@ interface Move {
 /** All that counts now, from documents into the logs. */
 const moveIntoLogs = async ({ database, clock }: AgreeOnCountersOptions, { counterLog, goOn }: Move): Promise<void> => {
   // Nobody has counted there since the documents count, but a move that did not end.
-  await database
-    .collection<{ _id: string }>("counterLog")
-    .deleteMany({ $or: ["e", "m"].map((kind) => ({ _id: { $gte: `${kind}/`, $lt: `${kind}0` } })) });
+  await database.collection("counterLog").deleteMany({});
   const documents = database.collection<CounterDocument & { _id: string }>("counters", PRIMARY);
   for (let after = ""; ; ) {
     goOn();
@@ -97,7 +105,7 @@ const moveIntoDocuments = async ({ database, clock }: AgreeOnCountersOptions, { 
     for (const some of chunks([...part], AT_ONCE)) {
       goOn();
       const writes = some.flatMap(([key, { seq, current, previous }]) => {
-        const expireAt = new Date((seq + 3) * (durationOfKey(key) ?? 0));
+        const expireAt = countsUntil(seq, durationOfKey(key) ?? 0);
         const $set = { seq, current, previous, expireAt, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID };
         return expireAt.getTime() > clock.now() ? [{ updateOne: { filter: { _id: key }, update: { $set }, upsert: true } }] : [];
       });
@@ -112,7 +120,7 @@ const isAtIt = (): StoreUnavailableError => new StoreUnavailableError("another n
 const finish = async (options: AgreeOnCountersOptions, own: Lease): Promise<void> => {
   const { kept, clock, run } = options;
   const leases = leasesOf(options);
-  await refuseOthers(options);
+  refuseOthers(options, await readLeases(options));
   const renewed = await run(() => leases.updateOne({ _id: MOVING, holder: own.holder }, { $set: { expires: clock.now() + MOVE_TIME } }));
   if (renewed.matchedCount === 0) throw isAtIt();
   await run(() => leases.replaceOne({ _id: KEPT }, lease(KEPT, kept, 0), { upsert: true }));
@@ -134,7 +142,7 @@ const moveAlone = async (options: AgreeOnCountersOptions): Promise<void> => {
     if (clock.monotonic() > until) throw new StoreUnavailableError("to take along what was counted took too long", { tooSlow: true });
   };
   try {
-    if ((await keptIn(options)) === kept) return;
+    if (keptIn(await readLeases(options)) === kept) return;
     const move = kept === "logs" ? moveIntoLogs : moveIntoDocuments;
     await run(() => move(options, { counterLog, goOn }), MOVE_TIME);
     await finish(options, own);
@@ -146,11 +154,9 @@ const moveAlone = async (options: AgreeOnCountersOptions): Promise<void> => {
 };
 
 /** Throws where a node that counts elsewhere has begun to start. */
-const refuseOthers = async (options: AgreeOnCountersOptions): Promise<void> => {
-  const { kept, clock, run } = options;
+const refuseOthers = ({ kept, clock }: AgreeOnCountersOptions, leases: readonly Lease[]): void => {
   const now = clock.now();
-  const starts = await run(() => leasesOf(options).find({ _id: STARTS }).toArray());
-  const isElsewhere = starts.some(({ holder, expires }) => holder !== kept && expires >= now);
+  const isElsewhere = leases.some(({ _id, holder, expires }) => _id.startsWith(START) && holder !== kept && expires >= now);
   if (isElsewhere) throw notAgreed(kept === "logs" ? "documents" : "logs");
 };
 
@@ -159,10 +165,13 @@ const agree = async (options: AgreeOnCountersOptions, own: Lease): Promise<void>
   const leases = leasesOf(options);
   const renew = (milliseconds: number): Promise<unknown> =>
     run(() => leases.updateOne({ _id: own._id }, { $set: { expires: clock.now() + milliseconds } }));
-  await refuseOthers(options);
-  const moving = await run(() => leases.findOne({ _id: MOVING, expires: { $gte: clock.now() } }));
-  if (moving !== null) throw isAtIt();
-  const before = await keptIn(options);
+  const found = await readLeases(options);
+  const now = clock.now();
+  const old = found.filter(({ _id, expires }) => _id.startsWith(START) && expires < now).map(({ _id }) => _id);
+  if (old.length > 0) await run(() => leases.deleteMany({ _id: { $in: old } }));
+  refuseOthers(options, found);
+  if (found.some(({ _id, expires }) => _id === MOVING && expires >= now)) throw isAtIt();
+  const before = keptIn(found);
   if (before === kept) return;
   const rows = database.collection("nodes", PRIMARY);
   const others = await run(() => rows.countDocuments({ expireAt: { $gt: new Date(clock.now()) } }));
@@ -180,9 +189,7 @@ const agree = async (options: AgreeOnCountersOptions, own: Lease): Promise<void>
 export const agreeOnCounters = async (options: AgreeOnCountersOptions): Promise<void> => {
   const { kept, clock, run } = options;
   const leases = leasesOf(options);
-  const now = clock.now();
-  const own = lease(`${STARTS.$gte}${randomUUID()}`, kept, now + START_LASTS_MS);
-  await run(() => leases.deleteMany({ _id: STARTS, expires: { $lt: now } }));
+  const own = lease(`${START}${randomUUID()}`, kept, clock.now() + START_LASTS_MS);
   // Of two that start at once at least one finds the other's.
   await run(() => leases.insertOne(own));
   try {

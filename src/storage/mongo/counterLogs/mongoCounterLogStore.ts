@@ -1,5 +1,6 @@
 import type { Collection, Filter } from "mongodb";
 import { DuplicateKeyError } from "../../port/errors.ts";
+import { beginningWith } from "../../port/textRange.ts";
 import { toStoreError } from "../mongoErrors.ts";
 import type { CounterChange, CounterLogEntry, CounterLogMember, CounterLogStore } from "./counterLogStore.ts";
 
@@ -15,7 +16,7 @@ const MEMBERS = "m/";
 const padded = (number: number): string => String(number).padStart(12, "0");
 const memberId = (ordinal: number): string => MEMBERS + padded(ordinal);
 const entryId = (log: string, number: number): string => `e/${log}/${padded(number)}`;
-const entriesOf = (log: string) => ({ $gte: entryId(log, 0), $lt: `e/${log}0` });
+const entriesOf = (log: string) => beginningWith(`e/${log}/`);
 
 const textOf = (changes: readonly CounterChange[]): string => {
   const list: (string | number | null)[] = [];
@@ -77,7 +78,7 @@ export const mongoCounterLogStore = (
   };
 
   return {
-    members: async () => (await find({ _id: { $gte: MEMBERS, $lt: "m0" } }, { sort: { _id: 1 } })).filter(isMember).map(toMember),
+    members: async () => (await find({ _id: beginningWith(MEMBERS) }, { sort: { _id: 1 } })).filter(isMember).map(toMember),
     join: ({ ordinal, ...member }) => insert({ _id: memberId(ordinal), ...member }),
     retire: async (ordinal, at) => {
       const filter = { _id: memberId(ordinal), retiredAt: { $exists: false } };

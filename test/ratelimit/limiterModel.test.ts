@@ -24,6 +24,12 @@ afterEach(() => {
 const elapse = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const limiterOn = (counters: Counters, clock: Clock = systemClock): Limiter => createLimiter({ clock, counters, storeDown: "deny" });
 
+/** The world as it was when it began: the nodes of runs before look at their store for ever. */
+const beginAgain = (): void => {
+  vi.clearAllTimers();
+  vi.setSystemTime(START);
+};
+
 /** Numbers in turn, from what fast-check chose. */
 const cycle = <T>(values: readonly T[], otherwise: T): (() => T) => {
   let next = 0;
@@ -91,7 +97,7 @@ describe.each([
   test("[verify §11] calls in parallel, on one limit or several, pass exactly as they would one after the other", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 60 }), latencies, async (calls, delays) => {
-        vi.setSystemTime(START);
+        beginAgain();
         const counters = keep({ ...store, latency: cycle(delays, 0) });
         const limiter = limiterOn(counters.join());
         const ordered = calls.toSorted((a, b) => a.at - b.at);
@@ -142,7 +148,7 @@ describe.each([
   test("[ratelimit §7] one call after the other, each entry passes and has left what the contract says", async () => {
     await fc.assert(
       fc.asyncProperty(batches, async (calls) => {
-        vi.setSystemTime(START);
+        beginAgain();
         const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
         const used = new Map<string, number>();
         for (const entries of calls) {
@@ -170,7 +176,7 @@ describe.each([
   test("[ratelimit §3] over many windows each call passes and has left what the formula says, whatever is held between", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
-        vi.setSystemTime(START);
+        beginAgain();
         const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
         const counts = new Map<string, number>();
         for (const { wait, reclaims, key, limit, cost } of steps) {
@@ -191,7 +197,7 @@ describe.each([
   });
 
   test("[design §4] what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
-    vi.setSystemTime(START);
+    beginAgain();
     let fate: Fate = "works";
     const kept = keep({ ...store, latency: () => 0, fate: () => fate });
     const counters = kept.join();
@@ -220,7 +226,7 @@ describe.each([
   });
 
   test("[ratelimit §3] after a denial at the beginning of a window the next call is judged without what was held in the last one", async () => {
-    vi.setSystemTime(START);
+    beginAgain();
     const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
     for (let i = 0; i < 90; i++) await now(limiter.check([{ key: "a", limit: 400, duration: SECOND, cost: 1 }], Date.now()));
     vi.setSystemTime(START + SECOND);
@@ -232,7 +238,7 @@ describe.each([
   test("[ratelimit §7] calls in parallel that ask a counter several times pass exactly as one after the other, and none waits for itself", async () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.array(fc.nat({ max: 30 }), { minLength: 1 }), latencies, async (calls, times, delays) => {
-        vi.setSystemTime(START);
+        beginAgain();
         const limiter = limiterOn(keep({ ...store, latency: cycle(delays, 0) }).join());
         // Peeks are judged at any moment of their call, and so not in the order of arrival.
         const spending = calls.map((entries) => entries.filter(({ cost }) => cost > 0)).filter(({ length }) => length > 0);
@@ -259,7 +265,7 @@ describe.each([
         fc.array(fc.nat({ max: 40 }), { maxLength: 150 }),
         latencies,
         async (limit, times, delays) => {
-          vi.setSystemTime(START);
+          beginAgain();
           const limiter = limiterOn(keep({ ...store, latency: cycle(delays, 0) }).join());
           const running = times.map(async (at) => {
             await elapse(at);
@@ -299,7 +305,7 @@ describe.each([
   });
 
   const run = async ({ limit, calls, delays, skews, fates }: typeof world extends fc.Arbitrary<infer W> ? W : never) => {
-    vi.setSystemTime(START);
+    beginAgain();
     const counters = keep({ latency: cycle(delays, 0), fate: cycle(fates, "works") });
     const clocks = skews.map((skew): Clock => ({ now: () => Date.now() + skew, monotonic: () => performance.now() }));
     const nodes = clocks.map((clock) => limiterOn(counters.join(clock), clock));
@@ -343,7 +349,7 @@ describe.each([
     });
     await fc.assert(
       fc.asyncProperty(burst, async ({ nodes, limit, factor, spread, delays }) => {
-        vi.setSystemTime(START);
+        beginAgain();
         const counters = keep({ latency: cycle(delays, 0) });
         const limiters = Array.from({ length: nodes }, () => limiterOn(counters.join()));
         const count = Math.ceil(limit * factor);

@@ -54,8 +54,17 @@ export interface StartOptions {
   readonly docsDirectory?: string;
 }
 
+/** A store as it was prepared when it was opened, for a service, which prepares it once more: a MongoDB server has forty commands to answer then. */
+export const asPrepared = (store: Store): Store => ({ ...store, prepare: async () => undefined });
+
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
-  const { testClock, clock = testClock ?? systemClock, env, store = await engine.open(), log = pino({ level: "silent" }) } = options;
+  const {
+    testClock,
+    clock = testClock ?? systemClock,
+    env,
+    store = asPrepared(await engine.open()),
+    log = pino({ level: "silent" }),
+  } = options;
   const service = await createService(testConfig(env), {
     ...(testClock ? { testClock } : { clock }),
     store,

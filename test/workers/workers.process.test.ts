@@ -138,15 +138,16 @@ describe.each(onEveryEngine(embedded, mongo))("[issue 22] a service with two wor
       const pid = workersOf(service).get(1) as number;
       let spent = 0;
       let isOver = false;
-      const broken: number[] = [];
+      const broken: { worker: number; wasKnown: boolean }[] = [];
       const spend = async ({ call, worker }: (typeof callers)[number]): Promise<void> => {
         while (!isOver) {
+          const wasKnown = service.output.stderr.includes('"msg":"worker ended"');
           try {
             expect((await call("keys.verifyKey", { key })).data.code).toBe("VALID");
             spent++;
           } catch (error) {
             if ((error as { code?: string }).code === undefined) throw error;
-            broken.push(worker);
+            broken.push({ worker, wasKnown });
           }
         }
       };
@@ -159,8 +160,9 @@ describe.each(onEveryEngine(embedded, mongo))("[issue 22] a service with two wor
       isOver = true;
       await Promise.all(spending);
 
-      expect(new Set(broken)).toEqual(new Set([1]));
-      expect(broken.length).toBeLessThanOrEqual(callers.filter(({ worker }) => worker === 1).length);
+      expect(new Set(broken.map(({ worker }) => worker))).toEqual(new Set([1]));
+      // Until the primary has heard of the end it may hand the dead worker a caller that comes back.
+      expect(broken.filter(({ wasKnown }) => wasKnown).length).toBeLessThanOrEqual(callers.filter(({ worker }) => worker === 1).length);
       const { data } = await callerOf(service).call("keys.getKey", { keyId });
       const gone = 100_000 - (data.credits as { remaining: number }).remaining;
       expect(gone).toBeGreaterThanOrEqual(spent);

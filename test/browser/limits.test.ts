@@ -118,6 +118,24 @@ test("[console §3] live counters, busiest identifiers and a check by hand", asy
     .toBe(1);
 });
 
+test("[console §3] a filter that is typed in the instant in which its field appears counts", async () => {
+  await using window = await openPage(browser);
+  const { page } = window;
+  await page.goto(`${service.url}/ui/limits/logins?tab=try`);
+  await signIn(page, service.rootKey);
+  await page.getByRole("tab", { name: "Identifiers" }).waitFor();
+  await page.evaluate(`new MutationObserver((_, observer) => {
+    const field = document.querySelector("input[name=identifier][type=search]");
+    if (field === null) return;
+    observer.disconnect();
+    field.value = "user_";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }).observe(document, { childList: true, subtree: true })`);
+  await page.getByRole("tab", { name: "Identifiers" }).click();
+  await expect.poll(() => new URL(page.url()).searchParams.get("identifier")).toBe("user_");
+  expect(await page.getByLabel("Begins with").inputValue()).toBe("user_");
+});
+
 test("[console §3] what another limit would have denied is replayed while it is dragged, and becomes an override", async () => {
   await using window = await openPage(browser);
   const { page } = window;

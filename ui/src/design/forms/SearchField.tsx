@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
+import { useTyped } from "../../data/hooks/useTyped.ts";
 import { queryParams, setQueryParams } from "../../router/address.ts";
 import { TextField } from "./TextField.tsx";
 
@@ -16,11 +17,13 @@ const pause = 250;
 /** A filter that is in the URL. `/` goes to the first one of a page. */
 export const SearchField = ({ label, name, placeholder }: SearchFieldProps): JSX.Element => {
   const value = queryParams.value.get(name) ?? "";
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
+  const [typed, setTyped, follow] = useTyped(value);
   useEffect(() => {
     if (typed === value) return;
-    const timer = setTimeout(() => setQueryParams({ [name]: typed }), pause);
+    const timer = setTimeout(() => {
+      follow(typed);
+      setQueryParams({ [name]: typed });
+    }, pause);
     return () => clearTimeout(timer);
   }, [typed, value, name]);
   return (

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { KeysService } from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import { useQuery } from "../../../data/hooks/useQuery.ts";
+import { useTyped } from "../../../data/hooks/useTyped.ts";
 import { readInteger } from "../../../data/readInput.ts";
 import { Button } from "../../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../../design/dialogs/CodeDrawer.tsx";
@@ -19,9 +19,8 @@ const { explain } = KeysService.method;
 /** Why the key would pass or fail, now or at another time, and what would make it pass. What is asked is in the URL. */
 export const ExplainTab = (props: KeyTabProps): JSX.Element => {
   const asked = readExplainQuery(queryParams.value);
-  const [typed, setTyped] = useState(asked);
   const inUrl = JSON.stringify(asked);
-  useEffect(() => setTyped(asked), [inUrl]);
+  const [typed, setTyped] = useTyped(asked, inUrl);
   const request = explainRequest(props.stored.keyId, asked);
   const answer = useQuery(explain, request);
   const invalid = answer.error?.kind === "invalid";

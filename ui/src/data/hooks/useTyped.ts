@@ -1,0 +1,22 @@
+import { type Dispatch, type StateUpdater, useRef, useState } from "preact/hooks";
+
+/**
+ * What is typed into fields that begin with what the URL says, and follow it when it changes elsewhere. They follow while they are drawn: an
+ * effect would run after what is typed in the first instant, and take it back.
+ * @param inUrl what the URL says now
+ * @param key tells two of them apart; needed where they are no text
+ * @returns what is typed, how to set it, and how to say that the URL is about to be what was typed: by then it may be more
+ */
+export const useTyped = <T>(inUrl: T, key: unknown = inUrl): readonly [T, Dispatch<StateUpdater<T>>, (key: unknown) => void] => {
+  const [typed, setTyped] = useState(inUrl);
+  const followed = useRef(key);
+  const follow = (next: unknown): void => {
+    followed.current = next;
+  };
+  const isElsewhere = followed.current !== key;
+  if (isElsewhere) {
+    follow(key);
+    setTyped(() => inUrl);
+  }
+  return [isElsewhere ? inUrl : typed, setTyped, follow];
+};

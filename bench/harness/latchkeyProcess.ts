@@ -10,7 +10,13 @@ const main = join(root, "src/main.ts");
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Of the tests' own environment only what a process needs to run: no setting leaks in. */
-const environment = (env: Environment): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...env });
+const environment = (env: Environment): NodeJS.ProcessEnv => ({
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  // Not a setting, but a tenth of the time that a start takes.
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+  ...env,
+});
 
 /** Services that run now: none outlives the tests, also when one of them was given up. */
 const running = new Set<ChildProcess>();

@@ -49,7 +49,7 @@ describe.runIf(server !== undefined)("[design §9] three nodes whose clocks are 
   });
 
   test("[ratelimit §3] together they admit no more than one would", async () => {
-    const [limit, duration] = [50, 2_000];
+    const [limit, duration] = [50, 1_000];
     const body = { namespace: "clocks", identifier: "user", limit, duration };
     const startedAt = performance.now();
     let admitted = 0;
@@ -59,6 +59,8 @@ describe.runIf(server !== undefined)("[design §9] three nodes whose clocks are 
         const { success, reset } = await call(node, "ratelimit.limit", body);
         if (success) admitted++;
         windows.add(Math.floor(Number(reset) / duration));
+        // Still several times what the limit lets through.
+        await sleep(5);
       }
     });
     expect(admitted).toBeGreaterThanOrEqual(limit);

@@ -6,6 +6,7 @@ import { type Cluster, type ClusterNode, startCluster } from "../../bench/limite
 import { systemClock } from "../../src/domain/clock.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import { dataOf, startApi } from "../support/api.ts";
+import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 import { createShiftedClock } from "./shiftedClock.ts";
 
@@ -14,6 +15,10 @@ const MONTH = 2_592_000_000;
 const AHEAD = 200;
 const server = process.env.MONGODB_URL;
 const mongo = engines.find(({ name }) => name === "mongo");
+
+/** Calls a second to each node, and what one limit lets through in a second: all nodes together ask for nearly twice as much. */
+const RATE = sized(30, 60);
+const LIMIT = sized(50, 100);
 
 type Kept = "documents" | "logs";
 
@@ -78,9 +83,9 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", { conc
       for (let i = 0; i < 10; i++) expect(dataOf(await victim.edge.call("ratelimit.limit", month, rootKey)).success).toBe(true);
 
       const edges = [() => steady.edge, () => victim.edge, () => ahead.edge];
-      const body = { namespace: "nemesis", identifier: "everyone", limit: 100, duration: 1_000 };
-      const large = { ...body, identifier: "large", limit: 400, duration: 4_000 };
-      const loads = [load(edges, rootKey, 60, body), load(edges, rootKey, 60, large)];
+      const body = { namespace: "nemesis", identifier: "everyone", limit: LIMIT, duration: 1_000 };
+      const large = { ...body, identifier: "large", limit: 4 * LIMIT, duration: 4_000 };
+      const loads = [load(edges, rootKey, RATE, body), load(edges, rootKey, RATE, large)];
       const calm = 1_000;
       await sleep(2 * calm);
       victim.service.kill("SIGSTOP");

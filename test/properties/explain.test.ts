@@ -150,7 +150,7 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
   const firstFailure = (steps: readonly { check: string; outcome: string }[]): string =>
     FAILS[steps.find(({ outcome }) => outcome === "failed")?.check ?? ""] ?? "VALID";
 
-  const numRuns = engine.name === "embedded" ? sized(60, 600) : sized(25, 250);
+  const numRuns = engine.name === "embedded" ? sized(60, 600) : sized(12, 250);
 
   test("[management §2] explain, asked first, and verifyKey say the same code on random keys, queries and times", async () => {
     const seen = new Set<unknown>();

@@ -20,7 +20,8 @@ const config: ViteUserConfig = defineConfig({
     pool: "forks",
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    maxWorkers: 2,
+    // Half of their time they wait for the pages.
+    maxWorkers: 3,
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },

@@ -27,7 +27,7 @@ const config: ViteUserConfig = defineConfig({
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // More than there are cores, since many tests wait for something.
-    maxWorkers: 4,
+    maxWorkers: 6,
     sequence: { sequencer: CampaignsFirst },
     // Machines that run this are slow and shared; a limit is there to end what hangs, it judges nothing.
     testTimeout: 300_000,

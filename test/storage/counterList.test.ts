@@ -128,7 +128,7 @@ describe.each(enginesOfNodes)("on $title", (engine) => {
       most = Math.max(most, ++under);
       return operation().finally(() => under--);
     });
-    const durations = Array.from({ length: sized(1_500, 3_000) }, (_, i) => HOUR + i * 7);
+    const durations = Array.from({ length: sized(1_100, 3_000) }, (_, i) => HOUR + i * 7);
     const seqOf = (duration: number): number => Math.floor((1_000 * HOUR) / duration);
     const documents = durations.flatMap((duration) => rows("rlns_1", duration, duration % 10 === 0 ? 3 : 1, seqOf(duration)));
     for (let at = 0; at < documents.length; at += 500) await inner.collection("counters").insertMany(documents.slice(at, at + 500));

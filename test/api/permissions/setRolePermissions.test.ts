@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { type Api, expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
+import { sized } from "../../support/sized.ts";
 import { eventsBy, everythingIn } from "../../support/written.ts";
 
 const FORBIDDEN = "unkey/authorization/insufficient_permissions";
-const CALLERS = 12;
+const CALLERS = sized(6, 12);
 
 everywhere(
   (run) => {

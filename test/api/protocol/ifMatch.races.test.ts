@@ -16,7 +16,7 @@ import { sized } from "../../support/sized.ts";
 
 /** One comes through for each time that all of them have tried: of fifty that is more than a thousand calls. */
 const UPDATERS = sized(25, 100);
-const RIVALS = 10;
+const RIVALS = sized(6, 10);
 
 /** Where the usual body would change nothing for those who come second. */
 const rivalling: Readonly<Record<string, (subjects: Subjects, rival: number) => object>> = {

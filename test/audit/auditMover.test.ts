@@ -219,7 +219,7 @@ describe.each(engines)("on $name", (engine) => {
   test("several movers at once, on one store and beside it, do not fork the chain", async () => {
     const beside = await engine.openBeside(store);
     const movers = [store, store, beside, beside].map((each) => moverOn(each, noLeases));
-    for (let round = 0; round < sized(6, 15); round++) {
+    for (let round = 0; round < sized(4, 15); round++) {
       const ids = await Promise.all([writer.insert("apis", 3), writer.insert("keys"), writer.insert("permissions", 2)]);
       await Promise.all([...movers.map((mover) => mover.run()), writer.change("apis", ids[0], { name: "x" }), writer.insert("roles", 2)]);
     }

@@ -17,8 +17,8 @@ const server = process.env.MONGODB_URL;
 const mongo = engines.find(({ name }) => name === "mongo");
 
 /** Calls a second to each node, and what one limit lets through in a second: all nodes together ask for nearly twice as much. */
-const RATE = sized(30, 60);
-const LIMIT = sized(50, 100);
+const RATE = sized(18, 60);
+const LIMIT = sized(30, 100);
 
 type Kept = "documents" | "logs";
 

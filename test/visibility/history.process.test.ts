@@ -9,7 +9,7 @@ const pause = sized(25, 5);
 // The embedded store has one process. `npm run visibility` does the same a thousand times.
 describe.runIf(server)("revocations by nodes that die or lose their connection in that instant", { timeout: 180_000 }, () => {
   test("[design §9] every call that begins more than a second after the acknowledgement knows, or says that it may not", async () => {
-    const { violations, kills, cuts, calls } = await writeHistory(server ?? "", sized(40, 60), { pause });
+    const { violations, kills, cuts, calls } = await writeHistory(server ?? "", sized(24, 60), { pause });
     expect(violations).toBe(0);
     expect(kills).toBeGreaterThan(0);
     expect(cuts).toBeGreaterThan(0);

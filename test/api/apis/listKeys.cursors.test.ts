@@ -200,7 +200,7 @@ everywhere(
               if (shared) for (const id of await live()) await remove(id);
             },
           ),
-          { numRuns: sized(6, 24) },
+          { numRuns: sized(4, 24) },
         );
       },
     );
@@ -220,7 +220,7 @@ everywhere(
         fc.asyncProperty(fc.string({ unit: "binary", maxLength: 40 }), fc.constantFrom(...opened), async (cursor, { procedure, body }) => {
           expect([200, 400]).toContain((await run.call(procedure, { ...body, cursor })).status);
         }),
-        { numRuns: sized(30, 120) },
+        { numRuns: sized(20, 120) },
       );
     });
   },

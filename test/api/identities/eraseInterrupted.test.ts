@@ -12,7 +12,7 @@ describe.each(engines)("[data §4] an erasure on $name", (engine) => {
 
   test("that dies at any operation leaves a whole log, and is ended by the next call", { timeout: 600_000 }, async () => {
     const store = await engine.open();
-    const step = sized(3, 1);
+    const step = sized(5, 1);
     let deaths = 0;
     for (let at = 0, reached = true; reached; at += step) {
       reached = false;

@@ -5,7 +5,7 @@ import { sized } from "../../support/sized.ts";
 import { eventsBy, everythingIn } from "../../support/written.ts";
 
 const FORBIDDEN = "unkey/authorization/insufficient_permissions";
-const CALLERS = sized(6, 12);
+const CALLERS = sized(4, 12);
 
 everywhere(
   (run) => {

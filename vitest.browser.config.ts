@@ -15,6 +15,7 @@ const stories =
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/browser/**/*.test.ts"],
+    globalSetup: ["test/support/wholeRun.ts"],
     reporters: ["default", ...json],
     // As in vitest.config.ts: Node itself loads the modules, each worker once.
     pool: "forks",

@@ -1,3 +1,5 @@
+import { useFolderInMemory } from "./folderInMemory.ts";
+
 /** Says once per run which storage engines it covers: a newcomer needs no MongoDB, a release does. */
 const announce = (): void => {
   console.info(
@@ -12,10 +14,14 @@ const announce = (): void => {
 /** What a run does before its first file and, once it has resolved, after the last one. */
 export default async (): Promise<() => Promise<void>> => {
   announce();
-  const server = process.env.MONGODB_URL;
-  if (server === undefined) return async () => undefined;
-  const { dropMongoDatabases, mongoPrefix } = await import("../../bench/harness/mongoDatabases.ts");
   // Before there are workers: they inherit it.
+  const removeFolder = useFolderInMemory();
+  const server = process.env.MONGODB_URL;
+  if (server === undefined) return async () => removeFolder();
+  const { dropMongoDatabases, mongoPrefix } = await import("../../bench/harness/mongoDatabases.ts");
   const prefix = mongoPrefix();
-  return () => dropMongoDatabases(server, prefix);
+  return async () => {
+    removeFolder();
+    await dropMongoDatabases(server, prefix);
+  };
 };

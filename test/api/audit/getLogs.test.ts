@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type AuditMover, createAuditMover } from "../../../src/audit/auditMover.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
@@ -124,7 +125,10 @@ everywhere((run) => {
     let { cursor } = first;
     const found: Shown[] = [];
     for (let round = 0; round < 2; round++) {
-      const made = [await create(), await create()];
+      const made = [await create()];
+      // What two documents have of one millisecond comes in any order.
+      await sleep(2);
+      made.push(await create());
       await seen({ actorId }, 2 * (round + 1));
       const next = await follow({ actorId }, 500, cursor);
       expect(next.data.map(({ resources }) => resources[0]?.id)).toEqual(made);

@@ -36,7 +36,9 @@ export const serveByWorkers = async (config: Config, log: Log, events: Events, c
     for (const line of lines) await context.complain(line);
     return exitCode as ExitCode;
   };
+  let keepMemory: (() => void) | undefined;
   const stopped = context.untilStopped().then(async (reason): Promise<ExitCode> => {
+    keepMemory?.();
     events.serviceStopping(reason);
     const badEnd = await workers.stop(reason);
     events.serviceStopped();
@@ -49,7 +51,7 @@ export const serveByWorkers = async (config: Config, log: Log, events: Events, c
   context.onReload(workers.reload);
   const serving = workers.start().then(
     async ({ urls, nextSteps }) => {
-      releaseMemory();
+      keepMemory = releaseMemory();
       await greet(urls, (await owned?.nextSteps(urls.url)) ?? nextSteps, config, events, context);
       return Promise.race([stopped, failed]);
     },

@@ -34,8 +34,10 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
     ...(worker && config.mongodbUrl === undefined && { store: await worker.openStore({ directory: config.dataDir, clock: systemClock }) }),
   });
   let isStopping = false;
+  let keepMemory: (() => void) | undefined;
   const stopped = context.untilStopped().then(async (reason) => {
     isStopping = true;
+    keepMemory?.();
     if (!worker) events.serviceStopping(reason);
     await service.stop(atOnce.has(reason) ? 0 : undefined);
     if (!worker) events.serviceStopped();
@@ -49,7 +51,7 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
       first = await createFirstRootKey(service.store, config.dataDir);
       if (first) events.firstRootKeyCreated(first);
     });
-    releaseMemory();
+    keepMemory = releaseMemory();
     if (testClock) events.testClockInUse();
     const steps = await nextSteps(service.store, config, urls.url, first);
     if (worker) await worker.started({ urls, nextSteps: steps });

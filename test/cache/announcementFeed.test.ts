@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type AnnouncementFeed, createAnnouncementFeed } from "../../src/cache/announcementFeed.ts";
 import { type Contact, createContact } from "../../src/cache/contact.ts";
 import { createInvalidations, type Invalidations } from "../../src/cache/invalidations.ts";
@@ -33,8 +33,8 @@ describe.each(engines)("on $name", (engine) => {
   afterEach(async () => {
     store.behave("well");
     await Promise.all(nodes.splice(0).map(({ feed }) => feed.stop()));
+    await engine.close();
   });
-  afterAll(() => engine.close());
 
   const startNode = (): Node => {
     const invalidations = createInvalidations(clock);

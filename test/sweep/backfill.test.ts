@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { KeyDocument } from "../../src/storage/port/documents.ts";
@@ -77,7 +77,7 @@ describe.each(engines)("the backfill on $name", (engine) => {
     store = await engine.open();
     await fill(store);
   });
-  afterAll(() => engine.close());
+  afterEach(() => engine.close());
 
   const foundByName = async (text: string): Promise<number> => {
     const where = { apiId: "api_1", field: "nameKey", prefix: nameKeyOf(text) } as const;

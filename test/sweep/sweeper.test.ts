@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { tagOf } from "../../src/domain/revisions.ts";
 import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
@@ -119,7 +119,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
     await deleteAll(store);
     await moveEvents(store);
   });
-  afterAll(() => engine.close());
+  afterEach(() => engine.close());
 
   test("[design §3] removes what deletions left behind, and nothing else, once no call can write it any more", async () => {
     const before = await keysIn(store);

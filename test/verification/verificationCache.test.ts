@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createInvalidations } from "../../src/cache/invalidations.ts";
 import { createId } from "../../src/domain/ids.ts";
 import { satisfies } from "../../src/domain/permissionQuery.ts";
@@ -20,7 +20,7 @@ import { engines } from "../support/stores.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 
 describe.each(engines)("on $name", (engine) => {
-  afterAll(() => engine.close());
+  afterEach(() => engine.close());
 
   interface Node {
     readonly keys: KeysRepository;

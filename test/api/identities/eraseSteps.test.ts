@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { auditEvent, resource, systemSource } from "../../../src/audit/auditEvent.ts";
 import { systemClock } from "../../../src/domain/clock.ts";
@@ -27,7 +27,7 @@ const keepAnswers = (store: Store, answers: readonly string[]) =>
 const keptAnswers = async (store: Store) => (await store.collection("idempotency").find({}).toArray()).map(({ answer }) => answer);
 
 describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) => {
-  afterAll(() => engine.close());
+  afterEach(() => engine.close());
 
   test("forget the answers that tell the externalId, and not those that have it as another member or text", async () => {
     const store = await engine.open();

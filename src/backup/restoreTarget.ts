@@ -10,7 +10,6 @@ import { createNodesRepository } from "../storage/repositories/nodesRepository.t
 import { refuseUnusable } from "../storage/schemaVersion.ts";
 import { type BackedUpCollection, backedUp } from "./backedUp.ts";
 import { once, type Patiently } from "./patiently.ts";
-import { expiryOf } from "./tally.ts";
 
 /** Why a store cannot take a backup. Nothing was changed; the message is for the user. */
 export class RestoreRefusedError extends Error {
@@ -28,8 +27,8 @@ interface RestoreTarget {
   readonly holds: (collection: BackedUpCollection) => Promise<boolean>;
 }
 
-/** What any call leaves something in; counters and the like expire. */
-const objects: readonly BackedUpCollection[] = backedUp.filter((name) => name !== "system" && expiryOf(name) === undefined);
+/** What is empty in a store that takes a backup. Counters too: those of the backup could not be written beside them. */
+const holdings: readonly BackedUpCollection[] = backedUp.filter((name) => name !== "system");
 
 /** The documents of each collection have an id, and nothing else is asked of them here. */
 export const anyOf = (store: Store, collection: BackedUpCollection): Collection<KeyDocument> => store.collection(collection as "keys");
@@ -46,7 +45,7 @@ const judge = async ({ schema, nodes, holds }: RestoreTarget): Promise<RestoreSt
         : `${nodes} nodes are running on the store${since}: stop them first`,
     );
   }
-  for (const collection of objects) {
+  for (const collection of holdings) {
     if (await holds(collection)) {
       throw new RestoreRefusedError(`the store is not empty, it holds ${collection}${since}: name another DATA_DIR, or an empty database`);
     }

@@ -89,6 +89,21 @@ describe.each(places)("on %s", (_, make) => {
     await expect(restoreBackup(used, file, checked)).rejects.toThrow("a node is running on the store: stop it first");
   });
 
+  test("[data §1] a store whose objects are gone, but not what they counted, takes no backup either", async () => {
+    const place = await make();
+    const file = await sampleBackup(place);
+    const checked = await checkBackup(file);
+    const left = await place.open("tool");
+    for (const name of ["keys", "sessions", "audit"] as const) await left.collection(name).deleteMany({});
+    const before = await talliesOf(left);
+    expect(before.counters?.documents).toBeGreaterThan(0);
+    await expect(restoreBackup(left, file, checked)).rejects.toThrow("the store is not empty, it holds counters");
+    expect(await talliesOf(left)).toEqual(before);
+    await left.close();
+    const refused = await runLatchkeyHere(["restore", file], place.env);
+    expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining("the store is not empty, it holds counters") });
+  });
+
   test("[data §1] a restore that is repeated after its end is refused, with the time of that end", async () => {
     const file = await sampleBackup(await make());
     const { env } = await make();

@@ -66,16 +66,19 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
   let stopped = false;
   /** Monotonic ms after which no further round begins. */
   let until = Number.POSITIVE_INFINITY;
-  /** Monotonic ms at which the lease was asked for last. */
+  /** Monotonic ms at which the lease was asked for last, and whether it was given. */
   let leasedAt = 0;
+  let isHolder = false;
 
   /** Whether the log is this node's to extend: it saves others work, and is not what keeps the chain whole. */
   const takeLease = async (): Promise<boolean> => {
     leasedAt = clock.monotonic();
-    return leases.acquire("audit", node, clock.now(), LEASE_MS);
+    isHolder = false;
+    isHolder = await leases.acquire("audit", node, clock.now(), LEASE_MS);
+    return isHolder;
   };
-  /** The same while it is at work: asks again before the time is over. */
-  const keepLease = async (): Promise<boolean> => clock.monotonic() - leasedAt < RENEW_EVERY_MS || takeLease();
+  /** The same for the one that has it: asks again before the time is over. */
+  const keepLease = async (): Promise<boolean> => isHolder && (clock.monotonic() - leasedAt < RENEW_EVERY_MS || takeLease());
 
   /** Moves what is pending; true when there is more. Ends where another node has taken over: that one goes on. */
   const moveSome = async (): Promise<boolean> => {
@@ -108,7 +111,7 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
   };
 
   const work = async (): Promise<void> => {
-    if (background === undefined || stopped || !(await takeLease())) return;
+    if (background === undefined || stopped || !(await keepLease())) return;
     const end = clock.monotonic() + BACKGROUND_MS;
     await background(() => !stopped && clock.monotonic() < end, append);
   };

@@ -375,4 +375,32 @@ describe.each(engines)("on $name", (engine) => {
     expect(wasToldToEnd).toBe(true);
     expect(await takenLeases(store)).toEqual([]);
   });
+
+  test("a mover asks for the lease once a round: for what it does behind moving, the same one holds; without it, that is not its work", async () => {
+    const asked = { holder: 0, other: 0 };
+    const worked: string[] = [];
+    const counted = (who: keyof typeof asked): LeasesRepository => ({
+      ...createLeasesRepository(store),
+      acquire: async (...lease) => {
+        asked[who]++;
+        return createLeasesRepository(store).acquire(...lease);
+      },
+    });
+    const [holder, other] = (["holder", "other"] as const).map((who) =>
+      createAuditMover({
+        // However long a round takes here, none takes so long that the lease has to be asked for again.
+        clock: { ...clock, monotonic: () => 0 },
+        auditLog: createAuditLogRepository(store),
+        leases: counted(who),
+        background: async () => void worked.push(who),
+      }),
+    );
+    await holder?.run();
+    for (const mover of [holder, other]) mover?.start();
+    await expect.poll(() => worked.length + asked.other, { timeout: 20_000, interval: 20 }).toBeGreaterThan(4);
+    expect(new Set(worked)).toEqual(new Set(["holder"]));
+    // Also those of the round at the beginning, and of one whose work is still to come.
+    expect(asked.holder - worked.length).toBeLessThanOrEqual(2);
+    for (const mover of [holder, other]) await mover?.stop();
+  });
 });

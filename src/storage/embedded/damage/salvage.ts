@@ -127,8 +127,7 @@ export const salvage = (file: string, target: string, row: StoreRow): readonly S
         .map((collection) => salvageRows(from, into, collection, target));
     };
     try {
-      // Where it fails the whole file goes: a journal would only need room.
-      writing(target, () => into.exec("PRAGMA journal_mode=OFF; BEGIN"));
+      writing(target, () => into.exec("BEGIN"));
       const salvaged = lookInto(source, read);
       if (readStoreRow(into) === undefined) name(row.store, row.commits);
       writing(target, () => into.exec("COMMIT; PRAGMA journal_mode=WAL"));

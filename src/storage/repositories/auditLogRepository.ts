@@ -41,8 +41,17 @@ const byMark = ({ pendingMark: a = "" }: AuditedDocument, { pendingMark: b = "" 
 export const createAuditLogRepository = (store: Store): AuditLogRepository => {
   const audit = store.collection("audit");
   const system = store.collection("system");
+  /** Number of the newest entry that was seen. */
+  let seen = 0;
   return {
-    head: (options) => audit.findOne({ workspaceId: WORKSPACE_ID }, { ...options, sort: { sequence: -1 } }),
+    head: async (options) => {
+      const newestOf = (range: { readonly sequence?: { readonly $gte: number } }) =>
+        audit.findOne({ workspaceId: WORKSPACE_ID, ...range }, { ...options, sort: { sequence: -1 } });
+      // FerretDB sorts all that a range has, without one the whole log. It grows at its end; nothing is left behind an entry that is gone.
+      const newest = (seen === 0 ? null : await newestOf({ sequence: { $gte: seen } })) ?? (await newestOf({}));
+      seen = newest?.sequence ?? 0;
+      return newest;
+    },
     listAfter: async (sequence, limit, options) => {
       const within = (range: { readonly $gt: number; readonly $lte?: number }) =>
         audit.find({ workspaceId: WORKSPACE_ID, sequence: range }, { ...options, sort: { sequence: 1 }, limit }).toArray();

@@ -73,8 +73,12 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
   /** Whether the log is this node's to extend: it saves others work, and is not what keeps the chain whole. */
   const takeLease = async (): Promise<boolean> => {
     leasedAt = clock.monotonic();
-    isHolder = false;
-    isHolder = await leases.acquire("audit", node, clock.now(), LEASE_MS);
+    try {
+      isHolder = await leases.acquire("audit", node, clock.now(), LEASE_MS);
+    } catch (error) {
+      isHolder = false;
+      throw error;
+    }
     return isHolder;
   };
   /** The same for the one that has it: asks again before the time is over. */

@@ -27,7 +27,7 @@ interface RestoreTarget {
   readonly holds: (collection: BackedUpCollection) => Promise<boolean>;
 }
 
-/** What is empty in a store that takes a backup. Counters too: those of the backup could not be written beside them. */
+/** What is empty in a store that takes a backup, what expires too: counters of the backup could not be written beside those there. */
 const holdings: readonly BackedUpCollection[] = backedUp.filter((name) => name !== "system");
 
 /** The documents of each collection have an id, and nothing else is asked of them here. */

@@ -397,7 +397,7 @@ describe.each(engines)("on $name", (engine) => {
     );
     await holder?.run();
     for (const mover of [holder, other]) mover?.start();
-    await expect.poll(() => worked.length + asked.other, { timeout: 20_000, interval: 20 }).toBeGreaterThan(4);
+    await expect.poll(() => worked.length > 2 && asked.other > 1, { timeout: 20_000, interval: 20 }).toBe(true);
     expect(new Set(worked)).toEqual(new Set(["holder"]));
     // Also those of the round at the beginning, and of one whose work is still to come.
     expect(asked.holder - worked.length).toBeLessThanOrEqual(2);

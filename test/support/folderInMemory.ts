@@ -17,11 +17,12 @@ const freeBytes = (): number => {
 /**
  * Has temporary files made in memory, by this process and those that it starts, unless `TMPDIR` says where: stores of tests wait for
  * the disk at each write, and what a test ends with SIGKILL finds its files there all the same. Does nothing on systems without
- * `/dev/shm`, or with less than 4 GiB free there. What it returns removes the files.
+ * `/dev/shm`, or with less than 4 GiB free there. What it returns removes the files, also
+ * while a process that was killed a moment ago still leaves some.
  */
 export const useFolderInMemory = (): (() => void) => {
   if (process.env.TMPDIR !== undefined || freeBytes() < ROOM) return () => undefined;
   const folder = mkdtempSync(join(MEMORY, "latchkey-tests-"));
   process.env.TMPDIR = folder;
-  return () => rmSync(folder, { recursive: true, force: true });
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 };

@@ -20,8 +20,5 @@ export default async (): Promise<() => Promise<void>> => {
   if (server === undefined) return async () => removeFolder();
   const { dropMongoDatabases, mongoPrefix } = await import("../../bench/harness/mongoDatabases.ts");
   const prefix = mongoPrefix();
-  return async () => {
-    removeFolder();
-    await dropMongoDatabases(server, prefix);
-  };
+  return () => dropMongoDatabases(server, prefix).finally(removeFolder);
 };

@@ -51,7 +51,7 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
       first = await createFirstRootKey(service.store, config.dataDir);
       if (first) events.firstRootKeyCreated(first);
     });
-    keepMemory = releaseMemory();
+    if (!isStopping) keepMemory = releaseMemory();
     if (testClock) events.testClockInUse();
     const steps = await nextSteps(service.store, config, urls.url, first);
     if (worker) await worker.started({ urls, nextSteps: steps });

@@ -1,4 +1,8 @@
+import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+// As in vitest.config.ts: services and workers run the same modules, compiled once.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
 /** Where all results go as JSON, for a program that adds them up. */
 const { LATCHKEY_TEST_REPORT: outputFile } = process.env;
@@ -19,6 +23,7 @@ const config: ViteUserConfig = defineConfig({
     reporters: ["default", ...json],
     // As in vitest.config.ts: Node itself loads the modules, each worker once.
     pool: "forks",
+    execArgv: ["--max-semi-space-size=32"],
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Half of their time they wait for the pages.

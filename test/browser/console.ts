@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import axe from "axe-core";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 import { startService } from "../../bench/harness/latchkeyProcess.ts";
@@ -88,8 +88,15 @@ export const startBrowser = (): Promise<SharedBrowser> => {
     executablePath: process.env.CHROMIUM ?? installed.find((path) => existsSync(path)) ?? "/usr/bin/chromium",
     // The sandbox needs what containers do not give; only our own pages are opened. Without a GPU one would be emulated.
     // They share a process, since each takes a second to begin, and what draws them is no process of its own either: a sixth less of the
-    // processor for the whole suite.
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--renderer-process-limit=1", "--in-process-gpu"],
+    // processor for the whole suite. A page is left within seconds: to optimize its scripts takes longer than it saves.
+    args: [
+      "--no-sandbox",
+      "--disable-dev-shm-usage",
+      "--disable-gpu",
+      "--renderer-process-limit=1",
+      "--in-process-gpu",
+      "--js-flags=--no-maglev,--no-turbofan",
+    ],
   });
   return launched;
 };
@@ -99,6 +106,8 @@ interface Window {
   readonly context: BrowserContext;
   /** Of whoever has it now. */
   faults: string[];
+  /** What takes the listeners of whoever has it now away. */
+  readonly listeners: (() => void)[];
   /** There is something at it that only its end takes away. */
   isChanged: boolean;
   isInUse: boolean;
@@ -107,21 +116,27 @@ interface Window {
 const newWindow = async (browser: SharedBrowser): Promise<Window> => {
   const context = await browser.newContext();
   const page = await context.newPage();
-  const window: Window = { page, context, faults: [], isChanged: false, isInUse: true };
+  const window: Window = { page, context, faults: [], listeners: [], isChanged: false, isInUse: true };
   page.on("console", (message) => {
     if (/Content Security Policy|Trusted/i.test(message.text())) window.faults.push(message.text());
   });
   page.on("pageerror", (error) => window.faults.push(String(error)));
-  // Listeners, requests that are taken away, scripts and clocks stay at a page.
+  // Scripts and clocks stay at a page.
   const noting = <A extends unknown[], T>(method: (...args: A) => T) => {
     return (...args: A): T => {
       window.isChanged = true;
       return method(...args);
     };
   };
-  page.on = noting(page.on.bind(page)) as Page["on"];
-  page.once = noting(page.once.bind(page)) as Page["once"];
-  page.route = noting(page.route.bind(page));
+  type Listen = (event: "close", listener: () => void) => Page;
+  const listening = (method: Listen): Listen => {
+    return (event, listener) => {
+      window.listeners.push(() => page.off(event, listener));
+      return method(event, listener);
+    };
+  };
+  page.on = listening(page.on.bind(page)) as Page["on"];
+  page.once = listening(page.once.bind(page)) as Page["once"];
   page.addInitScript = noting(page.addInitScript.bind(page));
   page.clock.install = noting(page.clock.install.bind(page.clock));
   return window;
@@ -131,10 +146,12 @@ const newWindow = async (browser: SharedBrowser): Promise<Window> => {
 const forgetting = "try { localStorage.clear(); sessionStorage.clear(); } catch {}";
 
 /** As it was when it was new: no other page, nobody signed in, nothing permitted, nothing remembered but files. */
-const reset = async ({ page, context }: Window): Promise<void> => {
+const reset = async ({ page, context, listeners }: Window): Promise<void> => {
+  for (const remove of listeners.splice(0)) remove();
   for (const other of context.pages()) if (other !== page) await other.close();
   await page.evaluate(forgetting);
   await page.goto("about:blank");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
   await Promise.all([context.clearCookies(), context.clearPermissions()]);
 };
 
@@ -182,6 +199,9 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
 }
 
+/** The smaller of its two forms: each page that is loaded gets it anew. */
+const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
 const axeOptions = {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
   // What it finds in order is not described.
@@ -194,7 +214,7 @@ const axeOptions = {
  */
 export const accessibilityFaults = async (page: Page): Promise<readonly string[]> => {
   expect(page.frames()).toHaveLength(1);
-  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe.source);
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(axe);
   const violations = await page.evaluate<readonly Violation[]>(
     `axe.run(document, ${JSON.stringify(axeOptions)}).then(({ violations }) => violations)`,
   );

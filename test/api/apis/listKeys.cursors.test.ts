@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Intercept, interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
+import { codePoint } from "../../support/codePoint.ts";
 import { everywhere, type Run } from "../../support/everywhere.ts";
 import { sized } from "../../support/sized.ts";
 import { engines } from "../../support/stores.ts";
@@ -217,7 +218,7 @@ everywhere(
         for (const { procedure, body } of opened) expect([200, 400]).toContain((await run.call(procedure, { ...body, cursor })).status);
       }
       await fc.assert(
-        fc.asyncProperty(fc.string({ unit: "binary", maxLength: 40 }), fc.constantFrom(...opened), async (cursor, { procedure, body }) => {
+        fc.asyncProperty(fc.string({ unit: codePoint, maxLength: 40 }), fc.constantFrom(...opened), async (cursor, { procedure, body }) => {
           expect([200, 400]).toContain((await run.call(procedure, { ...body, cursor })).status);
         }),
         { numRuns: sized(20, 120) },

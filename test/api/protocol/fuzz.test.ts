@@ -6,6 +6,7 @@ import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
 import { services } from "../../../src/service/services.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { bodyOf, createObjects, type Objects } from "../../support/bodies.ts";
+import { codePoint } from "../../support/codePoint.ts";
 import { compileCodec } from "../../support/compileCodec.ts";
 import { expectEnvelope, type HttpAnswer, type HttpRequest, request } from "../../support/envelope.ts";
 import { sized } from "../../support/sized.ts";
@@ -102,7 +103,7 @@ const nasty: fc.Arbitrary<unknown> = fc.oneof(
     {},
   ),
   fc.constantFrom(...["1e400", "-1e400", "9007199254740992", "1e308", "-0", "0.1", "123456789012345678901234567890", "1E5", "-1"].map(raw)),
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: codePoint }),
   fc
     .tuple(fc.constantFrom("x", "é", "😀", "\u0000"), fc.constantFrom(17, 129, 256, 257, 600, 70_000))
     .map(([character, count]) => long(character, count)),
@@ -110,13 +111,13 @@ const nasty: fc.Arbitrary<unknown> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.maxSafeInteger(),
   fc.constantFrom(60, 900, 3_000).map(deep),
-  fc.jsonValue({ maxDepth: 5, noUnicodeString: false }),
+  fc.jsonValue({ maxDepth: 5, stringUnit: codePoint }),
   fc.array(fc.constantFrom("x", 1, null, {}), { minLength: 100, maxLength: 1_100 }),
 );
 
 const keyName = fc.oneof(
   fc.constantFrom("__proto__", "constructor", "id", "keyId", "meta", "$set", "a.b", "", "name"),
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: codePoint }),
 );
 
 /** Another value of the same kind, which may well be valid. */
@@ -214,7 +215,7 @@ describe.each(engines)("[protocol §2, §3] on $name", (engine) => {
     async () => {
       const text = fc.oneof(
         fc.uint8Array({ maxLength: 300 }),
-        fc.string({ unit: "binary" }),
+        fc.string({ unit: codePoint }),
         fc.constantFrom("[".repeat(1e6), '{"a":'.repeat(1e5)),
       );
       const type = fc.constantFrom(

@@ -2,6 +2,7 @@ import { create, type DescField, type DescMessage, getOption, type Message, Scal
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { type FieldRules, FieldRulesSchema, field as fieldOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import fc from "fast-check";
+import { codePoint } from "../../support/codePoint.ts";
 
 /** How the values of one kind of message are made. */
 interface Values {
@@ -60,7 +61,7 @@ const validValues: Values = {
   text: (rules) => {
     const { min, max, pattern } = textBounds(rules);
     const maxLength = max === 0 ? min + 30 : Math.min(max, min + 30);
-    return fc.string({ unit: pattern === "" ? "binary" : fc.constantFrom(..."abcXYZ019_"), minLength: min, maxLength });
+    return fc.string({ unit: pattern === "" ? codePoint : fc.constantFrom(..."abcXYZ019_"), minLength: min, maxLength });
   },
   integer: (rules) => {
     const { min, max } = integerBounds(rules);

@@ -1,6 +1,7 @@
 import { create, equals, fromBinary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { codePoint } from "../../support/codePoint.ts";
 import { compileCodec } from "../../support/compileCodec.ts";
 import { fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";
@@ -25,7 +26,7 @@ describe("round trips", () => {
 });
 
 describe("fuzzing", () => {
-  const json = fc.oneof(fc.jsonValue({ maxDepth: 6 }), fc.jsonValue({ stringUnit: "binary" }));
+  const json = fc.oneof(fc.jsonValue({ maxDepth: 6 }), fc.jsonValue({ stringUnit: codePoint }));
 
   test("[protocol §3] no JSON makes a codec throw, and every violation is placed in the body", () => {
     fc.assert(

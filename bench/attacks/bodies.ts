@@ -48,6 +48,13 @@ const identity = (meta: Uint8Array): Buffer =>
       .finish(),
   );
 
+/** The binary form of `{"externalId":"x","meta":{"a":[1,1,…]}}`. */
+export const identityOfOnes = (count: number): Buffer => {
+  const value = field(1, new BinaryWriter().tag(2, 1).double(1).finish());
+  const list = field(6, Buffer.alloc(value.length * count, value));
+  return identity(field(1, Buffer.concat([field(1, Buffer.from("a")), field(2, list)])));
+};
+
 /** An object within an object, as often as there is room for, without copying each into the next. */
 const nestedStructs = (room: number): Buffer => {
   const bytes = Buffer.alloc(room);
@@ -220,11 +227,7 @@ const binary: readonly AttackBody[] = (
       name: "the legal 524,000 numbers",
       procedure: "identities.createIdentity",
       status: 403,
-      bytes: () => {
-        const value = field(1, new BinaryWriter().tag(2, 1).double(1).finish());
-        const list = field(6, Buffer.alloc(value.length * 524_200, value));
-        return identity(field(1, Buffer.concat([field(1, Buffer.from("a")), field(2, list)])));
-      },
+      bytes: () => identityOfOnes(524_200),
     },
     {
       name: "objects within objects",

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "../../../src/domain/clock.ts";
 import { type EmbeddedStoreOptions, openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { columnValues } from "../../../src/storage/embedded/sqlite/columns.ts";
 import { createWriteQueue } from "../../../src/storage/embedded/sqlite/writeQueue.ts";
+import { createWriterThreads } from "../../../src/storage/embedded/sqlite/writerThreads.ts";
 import { SCHEMA_VERSION } from "../../../src/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import { indexes, retired } from "../../../src/storage/port/indexes.ts";
@@ -250,7 +251,7 @@ describe("the embedded store's file", () => {
       const file = join(parent, "died.sqlite");
       const { promise: created, resolve } = Promise.withResolvers<Worker>();
       process.once("worker", resolve);
-      const queue = queueOn(file);
+      const queue = createWriteQueue({ file, patience: 50 }, { threads: createWriterThreads() });
       await queue.write({ kind: "define", collections: ["keys"] });
       const ids = Array.from({ length: 5000 }, () => unique("key"));
       const writes = Promise.allSettled(ids.map((id) => queue.write(insert(id))));

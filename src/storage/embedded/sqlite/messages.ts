@@ -68,3 +68,9 @@ export interface WriterSettings {
   /** A commit is slow that takes so many milliseconds; 1000 unless told. */
   readonly slowCommit?: number;
 }
+
+/** What the writer is told: a file to open, batches for it, and to close it; then it may be told to open another. Without an answer to the first. */
+export type ToWriter = { readonly open: WriterSettings } | readonly WriteOperation[] | "close";
+
+/** To each batch, and once the file is closed. */
+export type WriterReply = BatchReply | "closed";

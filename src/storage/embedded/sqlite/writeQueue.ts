@@ -1,10 +1,11 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { type Clock, systemClock } from "../../../domain/clock.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../port/errors.ts";
 import type { StoreLog } from "../../port/storeLog.ts";
 import { gatherForGroupCommit } from "./gatherForGroupCommit.ts";
-import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
+import type { ToWriter, WriteOperation, WriteResult, WriterReply, WriterSettings } from "./messages.ts";
 import { damagedPart } from "./sqliteErrors.ts";
+import { type WriterThreads, writerThreads } from "./writerThreads.ts";
 
 /** Bounds how long a transaction runs, and how much memory its message takes. */
 const BATCH = 1000;
@@ -15,6 +16,8 @@ export interface WriteQueueOptions {
   readonly clock?: Pick<Clock, "monotonic">;
   readonly log?: StoreLog | undefined;
   readonly onCommit?: () => void;
+  /** Instead of those of this process. */
+  readonly threads?: WriterThreads;
 }
 
 interface Waiting {
@@ -30,7 +33,7 @@ export interface WriteQueue {
    * `StoreDamagedError` when it met a damaged part of the file, with the signal's reason when that was aborted before the operation was sent, and with a `TypeError` for what no store accepts.
    */
   write(operation: WriteOperation, signal?: AbortSignal): Promise<WriteResult>;
-  /** Writes what waits, then ends the thread. */
+  /** Writes what waits, then closes the file. */
   close(): Promise<void>;
 }
 
@@ -47,13 +50,19 @@ const settle = (file: string, { resolve, reject }: Waiting, result: WriteResult 
  * the next commit. A thread that died is started again by the next write.
  * `onCommit` hears of each commit.
  */
-export const createWriteQueue = (settings: WriterSettings, { clock = systemClock, log, onCommit }: WriteQueueOptions = {}): WriteQueue => {
+export const createWriteQueue = (
+  settings: WriterSettings,
+  { clock = systemClock, log, onCommit, threads = writerThreads }: WriteQueueOptions = {},
+): WriteQueue => {
   const waiting: Waiting[] = [];
   let running: readonly Waiting[] | undefined;
   let worker: Worker | undefined;
   let scheduled = false;
   let closed = false;
   let idle: (() => void) | undefined;
+  let closing: Promise<void> | undefined;
+  /** Once the file is closed, or the thread is dead. */
+  let ended: (() => void) | undefined;
   let slowCommits = 0;
   let slowToldAt = Number.NEGATIVE_INFINITY;
 
@@ -74,10 +83,18 @@ export const createWriteQueue = (settings: WriterSettings, { clock = systemClock
     else pump();
   };
 
+  const post = (to: Worker, message: ToWriter): void => to.postMessage(message);
+
   const start = (): Worker => {
-    const started = new Worker(new URL("./writer.ts", import.meta.url), { workerData: settings, execArgv: [] });
+    const started = threads.take();
     let cause: unknown;
-    started.on("message", (reply: BatchReply) => {
+    const onMessage = (reply: WriterReply): void => {
+      if (reply === "closed") {
+        worker = undefined;
+        started.off("message", onMessage).off("error", onError).off("exit", onExit);
+        threads.giveBack(started);
+        return ended?.();
+      }
       if ("results" in reply) {
         onCommit?.();
         if (reply.slowMs !== undefined) tellSlow(reply.slowMs);
@@ -86,17 +103,20 @@ export const createWriteQueue = (settings: WriterSettings, { clock = systemClock
       const { message, outcomeUnknown, tooSlow } = reply.unavailable;
       log?.warn({ reason: message, operations: running?.length }, "the embedded store could not commit");
       finish(({ reject }) => reject(new StoreUnavailableError(`the embedded store cannot write: ${message}`, { outcomeUnknown, tooSlow })));
-    });
-    started.on("error", (error) => {
+    };
+    const onError = (error: unknown): void => {
       cause = error;
-    });
-    started.on("exit", () => {
+    };
+    const onExit = (): void => {
       if (worker === started) worker = undefined;
+      ended?.();
       if (running === undefined) return;
       log?.warn({ err: cause }, "the embedded store's writer died");
       const message = `the embedded store's writer died${cause instanceof Error ? `: ${cause.message}` : ""}`;
       finish(({ reject }) => reject(new StoreUnavailableError(message, { cause, outcomeUnknown: true })));
-    });
+    };
+    started.on("message", onMessage).on("error", onError).on("exit", onExit);
+    post(started, { open: settings });
     return started;
   };
 
@@ -105,7 +125,10 @@ export const createWriteQueue = (settings: WriterSettings, { clock = systemClock
     worker ??= start();
     worker.ref();
     try {
-      worker.postMessage(members.map(({ operation }) => operation));
+      post(
+        worker,
+        members.map(({ operation }) => operation),
+      );
     } catch (error) {
       finish(({ reject }) => reject(error));
     }
@@ -139,6 +162,22 @@ export const createWriteQueue = (settings: WriterSettings, { clock = systemClock
     idle?.();
   };
 
+  const close = async (): Promise<void> => {
+    closed = true;
+    if (running !== undefined || waiting.length > 0) {
+      await new Promise<void>((resolve) => {
+        idle = resolve;
+      });
+    }
+    const last = worker;
+    if (last === undefined) return;
+    await new Promise<void>((resolve) => {
+      ended = resolve;
+      last.ref();
+      post(last, "close");
+    });
+  };
+
   return {
     write: (operation, signal) =>
       new Promise((resolve, reject) => {
@@ -146,20 +185,9 @@ export const createWriteQueue = (settings: WriterSettings, { clock = systemClock
         waiting.push({ operation, signal, resolve, reject });
         if (!scheduled && running === undefined) schedule();
       }),
-    close: async () => {
-      closed = true;
-      if (running !== undefined || waiting.length > 0) {
-        await new Promise<void>((resolve) => {
-          idle = resolve;
-        });
-      }
-      const last = worker;
-      if (last === undefined) return;
-      await new Promise<void>((resolve) => {
-        last.ref();
-        last.on("exit", () => resolve());
-        last.postMessage("close");
-      });
+    close: () => {
+      closing ??= close();
+      return closing;
     },
   };
 };

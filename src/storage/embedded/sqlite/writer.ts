@@ -1,17 +1,18 @@
-/** The thread that owns the writing connection: an fsync or a checkpoint stalls nobody but the writes that wait for it. */
+/**
+ * The thread that owns the writing connection: an fsync or a checkpoint stalls nobody but the writes that wait for it. It
+ * serves one file after the other.
+ */
 import { DatabaseSync } from "node:sqlite";
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { systemClock } from "../../../domain/clock.ts";
 import { createCommitCount } from "./commitCount.ts";
 import { damaged, executeBatch, rollBack } from "./executeBatch.ts";
 import { writeExecutor } from "./executeWrite.ts";
-import type { BatchReply, WriteOperation, WriteResult, WriterSettings } from "./messages.ts";
+import type { BatchReply, ToWriter, WriteOperation, WriteResult, WriterReply, WriterSettings } from "./messages.ts";
 import { isBusy, isDamage, messageOf } from "./sqliteErrors.ts";
 
 /** An operation has three seconds: a disk that takes a third of it for a commit is worth a line in the log. */
 const SLOW_COMMIT = 1_000;
-const { file, patience, marks, slowCommit = SLOW_COMMIT } = workerData as WriterSettings;
-const database = new DatabaseSync(file, { timeout: patience });
 /**
  * Pages that wait to be copied from the log into the file: one that changes again until then is copied once. The commit
  * that comes to so many copies them, so there must not be more than a slow disk writes within an operation's time.
@@ -20,59 +21,77 @@ const CHECKPOINT_PAGES = 2_000;
 /** Bytes that the log keeps on disk. */
 const LOG_BYTES = 64 * 1024 ** 2;
 
-database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
-// What is deleted or replaced is overwritten: freed pages would keep it for as long as nothing else needs them.
-database.exec("PRAGMA secure_delete=ON");
-database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
-const execute = writeExecutor(database);
-const count = marks === undefined ? undefined : createCommitCount(database, marks);
+interface Writer {
+  readonly commit: (operations: readonly WriteOperation[]) => BatchReply;
+  readonly close: () => void;
+}
 
-const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
-  rollBack(database);
-  return { unavailable: { message: messageOf(error), outcomeUnknown, tooSlow: isBusy(error) } };
-};
+const openWriter = ({ file, patience, marks, slowCommit = SLOW_COMMIT }: WriterSettings): Writer => {
+  const database = new DatabaseSync(file, { timeout: patience });
+  database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
+  // What is deleted or replaced is overwritten: freed pages would keep it for as long as nothing else needs them.
+  database.exec("PRAGMA secure_delete=ON");
+  database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
+  const execute = writeExecutor(database);
+  const count = marks === undefined ? undefined : createCommitCount(database, marks);
 
-/** Copies the log into the file and empties it; false when somebody reads. At once: all writes would wait for a reader that stays. */
-const emptyLog = (): boolean => {
-  database.exec("PRAGMA busy_timeout=0");
-  try {
-    return database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
-  } finally {
-    database.exec(`PRAGMA busy_timeout=${patience}`);
-  }
-};
+  const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
+    rollBack(database);
+    return { unavailable: { message: messageOf(error), outcomeUnknown, tooSlow: isBusy(error) } };
+  };
 
-const commit = (operations: readonly WriteOperation[]): BatchReply => {
-  let results: readonly WriteResult[];
-  try {
-    results = executeBatch(database, operations, execute, () => count?.raise());
-  } catch (error) {
-    if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
-    return unavailable(error, false);
-  }
-  // The disk's part of the work, that of the checkpoint included which some commits have to make.
-  const began = systemClock.monotonic();
-  try {
-    database.exec("COMMIT");
-    if (operations.some(({ kind }) => kind === "emptyLog")) {
-      const modified = emptyLog() ? 1 : 0;
-      results = results.map((result, i) => (operations[i]?.kind === "emptyLog" ? { ...result, modified } : result));
+  /** Copies the log into the file and empties it; false when somebody reads. At once: all writes would wait for a reader that stays. */
+  const emptyLog = (): boolean => {
+    database.exec("PRAGMA busy_timeout=0");
+    try {
+      return database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;
+    } finally {
+      database.exec(`PRAGMA busy_timeout=${patience}`);
     }
-  } catch (error) {
-    // What reached the disk before it failed may still count after a crash.
-    return unavailable(error, true);
-  }
-  const took = systemClock.monotonic() - began;
-  count?.committed();
-  return took < slowCommit ? { results } : { results, slowMs: took };
+  };
+
+  const commit = (operations: readonly WriteOperation[]): BatchReply => {
+    let results: readonly WriteResult[];
+    try {
+      results = executeBatch(database, operations, execute, () => count?.raise());
+    } catch (error) {
+      if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
+      return unavailable(error, false);
+    }
+    // The disk's part of the work, that of the checkpoint included which some commits have to make.
+    const began = systemClock.monotonic();
+    try {
+      database.exec("COMMIT");
+      if (operations.some(({ kind }) => kind === "emptyLog")) {
+        const modified = emptyLog() ? 1 : 0;
+        results = results.map((result, i) => (operations[i]?.kind === "emptyLog" ? { ...result, modified } : result));
+      }
+    } catch (error) {
+      // What reached the disk before it failed may still count after a crash.
+      return unavailable(error, true);
+    }
+    const took = systemClock.monotonic() - began;
+    count?.committed();
+    return took < slowCommit ? { results } : { results, slowMs: took };
+  };
+
+  return {
+    commit,
+    close: () => {
+      database.close();
+      count?.close();
+    },
+  };
 };
 
-parentPort?.on("message", (operations: readonly WriteOperation[] | "close") => {
-  if (operations !== "close") {
-    parentPort?.postMessage(commit(operations));
-    return;
-  }
-  database.close();
-  count?.close();
-  parentPort?.close();
+let writer: Writer | undefined;
+
+const reply = (message: WriterReply): void => parentPort?.postMessage(message);
+
+parentPort?.on("message", (message: ToWriter) => {
+  if (message === "close") {
+    writer?.close();
+    reply("closed");
+  } else if ("open" in message) writer = openWriter(message.open);
+  else if (writer !== undefined) reply(writer.commit(message));
 });

@@ -7,7 +7,7 @@ import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
 import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
 import { unreadRequestHeaders } from "../rpc/edges/console/securityHeaders.ts";
 import { sessionCaller } from "../rpc/edges/console/sessionCaller.ts";
-import { readStaticFiles } from "../rpc/edges/console/staticFiles.ts";
+import { readStaticFiles, type StaticFiles } from "../rpc/edges/console/staticFiles.ts";
 import { createDispatcher, createOnlyPages } from "../rpc/edges/dispatcher.ts";
 import { createDocumentationEdge } from "../rpc/edges/docs/documentationEdge.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
@@ -71,7 +71,13 @@ export interface Service extends AsyncDisposable {
 }
 
 /** The page of the console, built and committed. */
-const builtFiles = join(import.meta.dirname, "../../ui/dist");
+const builtDirectory = join(import.meta.dirname, "../../ui/dist");
+let builtFiles: StaticFiles | undefined;
+/** Read once for all services of a process. */
+const readBuiltFiles = (): StaticFiles | undefined => {
+  builtFiles ??= readStaticFiles(builtDirectory);
+  return builtFiles;
+};
 /** The description of `/v2`, generated and committed. */
 const descriptionFile = join(import.meta.dirname, "../../docs/openapi.json");
 const docsDirectory = join(import.meta.dirname, "../../docs");
@@ -174,7 +180,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       clientAddress,
       isProxy,
       publicUrl: config.publicUrl,
-      files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
+      files: overrides.consoleFiles === undefined ? readBuiltFiles() : readStaticFiles(overrides.consoleFiles),
     });
   const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.publicUrl, isProxy });
   const documentation = config.docs

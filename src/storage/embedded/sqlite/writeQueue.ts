@@ -93,16 +93,18 @@ export const createWriteQueue = (
         worker = undefined;
         started.off("message", onMessage).off("error", onError).off("exit", onExit);
         threads.giveBack(started);
-        return ended?.();
-      }
-      if ("results" in reply) {
+        ended?.();
+      } else if ("results" in reply) {
         onCommit?.();
         if (reply.slowMs !== undefined) tellSlow(reply.slowMs);
-        return finish((member, position) => settle(settings.file, member, reply.results[position]));
+        finish((member, position) => settle(settings.file, member, reply.results[position]));
+      } else {
+        const { message, outcomeUnknown, tooSlow } = reply.unavailable;
+        log?.warn({ reason: message, operations: running?.length }, "the embedded store could not commit");
+        finish(({ reject }) =>
+          reject(new StoreUnavailableError(`the embedded store cannot write: ${message}`, { outcomeUnknown, tooSlow })),
+        );
       }
-      const { message, outcomeUnknown, tooSlow } = reply.unavailable;
-      log?.warn({ reason: message, operations: running?.length }, "the embedded store could not commit");
-      finish(({ reject }) => reject(new StoreUnavailableError(`the embedded store cannot write: ${message}`, { outcomeUnknown, tooSlow })));
     };
     const onError = (error: unknown): void => {
       cause = error;

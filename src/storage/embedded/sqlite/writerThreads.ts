@@ -16,9 +16,9 @@ export const createWriterThreads = (): WriterThreads => {
   return {
     take: () => idle.pop() ?? new Worker(new URL("./writer.ts", import.meta.url), { execArgv: [] }),
     giveBack: (thread) => {
-      if (idle.length === mostIdle) return void thread.terminate();
       thread.unref();
-      idle.push(thread);
+      if (idle.length === mostIdle) void thread.terminate();
+      else idle.push(thread);
     },
   };
 };

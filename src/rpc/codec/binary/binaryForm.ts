@@ -1,6 +1,7 @@
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { ServiceError } from "../../../domain/errors.ts";
 import { heldText } from "../../../util/jsonText.ts";
+import { oncePer } from "../../../util/oncePer.ts";
 import { largeAnswer, wholeBody, wholeStructBody } from "../../http/limits.ts";
 import type { Sliced, Slices, Worker } from "../../pipeline/slices.ts";
 import { messageShape } from "../compileShape.ts";
@@ -23,8 +24,8 @@ import type { Turn } from "./wireReader.ts";
 const holdsStruct = (desc: DescMessage): boolean =>
   desc.fields.some(({ message }) => message !== undefined && (message.typeName === "google.protobuf.Struct" || holdsStruct(message)));
 
-/** Compiles the reading of a message's binary form, its rules included (grpc §2). */
-export const messageReader = (desc: DescMessage, slices: Slices): Read => {
+/** Compiled once, for all services of a process. */
+const readerOf = oncePer((desc: DescMessage) => {
   const shape = messageShape(desc);
   const validate = validator(shape);
   const read = binaryReader(desc);
@@ -49,16 +50,20 @@ export const messageReader = (desc: DescMessage, slices: Slices): Read => {
     return { message, violations: findings };
   }
 
-  return (body, reader) => {
-    if (body.length > atOnce || !slices.mayBeWhole(body.length)) return readInTurns(slices, readLarge, body, reader);
-    const { message, violation } = decodeMessage(desc, body);
-    if (violation !== undefined) return { message, violations: [violation] };
-    const findings: Finding[] = [];
-    validate(message, findings);
-    if (findings.length > 0) prefixFindings(findings, 0, "body");
-    return { message, violations: findings };
-  };
-};
+  return (slices: Slices): Read =>
+    (body, reader) => {
+      if (body.length > atOnce || !slices.mayBeWhole(body.length)) return readInTurns(slices, readLarge, body, reader);
+      const { message, violation } = decodeMessage(desc, body);
+      if (violation !== undefined) return { message, violations: [violation] };
+      const findings: Finding[] = [];
+      validate(message, findings);
+      if (findings.length > 0) prefixFindings(findings, 0, "body");
+      return { message, violations: findings };
+    };
+});
+
+/** The reading of a message's binary form, its rules included (grpc §2). */
+export const messageReader = (desc: DescMessage, slices: Slices): Read => readerOf(desc)(slices);
 
 /** Writes an answer in Protobuf's binary form; in slices when it is large. */
 export type WriteBinary = (init: object, writer: Pick<Worker, "path">) => Uint8Array | Promise<Uint8Array>;
@@ -79,12 +84,11 @@ function* longTexts(value: unknown): Generator<object> {
   for (const name in value) yield* longTexts((value as Fields)[name]);
 }
 
-/** Compiles the writing of a message's binary form. */
-export const messageWriter = (desc: DescMessage, slices: Slices): WriteBinary => {
+const writerOf = oncePer((desc: DescMessage): ((slices: Slices) => WriteBinary) => {
   const encode = binaryEncoder(desc);
   const weigh = weigher(messageShape(desc), ({ binary }) => binary !== undefined);
   const lists = desc.fields.filter(({ fieldKind }) => fieldKind === "list").map(({ localName }) => localName);
-  if (weigh === undefined) return encode;
+  if (weigh === undefined) return () => encode;
 
   // A message is the concatenation of messages that have a part of its fields each.
   function* encodeParts(init: object): Sliced<Uint8Array> {
@@ -103,6 +107,9 @@ export const messageWriter = (desc: DescMessage, slices: Slices): WriteBinary =>
     return Buffer.concat(chunks);
   }
 
-  return (init, writer) =>
+  return (slices) => (init, writer) =>
     weigh(init) > largeAnswer ? slices.run(encodeParts(init), { path: writer.path, signal: undefined }) : encode(init);
-};
+});
+
+/** The writing of a message's binary form. */
+export const messageWriter = (desc: DescMessage, slices: Slices): WriteBinary => writerOf(desc)(slices);

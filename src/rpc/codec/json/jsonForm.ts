@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { oncePer } from "../../../util/oncePer.ts";
 import { awaitedRequestBytes, largeAnswer, smallBodyBytes, wholeBody } from "../../http/limits.ts";
 import type { BodyOwner } from "../../http/readBody.ts";
 import type { Sliced, Slices, Worker } from "../../pipeline/slices.ts";
@@ -39,8 +40,16 @@ const located = <D extends DescMessage>(message: MessageShape<D>, violations: Fi
   return { message, violations };
 };
 
-/** Compiles the reading of a message's JSON (protocol §§3, 4, 6; grpc §2). */
-export const jsonReader = (desc: DescMessage, dialect: Dialect, slices: Slices): Read => {
+/** Compiles what depends on descriptors alone: once, for all services of a process. */
+const inDialects = <V>(compile: (desc: DescMessage, dialect: Dialect) => V): ((desc: DescMessage, dialect: Dialect) => V) => {
+  const compiled: Readonly<Record<Dialect, (desc: DescMessage) => V>> = {
+    v2: oncePer((desc) => compile(desc, "v2")),
+    protobuf: oncePer((desc) => compile(desc, "protobuf")),
+  };
+  return (desc, dialect) => compiled[dialect](desc);
+};
+
+const readerOf = inDialects((desc, dialect) => {
   const shape = messageShape(desc);
   const decode = decoder(shape, dialect);
   const decodePart = partDecoder(shape, dialect);
@@ -61,14 +70,18 @@ export const jsonReader = (desc: DescMessage, dialect: Dialect, slices: Slices):
     }
   }
 
-  return (body, reader) => {
-    if (body.length > wholeBody || !slices.mayBeWhole(body.length)) return readInTurns(slices, readLarge, body, reader);
-    const parsed = parseBody(body);
-    if ("violation" in parsed) return { message: create(desc), violations: [parsed.violation] };
-    const findings: Finding[] = [];
-    return located(decode(parsed.json, findings) as MessageShape<DescMessage>, findings);
-  };
-};
+  return (slices: Slices): Read =>
+    (body, reader) => {
+      if (body.length > wholeBody || !slices.mayBeWhole(body.length)) return readInTurns(slices, readLarge, body, reader);
+      const parsed = parseBody(body);
+      if ("violation" in parsed) return { message: create(desc), violations: [parsed.violation] };
+      const findings: Finding[] = [];
+      return located(decode(parsed.json, findings) as MessageShape<DescMessage>, findings);
+    };
+});
+
+/** The reading of a message's JSON (protocol §§3, 4, 6; grpc §2). */
+export const jsonReader = (desc: DescMessage, dialect: Dialect, slices: Slices): Read => readerOf(desc, dialect)(slices);
 
 /** Writes an answer: as text when it is small, else in slices, in several pieces, for its caller: an answer is written whoever still waits for it. */
 export type WriteJson = (init: object, writer: Pick<Worker, "path">) => string | Promise<Buffer[]>;
@@ -76,15 +89,19 @@ export type WriteJson = (init: object, writer: Pick<Worker, "path">) => string |
 const leaveOut = (shape: Shape, names: readonly string[]): Shape =>
   shape.kind === "object" ? { ...shape, fields: shape.fields.filter(({ name }) => !names.includes(name)) } : shape;
 
-/** Compiles the writing of a message's JSON, the fields in `without` left out. Throws, or rejects, with a TypeError for what a field cannot hold. */
-export const jsonWriter = (desc: DescMessage, dialect: Dialect, slices: Slices, without: readonly string[] = []): WriteJson => {
-  const shape = leaveOut(messageShape(desc), without);
+const compileWriter = (shape: Shape, dialect: Dialect): ((slices: Slices) => WriteJson) => {
   const encode = encoder(shape, dialect);
   const encodeParts = partEncoder(shape, dialect);
-  if (encodeParts === undefined) return encode;
+  if (encodeParts === undefined) return () => encode;
   const weigh = weigher(shape, ({ json }) => json !== undefined);
-  return (init, writer) =>
+  return (slices) => (init, writer) =>
     weigh !== undefined && weigh(init) > largeAnswer
       ? slices.run(encodeParts(init), { path: writer.path, signal: undefined })
       : encode(init);
 };
+
+const writerOf = inDialects((desc, dialect) => compileWriter(messageShape(desc), dialect));
+
+/** The writing of a message's JSON, the fields in `without` left out. Throws, or rejects, with a TypeError for what a field cannot hold. */
+export const jsonWriter = (desc: DescMessage, dialect: Dialect, slices: Slices, without: readonly string[] = []): WriteJson =>
+  (without.length === 0 ? writerOf(desc, dialect) : compileWriter(leaveOut(messageShape(desc), without), dialect))(slices);

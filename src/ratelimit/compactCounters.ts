@@ -63,6 +63,9 @@ const emptyShard = (slots: number): Shard => ({
   live: 0,
 });
 
+/** Stands for every table that has not held anything yet. Nothing is written to it. */
+const untouched = emptyShard(LEAST_SLOTS);
+
 /** The slot of the fingerprint in `from` at `at`, or the empty one where it would be. */
 const slotOf = ({ words, slots }: Shard, from: Uint32Array, at: number): number => {
   let slot = (from[at + 1] ?? 0) & (slots - 1);
@@ -93,7 +96,7 @@ const rebuilt = (shard: Shard): Shard => {
 };
 
 export const createCompactCounters = (): CompactCounters => {
-  const shards = Array.from({ length: SHARDS }, () => emptyShard(LEAST_SLOTS));
+  const shards = Array<Shard>(SHARDS).fill(untouched);
   const fingerprint = new Uint32Array(4);
 
   /** Computes the fingerprint of the key: long enough and of a kind that no two keys share one, whoever chose them. */
@@ -116,14 +119,16 @@ export const createCompactCounters = (): CompactCounters => {
 
   const forgetIn = (index: number, due: number): void => {
     const shard = shards[index] as Shard;
-    const { words, slots } = shard;
+    const { words, slots, used } = shard;
+    // Most tables of a node that has a few counters.
+    if (used === 0) return;
     for (let at = FORGET_AT; at < slots * WORDS; at += WORDS) {
       const forgetAt = words[at] ?? EMPTY;
       if (forgetAt < FIRST_TICK || forgetAt > due) continue;
       words[at] = GONE;
       shard.live--;
     }
-    if (shard.live < shard.used / 2) replace(index);
+    if (shard.live < used / 2) replace(index);
   };
 
   let nextShard = 0;
@@ -132,7 +137,7 @@ export const createCompactCounters = (): CompactCounters => {
     put: (key, { seq, current, previous, stored, learnedAt }, forgetAt) => {
       const index = shardOf(key);
       let shard = shards[index] as Shard;
-      if (shard.used >= shard.slots * MOST_LOAD) shard = replace(index);
+      if (shard === untouched || shard.used >= shard.slots * MOST_LOAD) shard = replace(index);
       const slot = slotOf(shard, fingerprint, 0);
       const row = slot * WORDS;
       const before = shard.words[row + FORGET_AT] ?? EMPTY;

@@ -1,6 +1,9 @@
 import { rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Session } from "chdb";
+
+// Imported as an ES module it would bring Node's `fetch` with it, which costs a start as much again as Node itself.
+const { createServer } = process.getBuiltinModule("node:http");
 
 /**
  * The process of the embedded engine: ClickHouse as a library, behind the part of ClickHouse's HTTP interface that

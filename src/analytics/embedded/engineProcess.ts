@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { createRequire, getCompileCacheDir } from "node:module";
 import { constants, setPriority, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EngineUnavailableError } from "../engineErrors.ts";
 import { makePrivateDirectory } from "./privateDirectory.ts";
@@ -27,6 +27,13 @@ export const isEngineInstalled = (): boolean => {
   } catch {
     return false;
   }
+};
+
+/** Where this process keeps what it has compiled, the engine's does too: compiling itself anew is a fifth of its start. */
+const compileCache = (): { readonly NODE_COMPILE_CACHE?: string } => {
+  // Below the directory that was named is one for each version of Node.
+  const directory = getCompileCacheDir();
+  return directory === undefined ? {} : { NODE_COMPILE_CACHE: dirname(directory) };
 };
 
 export interface EngineProcessOptions {
@@ -80,7 +87,7 @@ export const createEngineProcess = ({ directory, memory, port, onDeath }: Engine
     const child = spawn(process.execPath, [program, directory, addressFor(), String(memory)], {
       stdio: ["pipe", "pipe", "pipe"],
       // Queries wait in threads of libuv's pool, and inserts must find one beside them.
-      env: { TMPDIR: tmpdir(), TZ: "UTC", UV_THREADPOOL_SIZE: "16", NODE_OPTIONS: "" },
+      env: { TMPDIR: tmpdir(), TZ: "UTC", UV_THREADPOOL_SIZE: "16", NODE_OPTIONS: "", ...compileCache() },
     });
     let said = "";
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {

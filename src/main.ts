@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
+import { enableCompileCache, registerHooks } from "node:module";
 import { join } from "node:path";
 import type { CommandContext } from "./cli/command.ts";
 import type { Events } from "./telemetry/events.ts";
@@ -14,6 +14,16 @@ if (process.pid === 1) for (const signal of ["SIGTERM", "SIGINT"] as const) proc
 // Nothing but types may be imported before this.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../node_modules/.cache/latchkey");
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
+
+// One of our own files imports another by its path: there is no link to follow and no package to look up. That Node does not try takes
+// a tenth of a start's work away.
+registerHooks({
+  resolve: (specifier, context, next) => {
+    const isOurs = specifier.startsWith(".") && specifier.endsWith(".ts");
+    if (!isOurs) return next(specifier, context);
+    return { url: new URL(specifier, context.parentURL).href, format: "module-typescript", shortCircuit: true };
+  },
+});
 
 const { UNHANDLED_ERROR } = await import("./cli/command.ts");
 const { createLineWriter } = await import("./cli/lineWriter.ts");

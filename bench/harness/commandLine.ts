@@ -67,14 +67,21 @@ export const runCommand = async (args: readonly string[], env: Readonly<Record<s
   return { code, printed: lines(stdout), complained: lines(stderr) };
 };
 
+interface ServeOptions {
+  /** Of `serve`. */
+  readonly args?: readonly string[];
+  /** Settings beside the ports and `DATA_DIR`. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /**
  * `latchkey serve` in this process, on free ports, once it is ready; rejects when it ends before. Costs a sixth of a process of
  * its own (`startService`), which only tests of signals, exits and kills need.
  */
-export const serveHere = async (dataDir: string, ...args: readonly string[]): Promise<RunningService> => {
+export const serveHere = async (dataDir: string, { args = [], env = {} }: ServeOptions = {}): Promise<RunningService> => {
   const signal = Promise.withResolvers<string>();
   const { promise: started, resolve, reject } = Promise.withResolvers<Started>();
-  const settings = { PORT: "0", ADMIN_PORT: "0", DATA_DIR: dataDir, ANALYTICS: "off" };
+  const settings = { PORT: "0", ADMIN_PORT: "0", DATA_DIR: dataDir, ANALYTICS: "off", ...env };
   const { context, output } = createContext(settings, signal.promise, (soFar) => {
     const found = startedIn(soFar);
     if (found) resolve(found);

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
+import { runLatchkeyHere, serveHere } from "../../bench/harness/commandLine.ts";
 import { startService } from "../../bench/harness/latchkeyProcess.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
 import { storeSource } from "../../src/backup/storeSource.ts";
@@ -48,7 +48,7 @@ test("[data §1] what a running service holds is restored into each engine, goes
     expect(await runLatchkeyHere(["backup", back], target.env)).toMatchObject({ code: 0, stderr: "" });
     expect((await checkBackup(back)).end.tallies).toEqual(end.tallies);
 
-    await using next = await startService({ env: target.env, dataDir: target.env.DATA_DIR });
+    await using next = await serveHere(target.env.DATA_DIR, { env: target.env });
     const ask = procedureCaller(next.url, rootKey);
     expect(await ask("keys.verifyKey", { key, permissions: "invoices.read" })).toMatchObject({ valid: true, credits: 8, keyId });
     expect(await ask("ratelimit.limit", limit)).toMatchObject({ success: true, remaining: 2 });
@@ -80,14 +80,14 @@ test("[data §1] import copies an embedded store into each engine by one command
     expect(imported).toMatchObject({ code: 0, stderr: "" });
     expect(imported.stdout).toContain("is there: going on with it");
     await expect(checkBackup(file)).rejects.toThrow("ENOENT");
-    await using next = await startService({ env: target.env, dataDir: target.env.DATA_DIR });
+    await using next = await serveHere(target.env.DATA_DIR, { env: target.env });
     expect(await procedureCaller(next.url, await service.rootKey())("keys.verifyKey", { key })).toMatchObject({ valid: true });
     await next.stop();
   }
 });
 
 test("[data §1] an import that was killed between its copy and the first write takes the copy anew; any other file stays", async () => {
-  await using service = await startService();
+  await using service = await serveHere(await freshDirectory());
   await procedureCaller(service.url, await service.rootKey())("apis.createApi", { name: "moved" });
   await service.stop();
   const [target, other] = [await embeddedPlace(), await embeddedPlace()];

@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { runLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { serveHere } from "../../bench/harness/commandLine.ts";
+import { runLatchkey } from "../../bench/harness/latchkeyProcess.ts";
 import { checkBackup } from "../../src/backup/checkBackup.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { freshDirectory } from "../support/storePlaces.ts";
 
 test("[data §1] a backup beside a service that is written to is one moment of it", async () => {
-  await using service = await startService();
+  await using service = await serveHere(await freshDirectory());
   const call = procedureCaller(service.url, await service.rootKey());
   const { apiId } = await call("apis.createApi", { name: "busy" });
   const file = join(await freshDirectory(), "busy.backup");

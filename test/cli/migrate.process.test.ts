@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MongoClient } from "mongodb";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
-import { runLatchkey, spawnLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { spawnLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { withStoreOf } from "../../bench/harness/placed.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
@@ -141,7 +141,7 @@ describe.each(places)("latchkey migrate on $name", ({ name, open, close }) => {
       // As if the lease of the one that was killed had run out.
       await withStoreOf(env, (store) => store.collection("leases").deleteOne({ _id: "backfill" })).catch(() => undefined);
     }
-    expect(await runLatchkey(["migrate"], env)).toMatchObject({ code: 0 });
+    expect(await runCommand(["migrate"], env)).toMatchObject({ code: 0 });
     await expectSearchable(env);
     expect((await runCommand(["migrate"], env)).printed).toEqual([expect.stringMatching(/: nothing to do$/)]);
   });

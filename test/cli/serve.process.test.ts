@@ -248,7 +248,7 @@ test("a MongoDB server that cannot be reached is said once, with the cause", asy
 });
 
 test("what a store engine has to say is in the service's log", async () => {
-  await using service = await startService();
+  await using service = await serveHere(await temporaryDirectory());
   const rootKey = await service.rootKey();
   const other = new DatabaseSync(join(service.dataDir, "latchkey.sqlite"));
   onTestFinished(() => other.close());

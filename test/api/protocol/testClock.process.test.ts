@@ -41,7 +41,7 @@ test("[issue 5] serve --test-clock is refused with 2 unless the embedded store i
 });
 
 test("[issue 5] a service with a test clock says so in its log, one without has no testing.setTime", async () => {
-  await using turned = await serveHere(await temporaryDirectory(), ...args);
+  await using turned = await serveHere(await temporaryDirectory(), { args });
   expect(turned.output.stderr).toMatch(/"level":"warn".*test clock in use/);
   await setTime(turned, FUTURE);
   expect(await turned.stop()).toBe(0);
@@ -52,7 +52,7 @@ test("[issue 5] a service with a test clock says so in its log, one without has 
 });
 
 test("[issue 5] what the command line changes is heard of, whatever the clock says", async () => {
-  await using service = await serveHere(await temporaryDirectory(), ...args);
+  await using service = await serveHere(await temporaryDirectory(), { args });
   const env = { DATA_DIR: service.dataDir };
   for (const time of [FUTURE, PAST, 0]) {
     await setTime(service, time);

@@ -12,7 +12,7 @@ let service: RunningService;
 let env: Record<string, string>;
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "latchkey-procedures-"));
-  service = await serveHere(dataDir, "--test-clock");
+  service = await serveHere(dataDir, { args: ["--test-clock"] });
   env = { LATCHKEY_URL: service.url, LATCHKEY_ROOT_KEY: await service.rootKey() };
 });
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runLatchkeyHere } from "../../../bench/harness/commandLine.ts";
 import { type Finished, runLatchkey, startService } from "../../../bench/harness/latchkeyProcess.ts";
 
 test("a newcomer gets from an empty store to why a key is denied, and to the mend, by the command line alone", async () => {
@@ -11,11 +12,12 @@ test("a newcomer gets from an empty store to why a key is denied, and to the men
   const given: string[] = [];
   const latchkey = async (
     line: string,
-    { env = here, input = "" }: { env?: Record<string, string>; input?: string } = {},
+    { env = here, input }: { env?: Record<string, string>; input?: string } = {},
   ): Promise<Finished> => {
     const args = line.split(" ");
     given.push(...args);
-    const finished = await runLatchkey(args, env, input);
+    // What is read from standard input is read by a process of its own, as in a shell.
+    const finished = await (input === undefined ? runLatchkeyHere(args, env) : runLatchkey(args, env, input));
     shown.push(finished.stdout, finished.stderr);
     return finished;
   };

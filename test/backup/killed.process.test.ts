@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { runLatchkey, spawnLatchkey } from "../../bench/harness/latchkeyProcess.ts";
 import { checkBackup, differencesBetween } from "../../src/backup/checkBackup.ts";
 import { restoreBackup } from "../../src/backup/restoreBackup.ts";
@@ -54,7 +55,7 @@ const killed = async (args: readonly string[], env: Readonly<Record<string, stri
 /** What a place holds, by another backup of it. */
 const expectSame = async (place: StorePlace, file: string): Promise<void> => {
   const copy = join(await freshDirectory(), "copy.backup");
-  expect(await runLatchkey(["backup", copy], place.env)).toMatchObject({ code: 0 });
+  expect(await runLatchkeyHere(["backup", copy], place.env)).toMatchObject({ code: 0 });
   const [one, another] = [await checkBackup(file), await checkBackup(copy)];
   expect(differencesBetween(one.end.tallies, another.end.tallies)).toEqual([]);
 };
@@ -68,14 +69,14 @@ test.each(places)(
     const lasts = await seconds(runLatchkey(["restore", file], whole.env));
     const target = await make();
     let cutShort = await killed(["restore", file], target.env, lasts);
-    const restored = await runLatchkey(["restore", file], target.env);
+    const restored = await runLatchkeyHere(["restore", file], target.env);
     // The last that was killed may have been done.
     if (restored.code !== 0) expect(restored.stderr).toContain("the store is not empty");
     await expectSame(target, file);
 
     const copy = join(await freshDirectory(), "copy.backup");
     cutShort += await killed(["backup", copy], whole.env, lasts / 2);
-    const taken = await runLatchkey(["backup", copy], whole.env);
+    const taken = await runLatchkeyHere(["backup", copy], whole.env);
     if (taken.code !== 0) expect(taken.stderr).toContain("exists already");
     expect(existsSync(`${copy}.part`)).toBe(false);
     expect((await checkBackup(copy)).end.tallies).toEqual((await checkBackup(file)).end.tallies);
@@ -87,7 +88,7 @@ test.each(places)(
     const args = ["import", "--from-data-dir", from.env.DATA_DIR, "--file", join(await freshDirectory(), "import.backup")];
     const imported = await make();
     cutShort += await killed(args, imported.env, 1.5 * lasts);
-    const done = await runLatchkey(args, imported.env);
+    const done = await runLatchkeyHere(args, imported.env);
     if (done.code !== 0) expect(done.stderr).toContain("the store is not empty");
     await expectSame(imported, file);
     expect(cutShort).toBeGreaterThan(0);

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serveHere } from "../../bench/harness/commandLine.ts";
 import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { type Edge, v2Edge } from "../../bench/harness/v2Edge.ts";
 import { systemClock } from "../../src/domain/clock.ts";
@@ -33,11 +34,18 @@ describe("the service after kill -9, on the embedded store", () => {
   const dataOf = async (call: MaybeCall, procedure: string, body: unknown): Promise<Record<string, unknown>> =>
     (await call(procedure, body))?.body.data as Record<string, unknown>;
 
-  /** Starts the service in a process, and ends it with SIGKILL after `use` unless that did. */
-  const running = async (use: (call: MaybeCall, service: ServiceProcess) => Promise<void>): Promise<void> => {
+  /** Starts the service in a process that `use` ends with SIGKILL. */
+  const killing = async (use: (call: MaybeCall, service: ServiceProcess) => Promise<void>): Promise<void> => {
     await using service = await startService({ dataDir });
     const edge = v2Edge(service.url);
     await use(caller(edge, await service.rootKey()), service);
+  };
+
+  /** Starts the service in this process, and stops it after `use`. */
+  const running = async (use: (call: MaybeCall) => Promise<void>): Promise<void> => {
+    await using service = await serveHere(dataDir);
+    await use(caller(v2Edge(service.url), await service.rootKey()));
+    expect(await service.stop()).toBe(0);
   };
 
   const looking = async (look: (store: Store) => Promise<void>): Promise<void> => {
@@ -55,7 +63,7 @@ describe("the service after kill -9, on the embedded store", () => {
     for (const [round, kills] of sized([250], [3, 40, 250, 600]).entries()) {
       let acknowledgements = 0;
       let kept: ReturnType<typeof createWorkload>["expectKept"] | undefined;
-      await running(async (call, service) => {
+      await killing(async (call, service) => {
         const { apiId } = await dataOf(call, "apis.createApi", { name: `round ${round}` });
         const workload = createWorkload(call, apiId as string, `round${round}`, LOOPS, () => {
           if (++acknowledgements === kills) service.kill("SIGKILL");
@@ -77,7 +85,7 @@ describe("the service after kill -9, on the embedded store", () => {
   test("[verify §11] no acknowledged spend of credits is lost, and none is spent that nobody asked for", async () => {
     const { key, keyId, spent, unanswered } = await (async () => {
       const result = { key: "", keyId: "", spent: 0, unanswered: 0 };
-      await running(async (call, service) => {
+      await killing(async (call, service) => {
         const { apiId } = await dataOf(call, "apis.createApi", { name: "credits" });
         Object.assign(result, await dataOf(call, "keys.createKey", { apiId, credits: { remaining: 100_000 } }));
         const spend = async (): Promise<void> => {
@@ -108,7 +116,7 @@ describe("the service after kill -9, on the embedded store", () => {
       { namespace: "crash", identifier: "large", limit: 600, duration: MONTH },
     ];
     const passed = limits.map(() => 0);
-    await running(async (call, service) => {
+    await killing(async (call, service) => {
       const use = async (i: number, until: number): Promise<void> => {
         while ((passed[i] ?? 0) < until) {
           const answer = await call("ratelimit.limit", limits[i]);
@@ -133,9 +141,8 @@ describe("the service after kill -9, on the embedded store", () => {
 
   test("[design §4] limits survive a stop exactly: all that was held is given back", async () => {
     const bodies = Array.from({ length: 40 }, (_, i) => ({ namespace: "stop", identifier: `user ${i}`, limit: 1_000, duration: MONTH }));
-    await running(async (call, service) => {
+    await running(async (call) => {
       for (const [i, body] of bodies.entries()) for (let spent = 0; spent <= i; spent++) await dataOf(call, "ratelimit.limit", body);
-      expect(await service.stop()).toBe(0);
     });
     await running(async (call) => {
       for (const [i, body] of bodies.entries()) {

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { serveHere } from "../../bench/harness/commandLine.ts";
+import { type RunningService, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
 import { dataOf } from "../support/api.ts";
@@ -11,25 +12,25 @@ import { type HttpAnswer, request } from "../support/envelope.ts";
 import { onEveryEngine } from "../support/onEveryEngine.ts";
 import { sized } from "../support/sized.ts";
 
-const post = (service: ServiceProcess, rootKey: string, procedure: string, body: unknown, key?: string): Promise<HttpAnswer> =>
+const post = (service: RunningService, rootKey: string, procedure: string, body: unknown, key?: string): Promise<HttpAnswer> =>
   request(service.url, procedure, { rootKey, body, ...(key === undefined ? {} : { headers: { "idempotency-key": key } }) });
 
 /** Twenty at once, spread over the processes; those that a killed process leaves without an answer are left out. */
-const storm = async (services: readonly ServiceProcess[], rootKey: string, body: unknown, key: string): Promise<HttpAnswer[]> => {
+const storm = async (services: readonly RunningService[], rootKey: string, body: unknown, key: string): Promise<HttpAnswer[]> => {
   const calls = Array.from({ length: 20 }, (_, i) =>
-    post(services[i % services.length] as ServiceProcess, rootKey, "keys.createKey", body, key),
+    post(services[i % services.length] as RunningService, rootKey, "keys.createKey", body, key),
   );
   return (await Promise.allSettled(calls)).flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 };
 
-const expectOneKey = async (service: ServiceProcess, rootKey: string, apiId: unknown, answers: readonly HttpAnswer[]): Promise<void> => {
+const expectOneKey = async (service: RunningService, rootKey: string, apiId: unknown, answers: readonly HttpAnswer[]): Promise<void> => {
   const [first] = answers.map(dataOf);
   for (const answer of answers) expect(dataOf(answer)).toEqual(first);
   expect(dataOf(await post(service, rootKey, "apis.listKeys", { apiId }))).toEqual([expect.objectContaining({ keyId: first?.keyId })]);
   expect(dataOf(await post(service, rootKey, "keys.verifyKey", { key: first?.key }))).toMatchObject({ valid: true });
 };
 
-const newCall = async (service: ServiceProcess, rootKey: string) => {
+const newCall = async (service: RunningService, rootKey: string) => {
   const { apiId } = dataOf(await post(service, rootKey, "apis.createApi", { name: "api" }));
   return {
     apiId,
@@ -53,7 +54,7 @@ const killedOnEmbedded = async (): Promise<void> => {
       service.kill("SIGKILL");
       const answers = await calls;
       await service.exited;
-      await using next = await startService({ dataDir });
+      await using next = await serveHere(dataDir);
       answers.push(await post(next, rootKey, "keys.createKey", body, key));
       await expectOneKey(next, rootKey, apiId, answers);
     }

@@ -24,7 +24,7 @@ test("[console §2.1, §2.7] a session and the failures of an address outlive a 
   first.kill("SIGKILL");
   await first.exited;
 
-  await using second = await startService({ dataDir });
+  await using second = await serveHere(dataDir);
   const again = openBrowser(second.url);
   again.cookie = browser.cookie?.replace(/^latchkey-\d+/, `latchkey-${new URL(second.url).port}`);
   expect((await again.call("ApisService.ListApis")).status).toBe(200);

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type ServiceProcess, startService } from "../../../bench/harness/latchkeyProcess.ts";
+import { serveHere } from "../../../bench/harness/commandLine.ts";
+import { type RunningService, startService } from "../../../bench/harness/latchkeyProcess.ts";
 import { v2Edge } from "../../../bench/harness/v2Edge.ts";
 import { dataOf } from "../../support/api.ts";
 
@@ -10,9 +11,9 @@ const MONTH = 2_592_000_000;
 
 test("[management §3] what is counted on the embedded store is listed after kill -9, and the budget that died with it counts as used", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "latchkey-counters-"));
-  const call = async (service: ServiceProcess, procedure: string, body: object): Promise<Record<string, unknown>> =>
+  const call = async (service: RunningService, procedure: string, body: object): Promise<Record<string, unknown>> =>
     dataOf(await v2Edge(service.url).call(procedure, body, await service.rootKey()));
-  const list = (service: ServiceProcess) => call(service, "ratelimit.listCounters", { namespace: "killed" });
+  const list = (service: RunningService) => call(service, "ratelimit.listCounters", { namespace: "killed" });
   const names = ["a", "b", "c"];
   try {
     const service = await startService({ dataDir });
@@ -29,7 +30,7 @@ test("[management §3] what is counted on the embedded store is listed after kil
     await expect.poll(() => list(service), { timeout: 5_000 }).toEqual([...counted, counter("held", 8, 7)]);
     service.kill("SIGKILL");
     await service.exited;
-    await using again = await startService({ dataDir });
+    await using again = await serveHere(dataDir);
     expect(await list(again)).toEqual([...counted, counter("held", 8)]);
     await call(again, "ratelimit.limit", { ...check, identifier: "b", limit: 10 });
     await expect

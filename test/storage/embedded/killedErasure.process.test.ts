@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
-import { runLatchkey, spawnLatchkey, startService } from "../../../bench/harness/latchkeyProcess.ts";
+import { expect, test } from "vitest";
+import { runLatchkeyHere, serveHere } from "../../../bench/harness/commandLine.ts";
+import { spawnLatchkey, startService } from "../../../bench/harness/latchkeyProcess.ts";
 import { readBackup } from "../../../src/backup/readBackup.ts";
 import { procedureCaller } from "../../support/procedureCaller.ts";
 import { sized } from "../../support/sized.ts";
@@ -21,29 +22,30 @@ test("[data §4] an erasure whose command or service is killed at any moment and
   timeout: 900_000,
 }, async () => {
   const dataDir = await freshDirectory();
-  let service = await startService({ dataDir });
-  onTestFinished(() => service[Symbol.asyncDispose]());
-  const rootKey = await service.rootKey();
-  const call = procedureCaller(service.url, rootKey);
+  const first = await serveHere(dataDir);
+  const rootKey = await first.rootKey();
+  const call = procedureCaller(first.url, rootKey);
   const { apiId } = await call("apis.createApi", { name: "payments" });
   await call("identities.createIdentity", { externalId: "dave_7731", meta: { mail: "dave_7731@example.com" } });
   for (let i = 0; i < KEYS; i++) await call("keys.createKey", { apiId, externalId: "dave_7731", name: `dave_7731 ${i}` });
+  await first.stop();
   const erase = (url: string) => [["identity", "erase", "dave_7731", "--url", url], { LATCHKEY_ROOT_KEY: rootKey }] as const;
   for (let kills = 0; kills < KILLS; kills++) {
+    await using service = await startService({ dataDir });
     const child = spawnLatchkey(...erase(service.url));
     const ended = new Promise((resolve) => child.once("close", resolve));
     await sleep(300 + Math.random() * 1_200);
     child.kill("SIGKILL");
     service.kill("SIGKILL");
     await Promise.all([ended, service.exited]);
-    service = await startService({ dataDir });
   }
-  const erased = await runLatchkey(...erase(service.url));
+  await using last = await serveHere(dataDir);
+  const erased = await runLatchkeyHere(...erase(last.url));
   // The last that was killed may have been done.
   if (erased.code !== 0) expect(erased).toMatchObject({ code: 4 });
-  await service.stop();
-  expect(await runLatchkey(["audit", "verify"], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
+  await last.stop();
+  expect(await runLatchkeyHere(["audit", "verify"], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
   const copy = join(await freshDirectory(), "erased.backup");
-  expect(await runLatchkey(["backup", copy], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
+  expect(await runLatchkeyHere(["backup", copy], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
   expect((await textsOf(copy)).filter((text) => text.includes("dave_7731"))).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { createTally } from "../../src/backup/tally.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { StoreNotMigratedError } from "../../src/storage/schemaVersion.ts";
-import { sampleBackup } from "../support/sampleBackup.ts";
+import { sharedBackup } from "../support/sampleBackup.ts";
 import { places } from "../support/storePlaces.ts";
 
 const away = () => new StoreUnavailableError("the store is away", { outcomeUnknown: true });
@@ -35,8 +35,10 @@ const hastily = (store: Store) => {
 };
 
 describe.each(places)("on %s", (_, make) => {
+  const backup = sharedBackup(make);
+
   test("[data §1] a restore goes on where the store was away, or did not say what it had done", async () => {
-    const file = await sampleBackup(await make());
+    const { file } = backup();
     const checked = await checkBackup(file);
     const store = await (await make()).open("restore");
     const { patiently, pauses } = hastily(store);
@@ -48,7 +50,7 @@ describe.each(places)("on %s", (_, make) => {
   });
 
   test("[data §1] a restore goes on where the store does what it was asked before only after it was asked again", async () => {
-    const file = await sampleBackup(await make());
+    const { file } = backup();
     const checked = await checkBackup(file);
     const store = await (await make()).open("restore");
     let late: (() => Promise<unknown>) | undefined;

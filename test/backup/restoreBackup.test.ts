@@ -13,7 +13,7 @@ import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { dieInRestore } from "../support/dieInRestore.ts";
-import { sampleBackup } from "../support/sampleBackup.ts";
+import { sampleBackup, sharedBackup } from "../support/sampleBackup.ts";
 import { freshDirectory, places } from "../support/storePlaces.ts";
 
 const HOUR = 3_600_000;
@@ -25,8 +25,10 @@ const talliesOf = async (store: Store) => {
 };
 
 describe.each(places)("on %s", (_, make) => {
+  const backup = sharedBackup(make);
+
   test("[data §1] a restore that dies after any of its writes is ended by the next", async () => {
-    const file = await sampleBackup(await make());
+    const { file } = backup();
     const checked = await checkBackup(file);
     const target = await make();
     const store = await target.open("restore");
@@ -56,7 +58,7 @@ describe.each(places)("on %s", (_, make) => {
   });
 
   test("[data §1] a store with half of a backup opens for nothing but the restore of that backup", async () => {
-    const file = await sampleBackup(await make());
+    const { file } = backup();
     const checked = await checkBackup(file);
     const target = await make();
     await dieInRestore(await target.open("restore"), file);
@@ -76,8 +78,7 @@ describe.each(places)("on %s", (_, make) => {
   });
 
   test("[data §1] only an empty store that no node uses takes a backup", async () => {
-    const place = await make();
-    const file = await sampleBackup(place);
+    const { place, file } = backup();
     const checked = await checkBackup(file);
     const full = await place.open("tool");
     const before = await talliesOf(full);
@@ -108,7 +109,7 @@ describe.each(places)("on %s", (_, make) => {
   });
 
   test("[data §1] a restore that is repeated after its end is refused, with the time of that end", async () => {
-    const file = await sampleBackup(await make());
+    const { file } = backup();
     const { env } = await make();
     expect(await runLatchkeyHere(["restore", file], env)).toMatchObject({ code: 0 });
     const again = await runLatchkeyHere(["restore", file], env);
@@ -139,8 +140,7 @@ describe.each(places)("on %s", (_, make) => {
   });
 
   test("[data §1] a restored store has all its indexes, and one with two objects of one unique value is refused", async () => {
-    const place = await make();
-    const file = await sampleBackup(place);
+    const { place, file } = backup();
     const target = await make();
     expect(await runLatchkeyHere(["restore", file], target.env)).toMatchObject({ code: 0 });
     const { DATA_DIR: dataDir, MONGODB_URL: mongodbUrl } = target.env;
@@ -157,7 +157,7 @@ describe.each(places)("on %s", (_, make) => {
   });
 
   test("[data §1] no session comes back, what it had to tell does, and what has expired is left out", async () => {
-    const file = await sampleBackup(await make());
+    const { file } = backup();
     const store = await (await make()).open("restore");
     expect(await restoreBackup(store, file, await checkBackup(file))).toMatchObject({ expired: 1 });
     expect(await store.collection("counters").find({}).toArray()).toHaveLength(1);

@@ -5,12 +5,14 @@ import { createPatiently } from "../../src/backup/patiently.ts";
 import { type RestoreOptions, restoreBackup } from "../../src/backup/restoreBackup.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { sampleBackup } from "../support/sampleBackup.ts";
+import { sharedBackup } from "../support/sampleBackup.ts";
 import { places } from "../support/storePlaces.ts";
 
 const TAKEN_OVER = "a later restore of this backup into this store has taken over: wait for the end of that one";
 
 describe.each(places)("on %s, of two restores of one backup into one store", (_, make) => {
+  const backup = sharedBackup(make);
+
   interface Prepared {
     readonly store: Store;
     readonly file: string;
@@ -20,7 +22,7 @@ describe.each(places)("on %s, of two restores of one backup into one store", (_,
   }
 
   const prepare = async (): Promise<Prepared> => {
-    const file = await sampleBackup(await make());
+    const { file } = backup();
     const checked = await checkBackup(file);
     const store = await (await make()).open("restore");
     const other = async (): Promise<void> => {

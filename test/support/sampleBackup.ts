@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { beforeAll } from "vitest";
 import { auditEvent, resource, systemSource } from "../../src/audit/auditEvent.ts";
 import { storeSource } from "../../src/backup/storeSource.ts";
 import { writeBackup } from "../../src/backup/writeBackup.ts";
@@ -6,7 +7,7 @@ import { systemClock } from "../../src/domain/clock.ts";
 import { SCHEMA_VERSION } from "../../src/storage/port/baseDocument.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { sampleCounter, sampleKey } from "../storage/contract/samples.ts";
-import { freshDirectory, type StorePlace } from "./storePlaces.ts";
+import { type AtEnd, freshDirectory, type MakePlace, type StorePlace } from "./storePlaces.ts";
 
 const HOUR = 3_600_000;
 
@@ -30,11 +31,35 @@ const fill = async (store: Store): Promise<void> => {
   ]);
 };
 
-/** A backup of a store as `fill` makes it. */
-export const sampleBackup = async (place: StorePlace): Promise<string> => {
+/** A backup of a store as `fill` makes it. @param atEnd of the test, unless the backup lives longer */
+export const sampleBackup = async (place: StorePlace, atEnd?: AtEnd): Promise<string> => {
   const store = await place.open("tool");
   await fill(store);
-  const file = join(await freshDirectory(), "sample.backup");
+  const file = join(await freshDirectory(atEnd), "sample.backup");
   await writeBackup(await storeSource(store, "the test"), file, { product: "test", now: systemClock.now() });
   return file;
+};
+
+export interface SharedBackup {
+  /** Where the store is that it was taken of. */
+  readonly place: StorePlace;
+  readonly file: string;
+}
+
+/** One such backup for all tests of a suite that change neither it nor its store. @returns what gives it to a test */
+export const sharedBackup = (make: MakePlace): (() => SharedBackup) => {
+  let shared: SharedBackup | undefined;
+  beforeAll(async () => {
+    const ends: (() => Promise<void>)[] = [];
+    const atEnd: AtEnd = (work) => void ends.unshift(work);
+    const place = await make(atEnd);
+    shared = { place, file: await sampleBackup(place, atEnd) };
+    return async () => {
+      for (const end of ends) await end();
+    };
+  });
+  return () => {
+    if (shared === undefined) throw new Error("a shared backup is there when the tests run");
+    return shared;
+  };
 };

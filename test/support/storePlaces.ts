@@ -13,22 +13,25 @@ import { onEveryEngine } from "./onEveryEngine.ts";
 export interface StorePlace {
   /** As settings name it. */
   readonly env: { readonly DATA_DIR: string; readonly MONGODB_URL?: string };
-  /** A prepared store there, closed at the end of the test at the latest. */
+  /** A prepared store there, closed at the end at the latest. */
   readonly open: (mode: StoreMode) => Promise<Store>;
 }
 
-/** A directory of its own, removed at the end of the test. */
-export const freshDirectory = async (): Promise<string> => {
+/** Takes what is to be done at the end: of the test, unless a place lives longer. */
+export type AtEnd = (work: () => Promise<void>) => void;
+
+/** A directory of its own, removed at the end. */
+export const freshDirectory = async (atEnd: AtEnd = onTestFinished): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), "latchkey-backup-"));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  atEnd(() => rm(directory, { recursive: true, force: true }));
   return directory;
 };
 
-const placeAt = (mongodbUrl: string | undefined, dataDir: string): StorePlace => ({
+const placeAt = (mongodbUrl: string | undefined, dataDir: string, atEnd: AtEnd): StorePlace => ({
   env: { DATA_DIR: dataDir, ...(mongodbUrl !== undefined && { MONGODB_URL: mongodbUrl }) },
   open: async (mode) => {
     const store = await openStore({ mongodbUrl, dataDir, clock: systemClock, mode });
-    onTestFinished(() => store.close());
+    atEnd(() => store.close());
     await store.prepare().catch(async (error: unknown) => {
       await store.close();
       throw error;
@@ -37,9 +40,13 @@ const placeAt = (mongodbUrl: string | undefined, dataDir: string): StorePlace =>
   },
 });
 
-export const embeddedPlace = async (): Promise<StorePlace> => placeAt(undefined, await freshDirectory());
+/** A new place, which lasts until the end of the test unless told otherwise. */
+export type MakePlace = (atEnd?: AtEnd) => Promise<StorePlace>;
+
+export const embeddedPlace: MakePlace = async (atEnd = onTestFinished) => placeAt(undefined, await freshDirectory(atEnd), atEnd);
 
 /** Where a backup may go: each engine that can run here, by name. */
-export const places: readonly (readonly [engine: string, make: () => Promise<StorePlace>])[] = onEveryEngine<
-  readonly [string, () => Promise<StorePlace>]
->(["embedded", embeddedPlace], (server) => ["mongo", async () => placeAt(freshMongoUrl(server), await freshDirectory())]);
+export const places: readonly (readonly [engine: string, make: MakePlace])[] = onEveryEngine<readonly [string, MakePlace]>(
+  ["embedded", embeddedPlace],
+  (server) => ["mongo", async (atEnd = onTestFinished) => placeAt(freshMongoUrl(server), await freshDirectory(atEnd), atEnd)],
+);

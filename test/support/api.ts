@@ -42,7 +42,7 @@ export interface StartOptions {
   /** Instead of `clock`: one that `testing.setTime` turns. */
   readonly testClock?: SettableClock;
   readonly env?: TestEnvironment;
-  /** Instead of a fresh one. */
+  /** Instead of a fresh one; prepared already. */
   readonly store?: Store;
   /** Instead of one that is silent. */
   readonly log?: Log;
@@ -54,20 +54,20 @@ export interface StartOptions {
   readonly docsDirectory?: string;
 }
 
-/** A store as it was prepared when it was opened, for a service, which prepares it once more: a MongoDB server has forty commands to answer then. */
-export const asPrepared = (store: Store): Store => ({ ...store, prepare: async () => undefined });
+/** A store as it was prepared when it was opened, for a service, which would prepare it once more: a MongoDB server has forty commands to answer then. */
+const asPrepared = (store: Store): Store => ({ ...store, prepare: async () => undefined });
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
   const {
     testClock,
     clock = testClock ?? systemClock,
     env,
-    store = asPrepared(await engine.open()),
+    store = await engine.open(),
     log = pino({ level: "silent" }),
   } = options;
   const service = await createService(testConfig(env), {
     ...(testClock ? { testClock } : { clock }),
-    store,
+    store: asPrepared(store),
     log,
     linger: 0,
     flushUsedPermissionsEvery: options.flushUsedPermissionsEvery,

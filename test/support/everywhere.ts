@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Answer, Edge } from "../../bench/harness/v2Edge.ts";
 import { createLeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
-import { type Api, asPrepared, dataOf, type StartOptions, startApi } from "./api.ts";
+import { type Api, dataOf, type StartOptions, startApi } from "./api.ts";
 import { sized } from "./sized.ts";
 import { type Engine, engines } from "./stores.ts";
 
@@ -95,8 +95,8 @@ const onEngine = (engine: Engine, edges: readonly Edge["name"][], define: (run: 
     const store = await engine.open();
     // A suite takes longer than the two minutes after which sweeps change what is compared here: somebody else is at it.
     await createLeasesRepository(store).acquire("sweep", "this suite", Date.now(), DAY);
-    nodes.first = await startApi(engine, { ...options, store: asPrepared(store) });
-    startSecond = async () => startApi(engine, { ...options, store: asPrepared(await engine.openBeside(store)) });
+    nodes.first = await startApi(engine, { ...options, store });
+    startSecond = async () => startApi(engine, { ...options, store: await engine.openBeside(store) });
   });
   afterAll(async () => {
     await (await nodes.second)?.close();

@@ -47,7 +47,9 @@ export interface History {
 /** A node behind a stretch of network of its own. */
 interface Place {
   readonly proxy: NetworkProxy;
+  /** Starts a node, unless one runs. */
   readonly start: () => Promise<void>;
+  readonly kill: () => Promise<void>;
   readonly node: () => NodeProcess;
   readonly call: (
     procedure: string,
@@ -68,8 +70,13 @@ const openPlace = async (direct: string, rootKey: string, guarded: boolean): Pro
   return {
     proxy,
     node: running,
+    kill: async () => {
+      node?.kill("SIGKILL");
+      await node?.exited;
+      node = undefined;
+    },
     start: async () => {
-      node = await startNode({ MONGODB_URL: url.href, LOG_LEVEL: "info" }, guarded ? undefined : "guard");
+      node ??= await startNode({ MONGODB_URL: url.href, LOG_LEVEL: "info" }, guarded ? undefined : "guard");
     },
     call: async (procedure, body) => {
       const { status, body: answer } = await v2Edge(running().url).call(procedure, body, rootKey);
@@ -173,8 +180,7 @@ const runRound = async (
   judge(keys, history);
   if (fault === "writer killed") {
     history.kills++;
-    await writer.node().exited;
-    await writer.start();
+    await writer.kill();
   } else if (fault !== "none") history.cuts++;
 };
 
@@ -210,8 +216,8 @@ export const writeHistory = async (
   try {
     const rootKey = await createRootKeyOn({ MONGODB_URL: direct });
     for (let i = 0; i < NODES; i++) places.push(await openPlace(direct, rootKey, guarded));
-    await Promise.all(places.map((place) => place.start()));
     for (let round = 0; history.revocations < revocations; round++) {
+      await Promise.all(places.map((place) => place.start()));
       await recover(places);
       const writer = places[round % NODES] as Place;
       const others = [1, 2].map((step) => places[(round + step) % NODES] as Place);
@@ -221,8 +227,7 @@ export const writeHistory = async (
     }
     return history;
   } finally {
-    for (const place of places) place.node().kill("SIGKILL");
-    await Promise.all(places.map(({ node }) => node().exited));
+    await Promise.all(places.map(({ kill }) => kill()));
     await Promise.all(places.map(({ proxy }) => proxy.close()));
     await dropMongoDatabase(direct);
   }

@@ -27,8 +27,11 @@ export interface Cluster extends AsyncDisposable {
   readonly deaf: Observer;
 }
 
-/** @param mongodbUrl of an empty database, which stays. */
-export const startCluster = async (mongodbUrl: string): Promise<Cluster> => {
+/**
+ * @param mongodbUrl of an empty database, which stays.
+ * @param pauses milliseconds between two calls of each observer: how exact what is measured can be.
+ */
+export const startCluster = async (mongodbUrl: string, pauses = { hearing: 10, deaf: 100 }): Promise<Cluster> => {
   const env = { MONGODB_URL: mongodbUrl };
   const rootKey = await createRootKeyOn(env);
   const [first, second, third] = await Promise.all([startNode(env), startNode(env), startNode(env, "ears")]);
@@ -52,8 +55,8 @@ export const startCluster = async (mongodbUrl: string): Promise<Cluster> => {
         if (code !== 0) throw new Error(stderr);
       },
     },
-    hearing: { call: callOf(second.url), pause: 10 },
-    deaf: { call: callOf(third.url), pause: 100 },
+    hearing: { call: callOf(second.url), pause: pauses.hearing },
+    deaf: { call: callOf(third.url), pause: pauses.deaf },
     [Symbol.asyncDispose]: async () => {
       for (const node of [first, second, third]) node.kill("SIGTERM");
       await Promise.all([first.exited, second.exited, third.exited]);

@@ -17,7 +17,7 @@ export const startNode = async (env: Readonly<Record<string, string>>, lacks?: "
     return { url: service.url, kill: service.kill, exited: service.exited.then(() => service[Symbol.asyncDispose]()) };
   }
   const child = spawn(process.execPath, [join(import.meta.dirname, "scriptedNode.ts"), lacks], {
-    env: { PATH: process.env.PATH, PORT: "0", ADMIN_PORT: "0", ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, PORT: "0", ADMIN_PORT: "0", ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const killIt = (): void => void child.kill("SIGKILL");

@@ -4,7 +4,7 @@ import { sized } from "../support/sized.ts";
 
 const server = process.env.MONGODB_URL;
 /** Whoever has not heard after the second that is promised is asked some times more before a round ends. */
-const pause = sized(25, 5);
+const pause = sized(50, 5);
 
 // The embedded store has one process. `npm run visibility` does the same a thousand times.
 describe.runIf(server)("revocations by nodes that die or lose their connection in that instant", { timeout: 180_000 }, () => {

@@ -6,6 +6,9 @@ import { measure, startCluster } from "../../bench/visibilityRuns/measure.ts";
 /** The bound of the contract. */
 const BOUND_MS = 30_000;
 
+/** Which of two was told of a change, and which it came to by itself, is seconds apart. */
+const PAUSES = { hearing: 50, deaf: 500 };
+
 const server = process.env.MONGODB_URL;
 
 // The embedded store has one process.
@@ -13,7 +16,7 @@ describe.runIf(server)("processes on one MongoDB database", { timeout: 180_000 }
   test("[protocol §7] [verify §12] every kind of change is seen within 30 s by one that hears of it, and by one that does not", async () => {
     const url = freshMongoUrl(server ?? "");
     try {
-      await using cluster = await startCluster(url);
+      await using cluster = await startCluster(url, PAUSES);
       // All at once, so that what a node knows has to run out only once.
       const { writer, hearing, deaf } = cluster;
       const delays = await Promise.all(

@@ -14,6 +14,8 @@ export interface ClusterNode {
 export interface Cluster extends AsyncDisposable {
   readonly nodes: readonly ClusterNode[];
   readonly rootKey: string;
+  /** A way to the same database for one more node, through a stretch of network of its own. */
+  readonly connect: () => Promise<{ readonly url: string; readonly network: NetworkProxy }>;
   /** Another process on the same database. */
   readonly join: (env?: StartOptions["env"]) => Promise<ClusterNode>;
 }
@@ -22,26 +24,32 @@ export interface Cluster extends AsyncDisposable {
 export const startCluster = async (server: string, count: number, env: StartOptions["env"] = {}): Promise<Cluster> => {
   const database = freshMongoUrl(server);
   const rootKey = await createRootKeyOn({ MONGODB_URL: database });
-  const started: ClusterNode[] = [];
-  const join: Cluster["join"] = async (own = env) => {
+  const services: ServiceProcess[] = [];
+  const networks: NetworkProxy[] = [];
+  const connect: Cluster["connect"] = async () => {
     const url = new URL(database);
     const network = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
     url.host = `127.0.0.1:${network.port}`;
     // Else the driver would find the server itself.
     url.searchParams.set("directConnection", "true");
-    const service = await startService({ env: { ...own, MONGODB_URL: url.href } });
-    const node = { service, network, edge: v2Edge(service.url) };
-    started.push(node);
-    return node;
+    networks.push(network);
+    return { url: url.href, network };
+  };
+  const join: Cluster["join"] = async (own = env) => {
+    const { url, network } = await connect();
+    const service = await startService({ env: { ...own, MONGODB_URL: url } });
+    services.push(service);
+    return { service, network, edge: v2Edge(service.url) };
   };
   const nodes = await Promise.all(Array.from({ length: count }, () => join()));
   return {
     nodes,
     rootKey,
+    connect,
     join,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all(started.map(({ service }) => service[Symbol.asyncDispose]()));
-      await Promise.all(started.map(({ network }) => network.close()));
+      await Promise.all(services.map((service) => service[Symbol.asyncDispose]()));
+      await Promise.all(networks.map((network) => network.close()));
       await dropMongoDatabase(database);
     },
   };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/domain/clock.ts";
-import { runLatchkey } from "../harness/latchkeyProcess.ts";
+import { runLatchkeyHere } from "../harness/commandLine.ts";
 import { createRootKeyOn } from "../harness/placed.ts";
 import { v2Edge } from "../harness/v2Edge.ts";
 import type { CallNode, Kind, Writer } from "./kinds.ts";
@@ -51,7 +51,7 @@ export const startCluster = async (mongodbUrl: string, pauses = { hearing: 10, d
         return data;
       },
       command: async (...args) => {
-        const { code, stderr } = await runLatchkey(args, env);
+        const { code, stderr } = await runLatchkeyHere(args, env);
         if (code !== 0) throw new Error(stderr);
       },
     },

@@ -23,14 +23,11 @@ const LIMIT = sized(30, 100);
 type Kept = "documents" | "logs";
 
 /** A node in this process, whose clock is ahead, on the database of a cluster and through a network of its own. */
-const joinAhead = async ({ join }: Cluster, counters: Kept) => {
-  const { service, network } = await join();
-  const [, url = ""] = /"store":"MongoDB at ([^"]+)"/.exec(service.output.stderr) ?? [];
-  // The process has only shown the way to the database.
-  await service.stop();
+const joinAhead = async ({ connect }: Cluster, counters: Kept) => {
+  const { url, network } = await connect();
   const clock = createShiftedClock();
   clock.shift(AHEAD);
-  const store = openMongoStore({ url: `${url}?directConnection=true`, counters });
+  const store = openMongoStore({ url, counters });
   await store.prepare();
   if (!mongo) throw new Error("there is no MongoDB server");
   const api = await startApi(mongo, { clock, store, env: { RATELIMIT_STORE_DOWN: "deny" } });

@@ -58,13 +58,7 @@ export interface StartOptions {
 const asPrepared = (store: Store): Store => ({ ...store, prepare: async () => undefined });
 
 export const startApi = async (engine: Engine, options: StartOptions = {}): Promise<Api> => {
-  const {
-    testClock,
-    clock = testClock ?? systemClock,
-    env,
-    store = await engine.open(),
-    log = pino({ level: "silent" }),
-  } = options;
+  const { testClock, clock = testClock ?? systemClock, env, store = await engine.open(), log = pino({ level: "silent" }) } = options;
   const service = await createService(testConfig(env), {
     ...(testClock ? { testClock } : { clock }),
     store: asPrepared(store),

@@ -30,7 +30,7 @@ export const sameOnEveryEngine: readonly string[] = [
   "test/cli/{analytics,api,audit,fileModes,migration,namespace,serve,tls}.process.test.ts",
   "test/cli/{commandLine,expiry,progressBar,suspiciousVariables}.test.ts",
   "test/api/identities/eraseFiles.process.test.ts",
-  "test/backup/embeddedBackup{,.process}.test.ts",
+  "test/backup/{embeddedBackup,embeddedBackup.process,importAnew}.test.ts",
   "test/cli/remote/**",
   "test/failure/{crash,fullLoad}.process.test.ts",
   "test/workers/{adminPort,crash}.process.test.ts",

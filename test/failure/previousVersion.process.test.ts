@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { runLatchkey, type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
@@ -103,6 +104,8 @@ describe.skipIf(!isPossible)(name, () => {
             success: true,
           });
           answers++;
+          // Load enough: calls to both come amid all that follows, and as many as they can answer show no more.
+          await sleep(20);
         }
       };
       load = Promise.all(calls.flatMap((call) => Array.from({ length: LOOPS }, () => loop(call))));

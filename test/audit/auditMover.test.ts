@@ -138,7 +138,7 @@ describe.each(engines)("on $name", (engine) => {
     await writer.insert("keys", 1_100, before);
     await writer.insertAll(
       "apis",
-      Array.from({ length: 450 }, (_, i) => before + i),
+      Array.from({ length: 250 }, (_, i) => before + i),
     );
     await moverOn(store).run();
     await expectAll(store, writer.written);
@@ -306,7 +306,7 @@ describe.each(engines)("on $name", (engine) => {
 
   test("stopping moves for two seconds at most, whatever is pending, and another node goes on with the rest at once", async () => {
     const { insertAll, written } = createWriter(store);
-    await insertAll("apis", Array(1_000).fill(clock.now()));
+    await insertAll("apis", Array(500).fill(clock.now()));
     const auditLog = createAuditLogRepository(store);
     // Each insert into the log takes a second.
     const append: typeof auditLog.append = async (entries) => {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -63,6 +63,10 @@ export interface Container extends AsyncDisposable {
 const crun = ["--cgroup-manager=disabled"];
 let started = 0;
 
+/** What Node compiled in one container is there in the next, as after a restart of the same: each would take half a second for it. */
+const compiled = mkdtempSync(join(tmpdir(), "latchkey-compiled-"));
+process.on("exit", () => rmSync(compiled, { recursive: true, force: true }));
+
 /**
  * Starts an image as an engine would: its user, command and environment; PID 1 of its own; no capabilities. It shares the network of the
  * caller, who has to be root in a mount namespace of its own.
@@ -80,6 +84,8 @@ export const startContainer = async (
   const [uid, gid] = config.User.split(":").map(Number);
   const tmpfs = (destination: string, ...options: readonly string[]) => ({ destination, type: "tmpfs", source: "tmpfs", options });
   const bind = (destination: string, source: string) => ({ destination, type: "bind", source, options: ["rbind", "rw"] });
+  const cache = config.Env.find((each) => each.startsWith("NODE_COMPILE_CACHE="))?.replace(/^.*?=/, "") ?? "/tmp/node-compile-cache";
+  chownSync(compiled, Number(uid), Number(gid));
   const [declared = ""] = Object.keys(config.Volumes);
   const settings = { ...config, Env: [...config.Env, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)] };
   const specification = {
@@ -97,6 +103,7 @@ export const startContainer = async (
       { destination: "/proc", type: "proc", source: "proc" },
       tmpfs("/dev", "nosuid", "mode=755"),
       isReadOnly ? tmpfs("/tmp", "nosuid", "nodev", "mode=1777") : bind("/tmp", at("tmp")),
+      bind(cache, compiled),
       ...(volume === undefined ? [] : [bind(declared, volume)]),
     ],
     linux: { namespaces: [{ type: "pid" }, { type: "mount" }, { type: "ipc" }, { type: "uts" }] },

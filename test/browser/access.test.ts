@@ -111,7 +111,8 @@ test("[console §3] a key is made a member of a role, and taken out of it", asyn
 });
 
 test("[console §3] an identity shows the windows of its shared limits as they are", async () => {
-  const ratelimits = [{ name: "shared", limit: 10, duration: 600_000, autoApply: true }];
+  // Of thirty days: one that ended meanwhile would show none of the verifications.
+  const ratelimits = [{ name: "shared", limit: 10, duration: 2_592_000_000, autoApply: true }];
   await service.call("identities.createIdentity", { externalId: "windows", ratelimits });
   await using window = await openPage(browser);
   const { page } = window;

@@ -26,9 +26,8 @@ const config: ViteUserConfig = defineConfig({
     // and without vitest's hooks in between, which only tests with mocked modules need.
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // More than there are cores, since many tests wait for something; fewer where a server answers on the same cores, since each
-    // worker compiles what it runs and has a service that asks the server time and again.
-    maxWorkers: process.env.LATCHKEY_TEST_ENGINE === "mongo" ? 4 : 6,
+    // More than there are cores, since many tests wait for something.
+    maxWorkers: 6,
     sequence: { sequencer: CampaignsFirst },
     // Machines that run this are slow and shared; a limit is there to end what hangs, it judges nothing.
     testTimeout: 300_000,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../../src/domain/clock.ts";
 import { type EmbeddedStoreOptions, openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { columnValues } from "../../../src/storage/embedded/sqlite/columns.ts";
@@ -274,6 +274,62 @@ describe("the embedded store's file", () => {
       );
       reader.close();
       expect(ids.filter((id, position) => outcomes[position]?.status === "fulfilled" && !stored.has(id))).toEqual([]);
+    });
+
+    /** Threads of its own for a test; `workers` are those that it started. */
+    const countedThreads = () => {
+      const workers: Worker[] = [];
+      const note = (worker: Worker) => void workers.push(worker);
+      process.on("worker", note);
+      onTestFinished(() => void process.off("worker", note));
+      return { threads: createWriterThreads(), workers };
+    };
+
+    test("a thread that has closed its file serves the next queue, with that one's settings", async () => {
+      const { threads, workers } = countedThreads();
+      const told: string[] = [];
+      const log = { info: () => expect.unreachable(), warn: (_: object, message: string) => void told.push(message) };
+      const first = createWriteQueue({ file: join(parent, "first.sqlite"), patience: 50, slowCommit: 0 }, { threads, log });
+      await first.write({ kind: "define", collections: ["keys"] });
+      await Promise.all([first.close(), first.close()]);
+      expect(told).toHaveLength(1);
+      const second = createWriteQueue({ file: join(parent, "second.sqlite"), patience: 50, slowCommit: 3_600_000 }, { threads, log });
+      await expect(second.write(insert(unique("key")))).rejects.toThrow();
+      await second.write({ kind: "define", collections: ["keys"] });
+      await second.write(insert(unique("key")));
+      await second.close();
+      expect(told).toHaveLength(1);
+      expect(workers).toHaveLength(1);
+    });
+
+    test("a thread that died while it waited for a file, or could not open one, serves nobody", async () => {
+      const { threads, workers } = countedThreads();
+      const queue = (name: string) => createWriteQueue({ file: join(parent, name), patience: 50 }, { threads });
+      const first = queue("a.sqlite");
+      await first.write({ kind: "touch" });
+      await first.close();
+      await workers[0]?.terminate();
+      const second = queue(join("missing", "b.sqlite"));
+      await expect(second.write({ kind: "touch" })).rejects.toThrow(StoreUnavailableError);
+      await second.close();
+      const third = queue("c.sqlite");
+      await third.write({ kind: "touch" });
+      await third.close();
+      expect(workers).toHaveLength(3);
+    });
+
+    test("eight threads at most wait for a file", async () => {
+      const { threads, workers } = countedThreads();
+      const writeBesides = async (): Promise<void> => {
+        const queues = Array.from({ length: 9 }, (_, i) =>
+          createWriteQueue({ file: join(parent, `${i}.sqlite`), patience: 50 }, { threads }),
+        );
+        await Promise.all(queues.map((queue) => queue.write({ kind: "touch" })));
+        await Promise.all(queues.map((queue) => queue.close()));
+      };
+      await writeBesides();
+      await writeBesides();
+      expect(workers).toHaveLength(10);
     });
 
     test("a write that waits is dropped when its signal is aborted", async () => {

@@ -90,7 +90,10 @@ const reply = (message: WriterReply): void => parentPort?.postMessage(message);
 
 parentPort?.on("message", (message: ToWriter) => {
   if (message === "close") {
-    writer?.close();
+    const last = writer;
+    // Nothing of it is kept while the thread waits for another file.
+    writer = undefined;
+    last?.close();
     reply("closed");
   } else if ("open" in message) writer = openWriter(message.open);
   else if (writer !== undefined) reply(writer.commit(message));

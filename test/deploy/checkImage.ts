@@ -36,13 +36,16 @@ const makeBase = (tool: string): void => {
   must("buildah", "--storage-driver", "vfs", "rmi", "latchkey-nothing");
 };
 
+/** Those of an earlier run, which would stay without a name: first the one that begins with the other. */
+const removeImages = (): void => {
+  for (const target of targets.toReversed()) spawnSync("buildah", ["--storage-driver", "vfs", "rmi", target]);
+};
+
 const build = (target: Target): void => {
   const ofBuildah = ["--storage-driver", "vfs", "bud", "--isolation", "chroot", "--format", "docker", "--file", dockerfile];
   // The last target is what a build without `--target` makes, and begins with the other one: that is not built once more.
   const which =
     target === "latchkey" ? ["--build-context", "latchkey-slim=container-image://localhost/latchkey-slim"] : ["--target", target];
-  // The one of an earlier run would stay without a name.
-  spawnSync("buildah", ["--storage-driver", "vfs", "rmi", target]);
   must("buildah", ...ofBuildah, ...(IMAGE_TOOL === undefined ? [] : ["--pull-never"]), ...which, "--tag", target, ".");
 };
 
@@ -221,7 +224,7 @@ const checkRun = async (name: Target, image: MountedImage): Promise<void> => {
   });
 
   await check(`${name}: with a read-only root, on the same volume`, async () => {
-    await using second = await startContainer(image, { volume, isReadOnly: true });
+    await using second = await startContainer(image, { volume, isReadOnly: true, isNew: true });
     await untilReady(second);
     await verifies();
     second.kill("SIGKILL");
@@ -294,6 +297,7 @@ if (process.getuid?.() !== 0) throw new Error("npm run check:image needs root: i
 if (mode === "inside") await checkAll();
 else {
   if (mode !== "run") {
+    removeImages();
     if (IMAGE_TOOL !== undefined) makeBase(IMAGE_TOOL);
     for (const target of targets) build(target);
   }

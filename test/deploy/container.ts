@@ -42,6 +42,8 @@ export interface ContainerOptions {
   readonly volume?: string;
   /** As Kubernetes and compose start it, with `/tmp` in memory. Otherwise what is written to the root is kept apart. */
   readonly isReadOnly?: boolean;
+  /** Without what Node compiled in the ones before. */
+  readonly isNew?: boolean;
 }
 
 /** Ends at once when it is disposed of. */
@@ -73,7 +75,7 @@ process.on("exit", () => rmSync(compiled, { recursive: true, force: true }));
  */
 export const startContainer = async (
   { config, root }: MountedImage,
-  { args = config.Cmd, env = {}, volume, isReadOnly = false }: ContainerOptions = {},
+  { args = config.Cmd, env = {}, volume, isReadOnly = false, isNew = false }: ContainerOptions = {},
 ): Promise<Container> => {
   const bundle = mkdtempSync(join(tmpdir(), "latchkey-container-"));
   const at = (name: string): string => join(bundle, name);
@@ -103,7 +105,7 @@ export const startContainer = async (
       { destination: "/proc", type: "proc", source: "proc" },
       tmpfs("/dev", "nosuid", "mode=755"),
       isReadOnly ? tmpfs("/tmp", "nosuid", "nodev", "mode=1777") : bind("/tmp", at("tmp")),
-      bind(cache, compiled),
+      ...(isNew ? [] : [bind(cache, compiled)]),
       ...(volume === undefined ? [] : [bind(declared, volume)]),
     ],
     linux: { namespaces: [{ type: "pid" }, { type: "mount" }, { type: "ipc" }, { type: "uts" }] },

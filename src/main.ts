@@ -15,12 +15,11 @@ if (process.pid === 1) for (const signal of ["SIGTERM", "SIGINT"] as const) proc
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../node_modules/.cache/latchkey");
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
-// One of our own files imports another by its path: there is no link to follow and no package to look up. That Node does not try takes
-// a tenth of a start's work away.
+// A module of TypeScript that is imported by its path is one of our own: there is no link to follow and no package to look up. That Node
+// does not try takes a tenth of a start's work away.
 registerHooks({
   resolve: (specifier, context, next) => {
-    const isOurs = specifier.startsWith(".") && specifier.endsWith(".ts");
-    if (!isOurs) return next(specifier, context);
+    if (!specifier.startsWith(".") || !specifier.endsWith(".ts")) return next(specifier, context);
     return { url: new URL(specifier, context.parentURL).href, format: "module-typescript", shortCircuit: true };
   },
 });

@@ -98,6 +98,8 @@ describe.each(engines)("on $name", (engine) => {
     const before = await everythingIn(api.store);
     holdStore();
     const call = grpcCall("KeysService/UpdateKey", frame(updateBody()), { [name]: value });
+    await expect.poll(() => begun).toEqual(["findOne"]);
+    // The deadline, which began earlier, ends earlier, however busy the machine is.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     releaseStore();
     expect(await call.status).toBe("4");
@@ -110,6 +112,7 @@ describe.each(engines)("on $name", (engine) => {
     const headers = { ...root(), "content-type": "application/json", "connect-timeout-ms": "1000" };
     const url = `${api.url}/latchkey.v2.KeysService/UpdateKey`;
     const answer = fetch(url, { method: "POST", headers, body: JSON.stringify({ keyId, name: { value: "after" } }) });
+    await expect.poll(() => begun).toEqual(["findOne"]);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     releaseStore();
     const response = await answer;

@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,12 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { runLatchkeyHere, serveHere } from "../../bench/harness/commandLine.ts";
 import { type RunningService, runLatchkey, type ServiceProcess, spawnLatchkey, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-
-const temporaryDirectory = async (): Promise<string> => {
-  const directory = await mkdtemp(join(tmpdir(), "latchkey-serve-"));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-};
+import { freshDirectory } from "../support/storePlaces.ts";
 
 const createApi = (service: RunningService, rootKey: string): Promise<Response> =>
   fetch(`${service.url}/v2/apis.createApi`, {
@@ -87,7 +81,7 @@ describe("a service that runs, whose log is at its most talkative", () => {
 });
 
 test("later starts make no root key, also when the first one and its file are gone", async () => {
-  const dataDir = await temporaryDirectory();
+  const dataDir = await freshDirectory();
   await using first = await serveHere(dataDir);
   const rootKey = await first.rootKey();
   expect((await createApi(first, rootKey)).status).toBe(200);
@@ -107,7 +101,7 @@ test("later starts make no root key, also when the first one and its file are go
 });
 
 test("the curl line is printed again until its root key was used, also after a first start that failed", async () => {
-  const dataDir = await temporaryDirectory();
+  const dataDir = await freshDirectory();
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   onTestFinished(() => {
@@ -127,7 +121,7 @@ test("the curl line is printed again until its root key was used, also after a f
 });
 
 test("a first root key that cannot be written to its file is not made; the error names the file, and the next start makes one", async () => {
-  const dataDir = await temporaryDirectory();
+  const dataDir = await freshDirectory();
   const file = join(dataDir, "root-key");
   await mkdir(join(file, "in the way"), { recursive: true });
   const { code, stderr } = await runLatchkeyHere(["serve"], { DATA_DIR: dataDir, PORT: "0", ADMIN_PORT: "0" });
@@ -141,7 +135,7 @@ test("a first root key that cannot be written to its file is not made; the error
 });
 
 test("a wrong configuration lists every problem, ends with 2 and starts nothing", async () => {
-  const dataDir = await temporaryDirectory();
+  const dataDir = await freshDirectory();
   const { code, stdout, stderr } = await runLatchkey(["serve"], {
     DATA_DIR: dataDir,
     PORT: "http",
@@ -205,7 +199,7 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
     taken.close();
   });
   const { code, stderr } = await runLatchkeyHere(["serve"], {
-    DATA_DIR: await temporaryDirectory(),
+    DATA_DIR: await freshDirectory(),
     PORT: "0",
     ADMIN_PORT: "0",
     [setting]: String((taken.address() as AddressInfo).port),
@@ -222,7 +216,7 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
 });
 
 test("a DATA_DIR that is a file ends the start with one line that names it", async () => {
-  const file = join(await temporaryDirectory(), "file");
+  const file = join(await freshDirectory(), "file");
   await writeFile(file, "");
   const { code, stderr } = await runLatchkeyHere(["serve"], { DATA_DIR: file, PORT: "0", ADMIN_PORT: "0" });
   expect(code).toBe(1);
@@ -248,7 +242,7 @@ test("a MongoDB server that cannot be reached is said once, with the cause", asy
 });
 
 test("what a store engine has to say is in the service's log", async () => {
-  await using service = await serveHere(await temporaryDirectory());
+  await using service = await serveHere(await freshDirectory());
   const rootKey = await service.rootKey();
   const other = new DatabaseSync(join(service.dataDir, "latchkey.sqlite"));
   onTestFinished(() => other.close());

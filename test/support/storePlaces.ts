@@ -22,7 +22,7 @@ export type AtEnd = (work: () => Promise<void>) => void;
 
 /** A directory of its own, removed at the end. */
 export const freshDirectory = async (atEnd: AtEnd = onTestFinished): Promise<string> => {
-  const directory = await mkdtemp(join(tmpdir(), "latchkey-backup-"));
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-directory-"));
   atEnd(() => rm(directory, { recursive: true, force: true }));
   return directory;
 };

@@ -1,20 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { serveHere } from "../../../bench/harness/commandLine.ts";
 import { startService } from "../../../bench/harness/latchkeyProcess.ts";
 import { failureOf, openBrowser } from "../../support/browser.ts";
 import { request } from "../../support/envelope.ts";
-
-const temporaryDirectory = async (): Promise<string> => {
-  const directory = await mkdtemp(join(tmpdir(), "latchkey-session-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  return directory;
-};
+import { freshDirectory } from "../../support/storePlaces.ts";
 
 test("[console §2.1, §2.7] a session and the failures of an address outlive a killed process", async () => {
-  const dataDir = await temporaryDirectory();
+  const dataDir = await freshDirectory();
   const first = await startService({ dataDir });
   const rootKey = await first.rootKey();
   const browser = openBrowser(first.url);
@@ -49,7 +41,7 @@ test("[console §1] the start prints where the console is, PUBLIC_URL where that
     [{ PUBLIC_URL: "https://keys.example.com" }, () => "The console is on https://keys.example.com/ui\n"],
     [{ CONSOLE: "off" }, () => undefined],
   ] as const) {
-    await using service = await serveHere(await temporaryDirectory(), { env });
+    await using service = await serveHere(await freshDirectory(), { env });
     const wanted = words(service.url);
     if (wanted === undefined) expect(service.output.stdout).not.toContain("console");
     else expect(service.output.stdout).toContain(wanted);
@@ -57,7 +49,7 @@ test("[console §1] the start prints where the console is, PUBLIC_URL where that
 });
 
 test("[console §2.3] the test clock ends sessions, too", async () => {
-  await using service = await serveHere(await temporaryDirectory(), { args: ["--test-clock"] });
+  await using service = await serveHere(await freshDirectory(), { args: ["--test-clock"] });
   const rootKey = await service.rootKey();
   const browser = openBrowser(service.url);
   const turn = (time: number) => request(service.url, "testing.setTime", { rootKey, body: { time } });

@@ -1,7 +1,5 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { readdir } from "node:fs/promises";
+import { expect, test } from "vitest";
 import { runLatchkeyHere, serveHere } from "../../../bench/harness/commandLine.ts";
 import { type RunningService, startService } from "../../../bench/harness/latchkeyProcess.ts";
 import { withStoreOf } from "../../../bench/harness/placed.ts";
@@ -10,16 +8,12 @@ import { verifyAudit } from "../../../src/audit/verifyAudit.ts";
 import { createAuditLogRepository } from "../../../src/storage/repositories/auditLogRepository.ts";
 import { dataOf } from "../../support/api.ts";
 import { request } from "../../support/envelope.ts";
+import { freshDirectory } from "../../support/storePlaces.ts";
 
 const args = ["--test-clock"];
 const FUTURE = Date.UTC(2099, 0, 1, 12);
 const PAST = Date.UTC(1990, 0, 1, 12);
 
-const temporaryDirectory = async (): Promise<string> => {
-  const directory = await mkdtemp(join(tmpdir(), "latchkey-clock-"));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-};
 const call = async (service: RunningService, procedure: string, body: object): Promise<Record<string, unknown>> =>
   dataOf(await v2Edge(service.url).call(procedure, body, await service.rootKey()));
 const setTime = async (service: RunningService, time: number): Promise<void> => {
@@ -32,7 +26,7 @@ const expectAudited = (dataDir: string): Promise<void> =>
   });
 
 test("[issue 5] serve --test-clock is refused with 2 unless the embedded store is used, and opens nothing", async () => {
-  const dataDir = await temporaryDirectory();
+  const dataDir = await freshDirectory();
   const env = { DATA_DIR: dataDir, MONGODB_URL: "mongodb://127.0.0.1:1/never", PORT: "0", ADMIN_PORT: "0" };
   const { code, stdout, stderr } = await runLatchkeyHere(["serve", ...args], env);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -41,18 +35,18 @@ test("[issue 5] serve --test-clock is refused with 2 unless the embedded store i
 });
 
 test("[issue 5] a service with a test clock says so in its log, one without has no testing.setTime", async () => {
-  await using turned = await serveHere(await temporaryDirectory(), { args });
+  await using turned = await serveHere(await freshDirectory(), { args });
   expect(turned.output.stderr).toMatch(/"level":"warn".*test clock in use/);
   await setTime(turned, FUTURE);
   expect(await turned.stop()).toBe(0);
-  await using plain = await serveHere(await temporaryDirectory());
+  await using plain = await serveHere(await freshDirectory());
   expect(plain.output.stderr).not.toContain("test clock");
   const { status } = await request(plain.url, "testing.setTime", { rootKey: await plain.rootKey(), body: { time: FUTURE } });
   expect(status).toBe(404);
 });
 
 test("[issue 5] what the command line changes is heard of, whatever the clock says", async () => {
-  await using service = await serveHere(await temporaryDirectory(), { args });
+  await using service = await serveHere(await freshDirectory(), { args });
   const env = { DATA_DIR: service.dataDir };
   for (const time of [FUTURE, PAST, 0]) {
     await setTime(service, time);
@@ -66,7 +60,7 @@ test("[issue 5] what the command line changes is heard of, whatever the clock sa
 });
 
 test("[issue 5] a clock that was far ahead when the process was killed holds up no later one", async () => {
-  const dataDir = await temporaryDirectory();
+  const dataDir = await freshDirectory();
   await using first = await startService({ args, dataDir });
   const rootKey = await first.rootKey();
   await setTime(first, FUTURE);

@@ -1,7 +1,8 @@
 import { type ServiceProcess, type StartOptions, startService } from "../harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../harness/mongoDatabases.ts";
+import { type MongoProxy, openMongoProxy } from "../harness/mongoProxy.ts";
 import { createRootKeyOn } from "../harness/placed.ts";
-import { type NetworkProxy, openProxy } from "../harness/proxy.ts";
+import type { NetworkProxy } from "../harness/proxy.ts";
 import { type Edge, v2Edge } from "../harness/v2Edge.ts";
 
 /** One service process, and the stretch of network between it and the store. */
@@ -15,7 +16,7 @@ export interface Cluster extends AsyncDisposable {
   readonly nodes: readonly ClusterNode[];
   readonly rootKey: string;
   /** A way to the same database for one more node, through a stretch of network of its own. */
-  readonly connect: () => Promise<{ readonly url: string; readonly network: NetworkProxy }>;
+  readonly connect: () => Promise<MongoProxy>;
   /** Another process on the same database. */
   readonly join: (env?: StartOptions["env"]) => Promise<ClusterNode>;
 }
@@ -27,13 +28,9 @@ export const startCluster = async (server: string, count: number, env: StartOpti
   const services: ServiceProcess[] = [];
   const networks: NetworkProxy[] = [];
   const connect: Cluster["connect"] = async () => {
-    const url = new URL(database);
-    const network = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
-    url.host = `127.0.0.1:${network.port}`;
-    // Else the driver would find the server itself.
-    url.searchParams.set("directConnection", "true");
-    networks.push(network);
-    return { url: url.href, network };
+    const way = await openMongoProxy(database);
+    networks.push(way.network);
+    return way;
   };
   const join: Cluster["join"] = async (own = env) => {
     const { url, network } = await connect();

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/domain/clock.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../harness/mongoDatabases.ts";
+import { openMongoProxy } from "../harness/mongoProxy.ts";
 import { createRootKeyOn } from "../harness/placed.ts";
-import { type NetworkProxy, openProxy } from "../harness/proxy.ts";
+import type { NetworkProxy } from "../harness/proxy.ts";
 import { v2Edge } from "../harness/v2Edge.ts";
 import { type NodeProcess, startNode } from "./startNode.ts";
 
@@ -58,10 +59,7 @@ interface Place {
 }
 
 const openPlace = async (direct: string, rootKey: string, guarded: boolean): Promise<Place> => {
-  const url = new URL(direct);
-  const proxy = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
-  url.host = `127.0.0.1:${proxy.port}`;
-  url.searchParams.set("directConnection", "true");
+  const { url, network: proxy } = await openMongoProxy(direct);
   let node: NodeProcess | undefined;
   const running = (): NodeProcess => {
     if (node === undefined) throw new Error("the node was not started");
@@ -76,7 +74,7 @@ const openPlace = async (direct: string, rootKey: string, guarded: boolean): Pro
       node = undefined;
     },
     start: async () => {
-      node ??= await startNode({ MONGODB_URL: url.href, LOG_LEVEL: "info" }, guarded ? undefined : "guard");
+      node ??= await startNode({ MONGODB_URL: url, LOG_LEVEL: "info" }, guarded ? undefined : "guard");
     },
     call: async (procedure, body) => {
       const { status, body: answer } = await v2Edge(running().url).call(procedure, body, rootKey);

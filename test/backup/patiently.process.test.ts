@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { spawnLatchkey } from "../../bench/harness/latchkeyProcess.ts";
-import { openProxy } from "../../bench/harness/proxy.ts";
+import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleBackup } from "../support/sampleBackup.ts";
 import { places } from "../support/storePlaces.ts";
@@ -9,12 +9,9 @@ describe.each(places)("on %s", (engine, make) => {
   test.skipIf(engine === "embedded")("[data §1] the commands go on once the connection to MongoDB is back", async () => {
     const target = await make();
     const file = await sampleBackup(await make());
-    const url = new URL(target.env.MONGODB_URL ?? "");
-    const proxy = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
+    const { url, network: proxy } = await openMongoProxy(target.env.MONGODB_URL ?? "");
     onTestFinished(() => proxy.close());
-    url.host = `127.0.0.1:${proxy.port}`;
-    url.searchParams.set("directConnection", "true");
-    const child = spawnLatchkey(["restore", file], { ...target.env, MONGODB_URL: url.href, LOG_LEVEL: "error" });
+    const child = spawnLatchkey(["restore", file], { ...target.env, MONGODB_URL: url, LOG_LEVEL: "error" });
     let output = "";
     const hear = (text: string): void => {
       output += text;

@@ -1,5 +1,5 @@
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-import { openProxy } from "../../bench/harness/proxy.ts";
+import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import { faultyStore } from "../support/faultyStore.ts";
@@ -35,12 +35,8 @@ const network = (engine: Engine, server: string, mode: "cut" | "hang"): Outage =
   engine,
   open: async () => {
     const direct = freshMongoUrl(server);
-    const url = new URL(direct);
-    const proxy = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
-    url.host = `127.0.0.1:${proxy.port}`;
-    // Else the driver would find the server itself.
-    url.searchParams.set("directConnection", "true");
-    const store = openMongoStore({ url: url.href });
+    const { url, network: proxy } = await openMongoProxy(direct);
+    const store = openMongoStore({ url });
     await store.prepare();
     return {
       store,

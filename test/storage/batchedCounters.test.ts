@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { MongoClient, MongoServerError } from "mongodb";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-import { openProxy } from "../../bench/harness/proxy.ts";
+import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
 import { simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createLimiter } from "../../src/ratelimit/limiter.ts";
@@ -179,10 +179,9 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
 
   describe("through a network that breaks", () => {
     const through = async () => {
-      const { hostname, port, pathname } = new URL(url);
-      const proxy = await openProxy({ host: hostname, port: Number(port || 27017) });
+      const { url: way, network: proxy } = await openMongoProxy(url);
       const timeouts = { socketTimeoutMS: 400, serverSelectionTimeoutMS: 400, retryWrites: false };
-      const node = openNode(`mongodb://127.0.0.1:${proxy.port}${pathname}?directConnection=true`, timeouts);
+      const node = openNode(way, timeouts);
       await node.read("none");
       return { proxy, node };
     };

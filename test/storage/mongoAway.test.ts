@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
-import { type NetworkProxy, openProxy } from "../../bench/harness/proxy.ts";
+import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
+import type { NetworkProxy } from "../../bench/harness/proxy.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { guardStore } from "../../src/storage/decorators/guardStore.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
@@ -14,17 +15,15 @@ const server = process.env.MONGODB_URL;
 
 describe.skipIf(server === undefined)("a MongoDB server that goes away", () => {
   const direct = freshMongoUrl(server ?? "mongodb://127.0.0.1/");
+  /** By way of the proxy. */
+  let url: string;
   let proxy: NetworkProxy;
   let store: Store;
   const keys = () => store.collection("keys");
 
   beforeAll(async () => {
-    const url = new URL(direct);
-    proxy = await openProxy({ host: url.hostname, port: Number(url.port || 27017) });
-    url.host = `127.0.0.1:${proxy.port}`;
-    // Else the driver would find the server itself.
-    url.searchParams.set("directConnection", "true");
-    store = openMongoStore({ url: url.href });
+    ({ url, network: proxy } = await openMongoProxy(direct));
+    store = openMongoStore({ url });
     await store.prepare();
   });
   afterEach(async () => {
@@ -80,19 +79,16 @@ describe.skipIf(server === undefined)("a MongoDB server that goes away", () => {
   });
 
   test("a driver that waits for ever for an answer is connected anew, also when that does not succeed at once", async () => {
-    const url = new URL(direct);
-    url.host = `127.0.0.1:${proxy.port}`;
-    url.searchParams.set("directConnection", "true");
     // By this clock a question that waits for a second has waited for far longer than the driver's time-outs.
     const clock = { now: systemClock.now, monotonic: () => systemClock.monotonic() * 20 };
     const told: string[] = [];
     const tell = (_: object, message: string) => void told.push(message);
     const log = { info: tell, warn: tell };
-    const stuck = openMongoStore({ url: url.href, clock, log });
+    const stuck = openMongoStore({ url, clock, log });
     await stuck.prepare();
     const { database, server: version, schema } = stuck.facts?.() ?? {};
     expect({ database, version, schema }).toEqual({
-      ...{ database: url.pathname.slice(1), version: expect.stringMatching(/^\d+\./), schema: SCHEMA_VERSION },
+      ...{ database: new URL(url).pathname.slice(1), version: expect.stringMatching(/^\d+\./), schema: SCHEMA_VERSION },
     });
     const key = sampleKey();
     await stuck.collection("keys").insertOne(key);

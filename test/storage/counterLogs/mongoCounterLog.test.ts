@@ -1,7 +1,7 @@
 import { MongoClient } from "mongodb";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { dropMongoDatabase, freshMongoUrl } from "../../../bench/harness/mongoDatabases.ts";
-import { openProxy } from "../../../bench/harness/proxy.ts";
+import { openMongoProxy } from "../../../bench/harness/mongoProxy.ts";
 import { counterKey } from "../../../src/domain/counterKey.ts";
 import { createLimiter } from "../../../src/ratelimit/limiter.ts";
 import type { CountersKept } from "../../../src/storage/mongo/counterLogs/agreeOnCounters.ts";
@@ -112,9 +112,8 @@ describe.skipIf(server === undefined)("counters in logs on MongoDB", () => {
 
   test("[design §4] cut off in the middle, a node grants nothing that is not counted, and goes on when the network is back", async () => {
     const steady = await openNode("logs");
-    const { hostname, port, pathname } = new URL(url);
-    const proxy = await openProxy({ host: hostname, port: Number(port || 27017) });
-    const shaky = await openNode("logs", `mongodb://127.0.0.1:${proxy.port}${pathname}?directConnection=true`);
+    const { url: way, network: proxy } = await openMongoProxy(url);
+    const shaky = await openNode("logs", way);
     await windowBegun(steady);
     const limiter = limiterOn(shaky);
     let granted = 0;

@@ -54,6 +54,23 @@ test("[issue 15, 11] a disk that finishes nothing is away", async () => {
   expect(guarded.state()).toBe("away");
 });
 
+test("[protocol §9] what was on its way when the store went away ends with its own time: no ping is awaited once more", async () => {
+  const failure = Promise.withResolvers<never>();
+  const inserts = [() => never, () => failure.promise];
+  const guarded = guardStore(
+    withInserts(() => inserts.shift()?.() ?? never, { ping: () => never, progress: () => never }),
+    { ...times, operationTimeout: 200, pingTimeout: 60_000 },
+  );
+  const slow = guarded.collection("keys").insertOne(sampleKey());
+  const broken = guarded.collection("keys").insertOne(sampleKey());
+  failure.reject(new StoreUnavailableError("broken"));
+  await expect(broken).rejects.toMatchObject(unavailable);
+  expect(guarded.state()).toBe("away");
+  // As long as the ping may take, were it awaited.
+  const late = sleep(30_000, "too late", { ref: false });
+  await expect(Promise.race([slow, late])).rejects.toMatchObject({ ...unavailable, tooSlow: true });
+});
+
 test("[issue 15, 11] a store in this process is back when it answers, however late, and is asked once until then", async () => {
   const answers: PromiseWithResolvers<void>[] = [];
   const ping = () => {

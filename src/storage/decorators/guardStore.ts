@@ -106,8 +106,9 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     void probe();
   };
 
-  /** Settles when it is known whether the store is away. */
-  const doubt = (cause: StoreUnavailableError): Promise<void> => {
+  /** Settles when it is known whether the store is away: at once for what was sent before that was found out. */
+  const doubt = async (cause: StoreUnavailableError): Promise<void> => {
+    if (awaySince !== undefined) return;
     // The ping stands in line behind what a slow disk is at; that this comes to an end is an answer, too.
     const answer = () => (store.isInProcess ? Promise.any([ask(), ...(store.progress ? [store.progress()] : [])]) : store.ping());
     doubting ??= inTime(answer(), pingTimeout, false)
@@ -115,7 +116,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
       .finally(() => {
         doubting = undefined;
       });
-    return doubting;
+    await doubting;
   };
 
   const refuseWhileAway = (): void => {

@@ -15,6 +15,6 @@ const shared = (file: string): string[] =>
 /** Only the files that have more than one size or edge: the others have shown all they can with `npm test` and `npm run test:processes`. */
 const include = globSync(everyFile).filter((file) => [read(file), ...shared(file)].some(hasSizes));
 
-const config: ViteUserConfig = { ...usual, test: { ...usual.test, include, exclude: [...excluded], setupFiles: [] } };
+const config: ViteUserConfig = { ...usual, test: { ...usual.test, include, exclude: [...excluded] } };
 
 export default config;

@@ -1,6 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { matchesGlob } from "node:path";
 import { afterAll, expect } from "vitest";
+import { processFiles } from "./suites.ts";
 
 /** Those that this file starts and does not wait for on the spot, as it does for `openssl` or `git`. */
 const started: ChildProcess[] = [];
@@ -11,6 +13,7 @@ subscribe("child_process", note);
 // What starts processes needs seconds for each: it is another run, which is named so that whoever reads this knows what to do.
 afterAll(() => {
   unsubscribe("child_process", note);
+  if (matchesGlob(expect.getState().testPath ?? "", `**/${processFiles}`)) return;
   expect(
     started.map(({ spawnargs }) => spawnargs.join(" ")),
     "a file that starts processes ends in .process.test.ts, and runs with `npm run test:processes`",

@@ -1,9 +1,7 @@
 import { rmSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Session } from "chdb";
-
-// Imported as an ES module it would bring Node's `fetch` with it, which costs a start as much again as Node itself.
-const { createServer } = process.getBuiltinModule("node:http");
+import { nodeHttp } from "../../util/nodeHttp.ts";
 
 /**
  * The process of the embedded engine: ClickHouse as a library, behind the part of ClickHouse's HTTP interface that
@@ -140,7 +138,7 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
 };
 
 const options = { keepAliveTimeout: 60_000, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES };
-const server = createServer(options, (request, response) => void answer(request, response));
+const server = nodeHttp.createServer(options, (request, response) => void answer(request, response));
 
 const end = async (): Promise<void> => {
   server.close();

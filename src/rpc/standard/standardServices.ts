@@ -1,34 +1,20 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { DescService } from "@bufbuild/protobuf";
-import { createConnectRouter } from "@connectrpc/connect";
-import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
-import { compressionGzip, universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { ServiceError } from "../../domain/errors.ts";
+import { isGone } from "../http/http2Stream.ts";
 import { reflectionUnits, watchUnits } from "../http/limits.ts";
 import type { HealthService } from "./health.ts";
 import type { PublicStreams } from "./publicStreams.ts";
-import { createReflectionService } from "./reflection.ts";
+import type { AnswerStandard } from "./standardRouter.ts";
 
 /** Serves one method, or refuses to; rejects when the answer cannot be written. */
 export type StandardHandler = (req: IncomingMessage, res: ServerResponse, refuse: (error: ServiceError) => void) => Promise<void>;
 
 const noRoom = (): ServiceError =>
   new ServiceError("service_unavailable", "Too many streams are open without credentials. Try again later.");
-
-/** Their requests are names. */
-const maxMessageBytes: number = 64 * 1024;
-
-/** Undefined for a host that cannot be part of a URL, which the library builds. */
-const universalRequest = (req: IncomingMessage, res: ServerResponse): UniversalServerRequest | undefined => {
-  try {
-    return universalRequestFromNodeRequest(req, res, undefined, undefined);
-  } catch {
-    return undefined;
-  }
-};
 
 /**
  * An HTTP/1.1 client that stops sending does not listen to a stream either: without this, a stream with nothing to tell
@@ -49,37 +35,39 @@ export interface StandardServicesOptions {
   readonly reflection: boolean;
 }
 
-/**
- * Health and reflection (grpc §1) by path: gRPC's own public services, which need no credentials, stream, and are
- * served by Connect's router as it is.
- */
+/** Health and reflection (grpc §1) by path: gRPC's own public services, which need no credentials and stream. */
 export const createStandardServices = (
   services: readonly DescService[],
   { health, publicStreams, reflection }: StandardServicesOptions,
 ): ReadonlyMap<string, StandardHandler> => {
-  const router = createConnectRouter({ acceptCompression: [compressionGzip], readMaxBytes: maxMessageBytes });
-  router.service(Health, health.implementation);
-  if (reflection) {
-    const described = [...services, Health, ServerReflection, ServerReflectionAlpha];
-    const { v1, v1alpha } = createReflectionService(described, health.draining);
-    router.service(ServerReflection, v1).service(ServerReflectionAlpha, v1alpha);
-  }
-  return new Map(
-    router.handlers.map((handler) => [
-      handler.requestPath,
-      async (req, res, refuse) => {
-        // The library listens for errors and stops doing so between the moment when one is decided and its event.
-        req.on("error", () => undefined);
-        const { methodKind } = handler.method;
-        if (methodKind !== "unary") {
-          // Before anything of the request is read: it may never come to an end.
-          if (!publicStreams.admit(req, res, methodKind === "server_streaming" ? watchUnits : reflectionUnits)) return refuse(noRoom());
-          endWithClient(req, res);
-        }
-        const request = universalRequest(req, res);
-        if (request === undefined) res.writeHead(400).end();
-        else await universalResponseToNodeResponse(await handler(request), res);
+  // Connect's router, and what brings its requests, are loaded by the first who asks: a start does without.
+  let opened: Promise<AnswerStandard> | undefined;
+  const open = (): Promise<AnswerStandard> => {
+    opened ??= import("./standardRouter.ts").then(
+      ({ createStandardRouter }) => createStandardRouter(services, health, reflection),
+      (error: unknown) => {
+        opened = undefined;
+        throw error;
       },
-    ]),
-  );
+    );
+    return opened;
+  };
+  const served = reflection ? [Health, ServerReflection, ServerReflectionAlpha] : [Health];
+  const handlerOf =
+    ({ methodKind }: DescMethod, path: string): StandardHandler =>
+    async (req, res, refuse) => {
+      // The library listens for errors and stops doing so between the moment when one is decided and its event.
+      req.on("error", () => undefined);
+      if (methodKind !== "unary") {
+        // Before anything of the request is read: it may never come to an end.
+        if (!publicStreams.admit(req, res, methodKind === "server_streaming" ? watchUnits : reflectionUnits)) return refuse(noRoom());
+        endWithClient(req, res);
+      }
+      const answer = await open();
+      // The library would wait for the end of one who left in the meantime.
+      if (!isGone(res)) await answer(path, req, res);
+    };
+  const methods = served.flatMap((service): readonly DescMethod[] => service.methods);
+  const paths = methods.map((method) => [method, `/${method.parent.typeName}/${method.name}`] as const);
+  return new Map(paths.map(([method, path]) => [path, handlerOf(method, path)]));
 };

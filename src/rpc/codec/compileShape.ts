@@ -1,4 +1,4 @@
-import { type DescEnum, type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { FieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import {
@@ -12,6 +12,7 @@ import {
   wrapper,
 } from "../../../gen/latchkey/v2/options_pb.ts";
 import { oncePer } from "../../util/oncePer.ts";
+import { optionOf } from "./optionOf.ts";
 import {
   crossRuleIds,
   expectEnumRules,
@@ -41,7 +42,7 @@ const enumShape = (place: string, desc: DescEnum, rules: FieldRules): EnumShape 
   const numbers = new Map<string, number>();
   const spellings = new Map<number, string>();
   for (const value of desc.values) {
-    const [first, ...others] = getOption(value, json_names);
+    const [first, ...others] = optionOf(value, json_names);
     if (first === undefined) continue;
     spellings.set(value.number, first);
     for (const name of [first, ...others]) numbers.set(name, value.number);
@@ -58,7 +59,7 @@ const valueShape = (field: DescField, rules: FieldRules): Shape => {
   expectNoRules(place, rules);
   if (field.message === undefined) throw new Error(`${place}: the codec does not know this kind of field`);
   if (field.message.typeName !== "google.protobuf.Struct") return messageShape(field.message);
-  const bounds = { maxBytes: getOption(field, max_json_bytes), maxProperties: getOption(field, max_properties) };
+  const bounds = { maxBytes: optionOf(field, max_json_bytes), maxProperties: optionOf(field, max_properties) };
   return { kind: "struct", rules: bounds, check: structCheck(bounds) };
 };
 
@@ -92,7 +93,7 @@ const fieldShape = (field: DescField): FieldShape => {
     shape,
     required: rules.required,
     explicit,
-    alwaysPresent: getOption(field, always_present),
+    alwaysPresent: optionOf(field, always_present),
   };
 };
 
@@ -123,7 +124,7 @@ const objectShape = (desc: DescMessage): ObjectShape => ({
   kind: "object",
   typeName: desc.typeName,
   fields: desc.fields.map(fieldShape),
-  ignoreUnknown: getOption(desc, ignore_unknown),
+  ignoreUnknown: optionOf(desc, ignore_unknown),
   crossRules: crossRuleIds(desc).map((id) => crossRule(desc, id)),
 });
 
@@ -132,11 +133,11 @@ const arrayBody = (desc: DescMessage): string | undefined =>
   desc.file.services
     .flatMap(({ methods }) => methods)
     .filter(({ input }) => input === desc)
-    .map((method) => getOption(method, array_body))
+    .map((method) => optionOf(method, array_body))
     .find((name) => name !== "");
 
 const readShape = (desc: DescMessage): Shape => {
-  const wraps = getOption(desc, wrapper);
+  const wraps = optionOf(desc, wrapper);
   if (wraps === Wrapper.NULLABLE) return nullableShape(desc);
   if (wraps === Wrapper.LIST) return boxedListShape(desc, "values");
   const list = arrayBody(desc);
@@ -146,6 +147,6 @@ const readShape = (desc: DescMessage): Shape => {
 /**
  * Reads a message type's descriptor, options and annotations. Throws for what the codec does not implement, so that
  * nothing written in a .proto can be without effect. Message types must not contain themselves. Reading one is most of
- * what a start takes, and each edge and form asks for the same: it is done once.
+ * what compiling takes, and each edge and form asks for the same: it is done once.
  */
 export const messageShape: (desc: DescMessage) => Shape = oncePer(readShape);

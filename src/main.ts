@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { enableCompileCache, registerHooks } from "node:module";
+import { enableCompileCache, type ResolveFnOutput, registerHooks } from "node:module";
 import { join } from "node:path";
 import type { CommandContext } from "./cli/command.ts";
 import type { Events } from "./telemetry/events.ts";
@@ -15,12 +15,21 @@ if (process.pid === 1) for (const signal of ["SIGTERM", "SIGINT"] as const) proc
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../node_modules/.cache/latchkey");
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
-// A module of TypeScript that is imported by its path is one of our own: there is no link to follow and no package to look up. That Node
-// does not try takes a tenth of a start's work away.
+/** Where the packages are that this one imports: the same for each of its files, which are those of TypeScript. */
+const packages = new Map<string, ResolveFnOutput>();
+// What is imported by its path stands there: there is no link to follow and no package to look up. That Node does not try takes a fifth of
+// a start's work away.
 registerHooks({
   resolve: (specifier, context, next) => {
-    if (!specifier.startsWith(".") || !specifier.endsWith(".ts")) return next(specifier, context);
-    return { url: new URL(specifier, context.parentURL).href, format: "module-typescript", shortCircuit: true };
+    const { conditions, parentURL } = context;
+    if (!conditions.includes("import") || parentURL === undefined) return next(specifier, context);
+    if (specifier.startsWith("node:")) return { url: specifier, format: "builtin", shortCircuit: true };
+    if (specifier.startsWith(".")) {
+      const url = new URL(specifier, parentURL).href;
+      return { url, format: specifier.endsWith(".ts") ? "module-typescript" : undefined, shortCircuit: true };
+    }
+    if (!parentURL.endsWith(".ts")) return next(specifier, context);
+    return packages.getOrInsertComputed(specifier, () => ({ ...next(specifier, context), shortCircuit: true }));
   },
 });
 

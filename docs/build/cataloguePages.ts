@@ -1,8 +1,8 @@
 import { VerificationCodeSchema } from "../../gen/latchkey/v2/keys_pb.ts";
 import { exitCodes } from "../../src/cli/command.ts";
+import { commands } from "../../src/cli/commands/commands.ts";
 import { procedureCommands } from "../../src/cli/remote/procedureCommands.ts";
 import { commonOptions } from "../../src/cli/remote/procedureHelp.ts";
-import { commands } from "../../src/cli/runCommandLine.ts";
 import { configVariables, loadConfig } from "../../src/config/loadConfig.ts";
 import { allPermissions, parsePermission } from "../../src/domain/authorization.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";

@@ -1,9 +1,6 @@
 import { Session } from "node:inspector/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-
-/** What can be recorded, by what it is called in addresses. */
-export const profileKinds = ["cpu", "heap"] as const;
-export type ProfileKind = (typeof profileKinds)[number];
+import type { ProfileKind } from "./profileKinds.ts";
 
 /** Samples of a CPU profile, at most: beyond so many seconds they are taken less often than once in a millisecond. */
 const MOST_SAMPLES = 30_000;

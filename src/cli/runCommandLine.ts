@@ -1,48 +1,16 @@
 import { reasons, ServiceError } from "../domain/errors.ts";
 import { version } from "../version.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "./command.ts";
-import { analyticsCommands } from "./commands/analyticsCommands.ts";
-import { apiCommands } from "./commands/apiCommands.ts";
-import { auditCommands } from "./commands/auditCommands.ts";
-import { backupCommands } from "./commands/backupCommands.ts";
-import { doctor } from "./commands/doctor.ts";
-import { identityCommands } from "./commands/identityCommands.ts";
-import { migrate } from "./commands/migrate.ts";
-import { migrationCommands } from "./commands/migrationCommands.ts";
-import { namespaceCommands } from "./commands/namespaceCommands.ts";
-import { repair } from "./commands/repair.ts";
-import { rootKeyCommands } from "./commands/rootKeyCommands.ts";
 import { serve } from "./commands/serve.ts";
-import { transferCommands } from "./commands/transferCommands.ts";
 import { commandLines, helpText } from "./help.ts";
 
-/** Completion knows the procedures, which takes a moment to read: it is loaded when it is used. */
-const completion: Command = {
-  name: "completion",
-  usage: "bash|zsh",
-  summary: "Print a script that completes commands, procedures and options: source <(latchkey completion bash).",
-  run: async (args, context) => (await import("./remote/completion.ts")).complete(args, context, commands),
-};
-/** The commands that are no procedures, in the order of help. */
-export const commands: readonly Command[] = [
-  serve,
-  ...rootKeyCommands,
-  ...apiCommands,
-  ...migrationCommands,
-  ...namespaceCommands,
-  ...identityCommands,
-  ...auditCommands,
-  ...analyticsCommands,
-  ...transferCommands,
-  ...backupCommands,
-  migrate,
-  doctor,
-  repair,
-  completion,
-];
+/** All of them. The service starts without the others. */
+const allCommands = async (): Promise<readonly Command[]> => (await import("./commands/commands.ts")).commands;
 
-const findOwn = (args: readonly string[]): Command | undefined =>
-  commands.find(({ name }) => name.split(" ").every((word, i) => args[i] === word));
+const findOwn = async (args: readonly string[]): Promise<Command | undefined> => {
+  if (args[0] === serve.name) return serve;
+  return (await allCommands()).find(({ name }) => name.split(" ").every((word, i) => args[i] === word));
+};
 
 const noCommand = (args: readonly string[], others: string): UsageError =>
   new UsageError(args.length === 0 ? "no command was given" : `there is no command ${JSON.stringify(args.slice(0, 2).join(" "))}${others}`);
@@ -50,6 +18,7 @@ const noCommand = (args: readonly string[], others: string): UsageError =>
 const help = async (about: readonly string[], context: CommandContext): Promise<ExitCode> => {
   const { commonOptions, namespaceHelp, procedureHelp, procedureLines } = await import("./remote/procedureHelp.ts");
   const { findProcedure } = await import("./remote/procedureCommands.ts");
+  const commands = await allCommands();
   const [first] = about;
   if (first === undefined) {
     await context.print(helpText(commands, procedureLines(), commonOptions));
@@ -64,7 +33,7 @@ const help = async (about: readonly string[], context: CommandContext): Promise<
 };
 
 const run = async (args: readonly string[], context: CommandContext): Promise<ExitCode> => {
-  const own = findOwn(args);
+  const own = await findOwn(args);
   if (own !== undefined) {
     const rest = args.slice(own.name.split(" ").length);
     if (!rest.includes("--help") && !rest.includes("-h")) return own.run(rest, context);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Analytics } from "../analytics/createAnalytics.ts";
-import { isEngineInstalled } from "../analytics/embedded/engineProcess.ts";
+import { isEngineInstalled } from "../analytics/embedded/isEngineInstalled.ts";
 import type { Config } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Limiter } from "../ratelimit/limiter.ts";

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createRequire, getCompileCacheDir } from "node:module";
+import { getCompileCacheDir } from "node:module";
 import { constants, setPriority, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,18 +16,6 @@ const SETTLED_MS = 60_000;
 const STOP_MS = 10_000;
 /** Of what it last wrote to standard error, for the log. */
 const REMEMBERED_CHARACTERS = 2_000;
-
-/** True when the library of the engine is installed for this platform: it is an optional dependency. */
-export const isEngineInstalled = (): boolean => {
-  try {
-    const { resolve } = createRequire(import.meta.url);
-    const platform = process.platform === "linux" ? `linux-${process.arch}-gnu` : `${process.platform}-${process.arch}`;
-    createRequire(resolve("chdb")).resolve(`@chdb/lib-${platform}/package.json`);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** The engine's process finds what it compiled before where this one does: to compile it anew takes a fifth of its start. */
 const compileCache = (): { readonly NODE_COMPILE_CACHE?: string } => {

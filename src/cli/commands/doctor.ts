@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isEngineInstalled } from "../../analytics/embedded/engineProcess.ts";
+import { isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import type { TlsFiles } from "../../config/tlsVariables.ts";
 import { hashKey } from "../../domain/secrets/keySecret.ts";

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Connection } from "../../analytics/connection.ts";
-import { isEngineInstalled } from "../../analytics/embedded/engineProcess.ts";
+import { isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
 import type { AnalyticsConfig } from "../../config/analyticsVariables.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import { isServerLockTaken } from "../../storage/embedded/serverLock.ts";

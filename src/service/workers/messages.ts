@@ -1,4 +1,4 @@
-import type { ProfileKind } from "../../admin/recordProfile.ts";
+import type { ProfileKind } from "../../admin/profileKinds.ts";
 import type { OwnerReply, ToOwner } from "../../storage/embedded/owner/ownerMessages.ts";
 import type { Urls } from "../createService.ts";
 

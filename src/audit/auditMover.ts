@@ -1,6 +1,6 @@
 import { createId } from "../domain/ids.ts";
 import type { AuditEvent } from "../storage/port/auditEvents.ts";
-import { type AuditedCollection, auditedCollections } from "../storage/port/auditedCollections.ts";
+import type { AuditedCollection } from "../storage/port/auditedCollections.ts";
 import type { AuditedDocument } from "../storage/port/baseDocument.ts";
 import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
 import { chunks } from "../util/chunks.ts";
@@ -87,7 +87,7 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
   /** Moves what is pending; true when there is more. Ends where another node has taken over: that one goes on. */
   const moveSome = async (): Promise<boolean> => {
     const pending: { readonly collection: AuditedCollection; readonly documents: AuditedDocument[] }[] = [];
-    for (const collection of auditedCollections) {
+    for (const collection of await auditLog.listPending()) {
       pending.push({ collection, documents: await auditLog.findPending(collection, DOCUMENTS_PER_ROUND) });
     }
     const events = inOrder(pending.flatMap(({ documents }) => documents));

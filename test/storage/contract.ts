@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
+import { newDocument } from "../../src/storage/repositories/shared/audited.ts";
 import { SchemaTooNewError } from "../../src/storage/schemaVersion.ts";
 import type { Engine } from "../support/stores.ts";
 import { testFilters } from "./contract/filters.ts";
@@ -32,6 +33,23 @@ export const testStore = (engine: Engine): void => {
     test("answers a ping", async () => {
       await stores[0].ping();
       await expect(stores[0].ping(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
+    });
+
+    test("names the collections that have a document with a field, of those that it is asked about", async () => {
+      const store = await engine.open();
+      const all = ["permissions", "roles", "keys"] as const;
+      expect(await store.collectionsWith("pendingMark", all)).toEqual([]);
+      const pending = sampleKey({ pendingMark: "ev_1" });
+      await store.collection("keys").insertMany([sampleKey(), pending, sampleKey({ pendingMark: "ev_2" })]);
+      expect(await store.collectionsWith("pendingMark", all)).toEqual(["keys"]);
+      await store
+        .collection("permissions")
+        .insertOne({ ...newDocument("perm_1", 1, []), name: "a", slug: "a", revision: 1, pendingMark: "ev_3" });
+      expect(new Set(await store.collectionsWith("pendingMark", all))).toEqual(new Set(["permissions", "keys"]));
+      expect(await store.collectionsWith("pendingMark", ["roles", "permissions"])).toEqual(["permissions"]);
+      await store.collection("keys").updateOne({ _id: pending._id }, { $unset: { pendingMark: "" } });
+      expect(await store.collectionsWith("pendingMark", ["keys"])).toEqual(["keys"]);
+      expect(await store.collectionsWith("pendingMark", [])).toEqual([]);
     });
 
     test("prepares again, also from several at once, and loses nothing", async () => {

@@ -23,6 +23,7 @@ const gatedStore = () => {
     clock: systemClock,
     places: 2,
     collection: () => ({}) as never,
+    collectionsWith: async () => [],
     counters: {} as never,
     prepare: nothing,
     ping: nothing,

@@ -1,6 +1,7 @@
 import { type Db, type Document, MongoClient } from "mongodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
+import { lookForOne } from "../../src/storage/mongo/mongoCollectionsWith.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { CollectionName } from "../../src/storage/port/documents.ts";
@@ -110,6 +111,12 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     ["identities", "externalKey", { workspaceId: WORKSPACE_ID, externalKey: { $gte: "a", $lt: "b" }, ...live }, { externalKey: 1, _id: 1 }],
   ] as const)("[management §2] a way of finding %s reads a range of %s", async (collection, index, filter, sort) => {
     expect(await planOf(collection, filter, sort)).toContain(`"${index}"`);
+  });
+
+  test("what has events that are to be moved is found by an index", async () => {
+    const plan = await database.collection("keys").aggregate(lookForOne("pendingMark", "keys")).explain("queryPlanner");
+    expect(JSON.stringify(plan)).toContain('"pending"');
+    expect(JSON.stringify(plan)).not.toMatch(/"COLLSCAN"|"Seq Scan"/);
   });
 
   test("[management §3] counters of a namespace come from a range of ids", async () => {

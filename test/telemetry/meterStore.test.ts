@@ -17,6 +17,7 @@ const scripted = (behave: () => Promise<void>): Store => ({
         return null;
       },
     }) as unknown as Collection<Documents[N]>,
+  collectionsWith: async () => [],
   counters: {} as never,
   prepare: behave,
   ping: behave,

@@ -19,6 +19,7 @@ import { createMarks, type MarkWriter, openMark } from "./marks.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
 import { expiryField, textDecoder } from "./sqlite/documentText.ts";
 import { embeddedCollection } from "./sqlite/embeddedCollection.ts";
+import { embeddedCollectionsWith } from "./sqlite/embeddedCollectionsWith.ts";
 import { createFileReader } from "./sqlite/fileReader.ts";
 import { createReadTurns } from "./sqlite/readTurns.ts";
 import { collectionNames } from "./sqlite/schema.ts";
@@ -123,6 +124,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     isInProcess: true,
     clock,
     collection,
+    collectionsWith: embeddedCollectionsWith(reader, turns),
     write: queue.write,
     // A tool beside the server has none of what that keeps in memory.
     counters: mode === "server" ? counters : collectionCounters(collection("counters")),

@@ -16,6 +16,7 @@ import { loggedCounters } from "./counterLogs/loggedCounters.ts";
 import { mongoCounterLogStore } from "./counterLogs/mongoCounterLogStore.ts";
 import { shortWindowsInLog } from "./counterLogs/shortWindowsInLog.ts";
 import { mongoCollection } from "./mongoCollection.ts";
+import { mongoCollectionsWith } from "./mongoCollectionsWith.ts";
 import { toStoreError } from "./mongoErrors.ts";
 import { createOperations } from "./operations.ts";
 import { indexChangesDue, prepareIndexes } from "./prepareIndexes.ts";
@@ -176,6 +177,7 @@ export const openMongoStore = ({
     ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
     clock,
     collection,
+    collectionsWith: (field, among) => reachable(() => mongoCollectionsWith(database, field, among, limits.operation)),
     counters,
     prepare: async (signal) => {
       signal?.throwIfAborted();

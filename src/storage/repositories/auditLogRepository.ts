@@ -1,5 +1,5 @@
 import type { AuditStub } from "../port/auditEvents.ts";
-import type { AuditedCollection } from "../port/auditedCollections.ts";
+import { type AuditedCollection, auditedCollections } from "../port/auditedCollections.ts";
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { OperationOptions } from "../port/collection.ts";
 import type { AuditLogDocument } from "../port/documents.ts";
@@ -26,6 +26,8 @@ export interface AuditLogRepository {
   readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
   /** Writes entries that are there as they are without their texts. */
   readonly writeErased: (entries: readonly AuditLogDocument[]) => Promise<void>;
+  /** Those whose documents have events that have not been moved yet. */
+  readonly listPending: () => Promise<readonly AuditedCollection[]>;
   /** Up to `limit` documents with events that have not been moved yet, those that changed least recently first. */
   readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;
   /** The marks of up to `limit` such documents, least first: each is the id of the last event of one. */
@@ -93,6 +95,7 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
         })),
       );
     },
+    listPending: () => store.collectionsWith("pendingMark", auditedCollections),
     findPending: async (collection, limit) => {
       const documents = store.collection(collection as "apis");
       const pending = await documents.findFields([], { pendingMark: { $exists: true } }, { sort: { pendingMark: 1 }, limit });

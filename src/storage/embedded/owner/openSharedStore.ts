@@ -3,6 +3,7 @@ import type { Counters, SharedCounter } from "../../port/counters.ts";
 import type { CollectionName, Documents } from "../../port/documents.ts";
 import type { Store } from "../../port/store.ts";
 import { embeddedCollection } from "../sqlite/embeddedCollection.ts";
+import { embeddedCollectionsWith } from "../sqlite/embeddedCollectionsWith.ts";
 import { createFileReader } from "../sqlite/fileReader.ts";
 import { createReadTurns } from "../sqlite/readTurns.ts";
 import { filesIn } from "../storeFiles.ts";
@@ -42,6 +43,7 @@ export const openSharedStore = ({ directory, clock, link: { call, close } }: Sha
     clock,
     collection: <N extends CollectionName>(name: N) =>
       embeddedCollection<Documents[N]>(name, reader, turns, { write: (operation, signal) => call("write", [operation], signal) }),
+    collectionsWith: embeddedCollectionsWith(reader, turns),
     counters,
     prepare: async (signal) => {
       await call("prepare", [], signal);

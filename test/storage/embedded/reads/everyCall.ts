@@ -153,6 +153,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     findKnown: (log) => log.findKnown(ids("logged", 2_000)),
     append: (log) => log.append([]),
     writeErased: async (log) => log.writeErased(await log.listAfter(0, 200)),
+    listPending: (log) => log.listPending(),
     findPending: (log) => Promise.all(auditedCollections.map((collection) => log.findPending(collection, 200))),
     listPendingMarks: (log) => Promise.all(auditedCollections.map((collection) => log.listPendingMarks(collection, 1_000))),
     settle: async (log) => log.settle("keys", (await log.findPending("keys", 1))[0] as AuditedDocument),

@@ -1,0 +1,16 @@
+import type { Store } from "../../port/store.ts";
+import type { Reader } from "./embeddedCollection.ts";
+import { filterToSql } from "./filterToSql.ts";
+import { LOOK_UP_ROWS, type ReadTurns } from "./readTurns.ts";
+
+/** A look into an index of each. */
+export const embeddedCollectionsWith =
+  (reader: Reader, turns: ReadTurns): Store["collectionsWith"] =>
+  (field, among) =>
+    turns.run("one", (spend) =>
+      among.filter((name) => {
+        spend(LOOK_UP_ROWS, 0);
+        const where = filterToSql(name, { [field]: { $exists: true } }, undefined, 1);
+        return reader.row(`SELECT id FROM "${name}"${where.text}`, where.parameters) !== undefined;
+      }),
+    );

@@ -1,6 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
 import { timeOfId } from "../domain/ids.ts";
-import { auditedCollections } from "../storage/port/auditedCollections.ts";
 import type { StoreUsage } from "../storage/port/store.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import type { SessionsRepository } from "../storage/repositories/console/sessionsRepository.ts";
@@ -22,7 +21,7 @@ export interface StoreObserverOptions {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, "observe">;
   readonly usage: () => Promise<StoreUsage>;
-  readonly auditLog: Pick<AuditLogRepository, "head" | "listPendingMarks">;
+  readonly auditLog: Pick<AuditLogRepository, "head" | "listPending" | "listPendingMarks">;
   readonly rootKeys: Pick<RootKeysRepository, "list">;
   /** Of the console, where there is one. */
   readonly sessions: Pick<SessionsRepository, "countKept"> | undefined;
@@ -81,7 +80,7 @@ export const createStoreObserver = (options: StoreObserverOptions): StoreObserve
   const lookAtOutbox = async (): Promise<void> => {
     let documents = 0;
     let oldest: number | undefined;
-    for (const collection of auditedCollections) {
+    for (const collection of await auditLog.listPending()) {
       if (stopped) return;
       const marks = await auditLog.listPendingMarks(collection, MOST_COUNTED);
       documents += marks.length;

@@ -14,7 +14,7 @@ const create = (parts: Partial<StoreObserverOptions> = {}) => {
     clock: { now: () => time.now, monotonic: () => time.now },
     metrics,
     usage: async () => ({ files: { database: 4096, wal: 0 }, disk: { free: 5, size: 10 } }),
-    auditLog: { head: async () => null, listPendingMarks: async () => [] },
+    auditLog: { head: async () => null, listPending: async () => [], listPendingMarks: () => expect.unreachable("none has any") },
     rootKeys: { list: async () => [] },
     sessions: undefined,
     onError: () => undefined,
@@ -46,6 +46,7 @@ test("the outbox is counted over all collections, and its age is that of the old
   const { observer, samples, time } = create({
     auditLog: {
       head: async () => ({ sequence: 7, insertedAt: 9_000_000 }) as AuditLogDocument,
+      listPending: async () => ["apis", "keys"],
       listPendingMarks: async (collection) => marks[collection] ?? [],
     },
   });
@@ -88,6 +89,7 @@ test("a look that fails changes nothing of what was seen, and its time tells how
   const { observer, samples, time } = create({
     auditLog: {
       head: async () => null,
+      listPending: async () => ["keys"],
       listPendingMarks: async () => {
         if (isAway) throw new Error("away");
         return [];
@@ -125,6 +127,7 @@ test("a stop waits for the read under way, and begins no other", async () => {
   const { observer } = create({
     auditLog: {
       head: async () => expect.unreachable("nobody reads the head any more"),
+      listPending: async () => ["apis", "keys"],
       listPendingMarks: (collection) => {
         asked.push(collection);
         return first.promise;

@@ -48,10 +48,12 @@ const fill = async (store: Store): Promise<void> => {
       return { ...key, ...name, v: 2, ...(i % 10 === 2 ? { deletedAt: 1 } : {}) };
     }),
   );
-  const identities = createIdentitiesRepository(store);
-  for (let i = 0; i < IDENTITIES; i++) await identities.insert({ id: `id_${i}`, externalId: externalIdOf(i) }, 1, []);
-  for (let i = 0; i < IDENTITIES; i += 2)
-    await store.collection("identities").updateOne({ _id: `id_${i}` }, { $unset: { externalKey: "" } });
+  const made = Array.from({ length: IDENTITIES }, (_, i) => ({ identity: { id: `id_${i}`, externalId: externalIdOf(i) }, events: [] }));
+  await createIdentitiesRepository(store).insertMany(made, 1);
+  const earlier = made.filter((_, i) => i % 2 === 0).map(({ identity }) => identity.id);
+  await store
+    .collection("identities")
+    .bulkWrite(earlier.map((_id) => ({ updateOne: { filter: { _id }, update: { $unset: { externalKey: "" } } } })));
 };
 
 const keysIn = (store: Store) =>

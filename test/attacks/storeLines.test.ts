@@ -35,6 +35,8 @@ const overheard = (store: Store, hear: (operation: string, args: readonly unknow
 const NOBODYS = [
   ...["system", "changes", "leases", "audit", "auditIndex", "sweeps", "nodes"].map((collection) => new RegExp(`^${collection} `)),
   /^rootKeys (findOne|insertOne|bulkWrite)$/,
+  // What the metrics show, a second after the start.
+  /^(rootKeys find|sessions findFields)$/,
   /^keys bulkWrite$/,
   /^(roles|permissions) find$/,
 ];

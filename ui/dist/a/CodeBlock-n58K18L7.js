@@ -1,1 +1,0 @@
-import{t as e}from"./jsxRuntime-CEwp0DBA.js";var t=({label:t,text:n,codeRef:r})=>e(`pre`,{class:`code`,tabIndex:0,role:`region`,"aria-label":t,children:e(`code`,{ref:r??null,children:n})});export{t};

@@ -1,1 +1,0 @@
-import{t as e}from"./jsxRuntime-CEwp0DBA.js";var t=({value:t})=>e(`span`,{class:`number`,children:t.toLocaleString(`en`)});export{t};

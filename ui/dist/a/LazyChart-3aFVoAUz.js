@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["a/Chart-BKlJJ41c.js","a/call-ByPU-MIU.js","a/formatTime-BvIHgah-.js","a/jsxRuntime-CEwp0DBA.js","a/Chart-CnsZ1jie.css"])))=>i.map(i=>d[i]);
-import{f as e,o as t}from"./index-BhoT6UMe.js";var n=t(async()=>(await e(async()=>{let{Chart:e}=await import(`./Chart-BKlJJ41c.js`);return{Chart:e}},__vite__mapDeps([0,1,2,3,4]))).Chart,14);export{n as t};

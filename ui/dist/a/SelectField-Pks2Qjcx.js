@@ -1,1 +1,0 @@
-import{t as e}from"./Field-DexvtC68.js";import{t}from"./jsxRuntime-CEwp0DBA.js";var n=({value:n,options:r,onChange:i,...a})=>t(e,{...a,children:e=>t(`select`,{...e,class:`input`,value:n,onChange:e=>i(e.currentTarget.value),children:r.map(e=>t(`option`,{value:e.value,children:e.label},e.value))})});export{n as t};

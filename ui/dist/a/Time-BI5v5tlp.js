@@ -1,1 +1,0 @@
-import{a as e,i as t,n,r,t as i}from"./formatTime-BvIHgah-.js";import{t as a}from"./jsxRuntime-CEwp0DBA.js";var o=({at:o,none:s=`–`,relative:c=!1,clock:l=!1})=>o===void 0?a(`span`,{class:`quiet`,children:s}):a(`time`,{dateTime:n(o).toISOString(),title:c||l?`${e(o)} (${t(o)})`:t(o),children:c?r(o,Date.now()):l?i(o):e(o)});export{o as t};

@@ -1,2 +1,0 @@
-import{V as e,v as t}from"./call-ByPU-MIU.js";var n=t([]),r=t=>{e(()=>(n.value=[...n.value,...t],()=>{n.value=n.value.filter(e=>!t.includes(e))}),[t.map(({label:e})=>e).join(`
-`)])};export{r as n,n as t};

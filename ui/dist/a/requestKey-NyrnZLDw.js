@@ -1,1 +1,0 @@
-var e=(e,t)=>`${e.parent.typeName}/${e.name} ${JSON.stringify(t,(e,t)=>typeof t==`bigint`?`${t}n`:t)}`;export{e as t};

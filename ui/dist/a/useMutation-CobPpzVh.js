@@ -1,1 +1,0 @@
-import{G as e,W as t,s as n,t as r}from"./call-ByPU-MIU.js";var i=i=>{let[a,o]=e(!1),[s,c]=e(),l=t(void 0);return{method:i,pending:a,error:s,run:async(e,t)=>{l.current??=crypto.randomUUID(),o(!0);try{let n=await r(i,e,{idempotencyKey:l.current,ifMatch:t});return l.current=void 0,c(void 0),n}catch(e){c(n(e));return}finally{o(!1)}},clear:()=>c(void 0)}};export{i as t};

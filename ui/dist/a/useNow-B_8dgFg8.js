@@ -1,1 +1,0 @@
-import{G as e,V as t}from"./call-ByPU-MIU.js";var n=e=>Math.floor(Date.now()/e)*e,r=r=>{let[i,a]=e(()=>n(r));return t(()=>{a(n(r));let e=setInterval(()=>a(n(r)),Math.min(r,6e4));return()=>clearInterval(e)},[r]),i};export{r as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./call-ByPU-MIU.js";import{t}from"./requestKey-NyrnZLDw.js";import{t as n}from"./useLoad-CeqJkO0S.js";var r=(r,i,a={})=>n(t(r,i),t=>e(r,i,t),a);export{r as t};

@@ -1,1 +1,0 @@
-import{G as e,W as t}from"./call-ByPU-MIU.js";var n=(n,r=n)=>{let[i,a]=e(n),o=t(r),s=e=>{o.current=e},c=o.current!==r;return c&&(s(r),a(()=>n)),[c?n:i,a,s]};export{n as t};

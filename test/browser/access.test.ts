@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
+import {
+  accessibilityFaults,
+  openPage,
+  openSignedIn,
+  overflow,
+  type SharedBrowser,
+  signIn,
+  startBrowser,
+  startConsole,
+} from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -31,8 +40,7 @@ afterAll(async () => {
 test("[console §3] who holds invoices.*: keys through roles and wildcards, and the roles that give it", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/access?tab=holders`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/access?tab=holders`, service.rootKey);
   await page.getByLabel("Permission", { exact: true }).fill("invoices.*");
   await page.getByText("2 keys and 1 role").waitFor();
   expect(new URL(page.url()).searchParams.get("permission")).toBe("invoices.*");
@@ -47,8 +55,7 @@ test("[console §3] who holds invoices.*: keys through roles and wildcards, and 
 test("[console §3] a role is created, edited in all three states, given permissions, and deleted by its name", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/access`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/access`, service.rootKey);
   await page.getByRole("button", { name: "Create role" }).click();
   const created = page.getByRole("dialog", { name: "New role" });
   await created.getByLabel("Name").fill("auditor");
@@ -91,8 +98,7 @@ test("[console §3] a key is made a member of a role, and taken out of it", asyn
   await service.call("permissions.createRole", { name: "joined" });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/access`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/access`, service.rootKey);
   await page.getByRole("link", { name: "joined" }).click();
   const dialog = page.getByRole("dialog", { name: "joined" });
   await dialog.getByRole("button", { name: "Add member" }).click();
@@ -116,8 +122,7 @@ test("[console §3] an identity shows the windows of its shared limits as they a
   await service.call("identities.createIdentity", { externalId: "windows", ratelimits });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/identities/windows?tab=settings`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/identities/windows?tab=settings`, service.rootKey);
   await page.getByText("No key that you may read belongs to this identity").waitFor();
   const { data } = await service.call("apis.createApi", { name: "windows" });
   const { data: made } = await service.call("keys.createKey", { apiId: data.apiId, externalId: "windows" });
@@ -129,8 +134,7 @@ test("[console §3] an identity shows the windows of its shared limits as they a
 test("[console §3] a permission is created, renamed and deleted by its slug", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/access?tab=permissions`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/access?tab=permissions`, service.rootKey);
   await page.getByRole("button", { name: "Create permission" }).click();
   const created = page.getByRole("dialog", { name: "New permission" });
   await created.getByLabel("Slug").fill("not a slug");
@@ -154,8 +158,7 @@ test("[console §3] a permission is created, renamed and deleted by its slug", a
 test("[console §3] an identity is created, its limits and meta are kept, set and cleared, and it is deleted", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/identities`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/identities`, service.rootKey);
   await page.getByRole("button", { name: "Create identity" }).click();
   const created = page.getByRole("dialog", { name: "New identity" });
   await created.getByLabel("External ID").fill("org.7_x-y");
@@ -231,8 +234,7 @@ describe("[console §3] for everybody", () => {
   ] as const)("nothing to find for axe, no sideways scrolling, no violation of the CSP: %s, %i pixels", async (colorScheme, width) => {
     await using window = await openPage(browser, { colorScheme, width });
     const { page, faults } = window;
-    await page.goto(`${service.url}/ui/identities`);
-    await signIn(page, service.rootKey);
+    await openSignedIn(page, `${service.url}/ui/identities`, service.rootKey);
     await page.getByRole("button", { name: "Sign out" }).waitFor();
     for (const [path, heading] of Object.entries(shown)) {
       await page.goto(service.url + path);

@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sized } from "../support/sized.ts";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole, tabTo } from "./console.ts";
+import {
+  accessibilityFaults,
+  openPage,
+  openSignedIn,
+  overflow,
+  type SharedBrowser,
+  signIn,
+  startBrowser,
+  startConsole,
+  tabTo,
+} from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -129,8 +139,7 @@ test("[console §3] by keyboard alone: sign in, create an API and a key, reveal,
 test("[console §2.9] closing a secret that was not copied asks first", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/apis/${apiId}`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/apis/${apiId}`, service.rootKey);
   await page.getByRole("button", { name: "Create key" }).first().click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Create key" }).click();
@@ -152,8 +161,7 @@ test("[console §3] a change is reviewed, and one that somebody else made meanwh
   const { data } = await service.call("apis.createApi", { name: "shared" });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/apis/${data.apiId}?tab=settings`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/apis/${data.apiId}?tab=settings`, service.rootKey);
   await page.getByLabel("Name").fill("mine");
   await service.call("apis.updateApi", { apiId: data.apiId, name: "theirs", deleteProtection: true });
   const save = async () => {
@@ -176,8 +184,7 @@ test("[console §3] a nullable field is kept, set or cleared, by a group that is
   const { data } = await service.call("apis.createApi", { name: "listed" });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/apis/${data.apiId}?tab=settings`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/apis/${data.apiId}?tab=settings`, service.rootKey);
   const group = page.getByRole("radiogroup", { name: "Allowed addresses" });
   const confirm = async () => {
     await page.getByRole("button", { name: "Save changes" }).click();
@@ -199,8 +206,7 @@ test("[console §3] an API is deleted by typing its name", async () => {
   const { data } = await service.call("apis.createApi", { name: "to be deleted" });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/apis/${data.apiId}?tab=settings`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/apis/${data.apiId}?tab=settings`, service.rootKey);
   await page.getByRole("button", { name: "Delete" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete API" });
   const button = dialog.getByRole("button", { name: "Delete" });
@@ -222,8 +228,7 @@ test("[console §3] an API is deleted by typing its name", async () => {
 test("[console §3] the palette finds pages, objects and pasted ids", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/apis`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/apis`, service.rootKey);
   await page.getByRole("heading", { level: 1, name: "APIs" }).waitFor();
   await page.keyboard.press("Control+k");
   const field = page.getByRole("combobox");
@@ -252,8 +257,7 @@ test("[console §3] the palette finds pages, objects and pasted ids", async () =
 test("[console §1] a tab that cannot be loaded reloads the page once, and then says so", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/apis/${apiId}`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/apis/${apiId}`, service.rootKey);
   await page.getByRole("heading", { level: 1, name: "payments" }).waitFor();
   let refused = 0;
   await page.route("**/ui/a/SettingsTab-*.js", async (route) => {

@@ -1,6 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
+import {
+  accessibilityFaults,
+  openPage,
+  openSignedIn,
+  overflow,
+  type SharedBrowser,
+  signIn,
+  startBrowser,
+  startConsole,
+} from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -31,8 +40,7 @@ test.each([
     expect(await accessibilityFaults(page)).toEqual([]);
     expect(await overflow(page)).toBe(0);
   };
-  await page.goto(`${service.url}/ui/audit`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/audit`, service.rootKey);
   await page.getByRole("table", { name: "Audit log" }).waitFor();
   await check();
   await page.getByRole("link", { name: "key.update" }).click();
@@ -52,8 +60,7 @@ test.each([
 test("[console §3] an entry is found by its filters, shows before → after, and has a deep link", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/audit`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/audit`, service.rootKey);
   await page.locator("[name=resourceId]").fill(keyId);
   await expect.poll(() => page.getByRole("row").count()).toBe(3);
   expect(new URL(page.url()).searchParams.get("resourceId")).toBe(keyId);
@@ -77,8 +84,7 @@ test("[console §3] an entry is found by its filters, shows before → after, an
 test("[console §3] the chain is verified with progress", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/audit`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/audit`, service.rootKey);
   await page.getByRole("button", { name: "Verify" }).click();
   const dialog = page.getByRole("dialog", { name: "Verify the chain" });
   const { data } = await service.call("audit.verifyChain", {});
@@ -93,8 +99,7 @@ test("[console §3] the chain is verified with progress", async () => {
 test("[console §2.4] exporting the log asks for the root key again", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/audit?event=key.update`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/audit?event=key.update`, service.rootKey);
   await page.getByRole("button", { name: "Export" }).click();
   await page.getByRole("radio", { name: "NDJSON" }).check();
   await page.getByRole("button", { name: "Download" }).click();
@@ -114,8 +119,7 @@ test("[console §3] without the permission the page names it", async () => {
   const { data } = await service.call("rootKeys.createKey", { name: "no log", permissions: ["console.*.sign_in"] });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/audit`);
-  await signIn(page, String(data.key));
+  await openSignedIn(page, `${service.url}/ui/audit`, String(data.key));
   await page.getByRole("heading", { name: "Not permitted" }).waitFor();
   await page.getByText("audit.*.read_audit_log").first().waitFor();
   expect(await page.getByRole("button", { name: "Verify" }).getAttribute("aria-disabled")).toBe("true");

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
+import { openConsoleSession } from "../../bench/harness/consoleSession.ts";
 import { startService } from "../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
@@ -191,6 +192,17 @@ export const openPage = async (browser: SharedBrowser, { colorScheme = "light", 
 export const signIn = async (page: Page, rootKey: string): Promise<void> => {
   await page.getByLabel("Root key").fill(rootKey);
   await page.getByRole("button", { name: "Sign in" }).click();
+};
+
+/**
+ * Opens a page of the console with a session that was begun without the form of signing in: for tests of what comes after it. The form, and
+ * the page that it is on, would take as much of the processor again as half of that page.
+ */
+export const openSignedIn = async (page: Page, address: string, rootKey: string): Promise<void> => {
+  const { cookie } = await openConsoleSession(new URL(address).origin, rootKey);
+  const [name = "", value = ""] = cookie.split("=");
+  await page.context().addCookies([{ name, value, url: new URL(address).origin, httpOnly: true, sameSite: "Strict" }]);
+  await page.goto(address);
 };
 
 interface Violation {

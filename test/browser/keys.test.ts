@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
+import { accessibilityFaults, openPage, openSignedIn, overflow, type SharedBrowser, startBrowser, startConsole } from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -19,8 +19,7 @@ const readKey = async (keyId: string): Promise<Record<string, unknown>> => (awai
 
 /** Opens a page of the console signed in. */
 const open = async (page: Page, path: string): Promise<void> => {
-  await page.goto(service.url + path);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, service.url + path, service.rootKey);
   await page.getByRole("button", { name: "Sign out" }).waitFor();
 };
 

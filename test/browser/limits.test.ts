@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
+import { accessibilityFaults, openPage, openSignedIn, overflow, type SharedBrowser, startBrowser, startConsole } from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -33,8 +33,7 @@ afterAll(async () => {
 test("[console §3] an override is previewed and set, edited over nobody's change, and deleted", async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
-  await page.goto(`${service.url}/ui/limits`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/limits`, service.rootKey);
   await page.getByRole("link", { name: "logins" }).click();
   await page.getByRole("button", { name: "Set override" }).click();
   const dialog = page.getByRole("dialog", { name: "Set override" });
@@ -92,8 +91,7 @@ test("[console §3] an override is previewed and set, edited over nobody's chang
 test("[console §3] live counters, busiest identifiers and a check by hand", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/limits/logins?tab=try`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/limits/logins?tab=try`, service.rootKey);
   await page.getByLabel("Identifier").fill("by hand");
   await page.getByLabel("Duration").fill("1d");
   await page.getByLabel("Limit").fill("2");
@@ -121,8 +119,7 @@ test("[console §3] live counters, busiest identifiers and a check by hand", asy
 test("[console §3] a filter that is typed in the instant in which its field appears counts", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/limits/logins?tab=try`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/limits/logins?tab=try`, service.rootKey);
   await page.getByRole("tab", { name: "Identifiers" }).waitFor();
   await page.evaluate(`new MutationObserver((_, observer) => {
     const field = document.querySelector("input[name=identifier][type=search]");
@@ -139,8 +136,7 @@ test("[console §3] a filter that is typed in the instant in which its field app
 test("[console §3] what another limit would have denied is replayed while it is dragged, and becomes an override", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/limits/${namespaceId}?tab=what-if&pattern=premium_*`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/limits/${namespaceId}?tab=what-if&pattern=premium_*`, service.rootKey);
   // As it was: five of six passed.
   await page.getByText("1 of 7 checks denied").waitFor();
   const slider = page.getByRole("slider", { name: "Limit" });
@@ -158,8 +154,7 @@ test("[console §3] what another limit would have denied is replayed while it is
 test("[console §3] the tail shows a verification within seconds, and a pause holds", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/tail`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/tail`, service.rootKey);
   await page.getByText("No key was verified since you came").waitFor();
   const verify = (facts: object = {}) => service.call("keys.verifyKey", { key: key.key, ...facts });
   const rows = page.getByRole("table", { name: "Verifications" }).getByRole("row");
@@ -196,8 +191,7 @@ test("[console §3] a namespace is deleted by typing its name, with the root key
   await check("user_1", { namespace: "to be deleted" });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/limits/${await namespaceNamed("to be deleted")}?tab=settings`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/limits/${await namespaceNamed("to be deleted")}?tab=settings`, service.rootKey);
   await page.getByRole("button", { name: "Delete" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete namespace" });
   await dialog.getByLabel("Name to confirm").fill("to be deleted");
@@ -215,8 +209,7 @@ test("[console §3] what a session may not do is greyed with its reason, and wha
   const { data } = await service.call("rootKeys.createKey", { name: "reader", permissions });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/limits/${namespaceId}`);
-  await signIn(page, String(data.key));
+  await openSignedIn(page, `${service.url}/ui/limits/${namespaceId}`, String(data.key));
   const set = page.getByRole("button", { name: "Set override" });
   expect(await set.getAttribute("title")).toBe(`Your session lacks ratelimit.${namespaceId}.set_override.`);
   await page.getByRole("row", { name: "premium_1" }).waitFor();
@@ -233,8 +226,7 @@ test.each([
 ] as const)("[console §3] for everybody: %s at %i pixels", async (colorScheme, width) => {
   await using window = await openPage(browser, { colorScheme, width });
   const { page, faults } = window;
-  await page.goto(`${service.url}/ui/limits`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/limits`, service.rootKey);
   const clean = async () => {
     await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);
     expect(await accessibilityFaults(page)).toEqual([]);

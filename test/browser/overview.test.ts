@@ -1,6 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole, tabTo } from "./console.ts";
+import {
+  accessibilityFaults,
+  openPage,
+  openSignedIn,
+  overflow,
+  type SharedBrowser,
+  signIn,
+  startBrowser,
+  startConsole,
+  tabTo,
+} from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -109,8 +119,7 @@ describe("[console §3] the overview of a store that is used", () => {
   ] as const)("figures, charts, keys that need somebody, and nodes: %s, %i pixels", async (colorScheme, width) => {
     await using window = await openPage(browser, { colorScheme, width });
     const { page, faults } = window;
-    await page.goto(`${service.url}/ui?range=1h`);
-    await signIn(page, service.rootKey);
+    await openSignedIn(page, `${service.url}/ui?range=1h`, service.rootKey);
     // The deep link survives, with its range.
     await expect.poll(() => page.getByLabel("Time range").inputValue()).toBe("1h");
     await page.getByRole("row", { name: "INSUFFICIENT_PERMISSIONS 2 100%" }).waitFor();
@@ -159,8 +168,7 @@ describe("[console §3] the overview of a store that is used", () => {
     });
     await using window = await openPage(browser);
     const { page } = window;
-    await page.goto(`${service.url}/ui/nodes`);
-    await signIn(page, String(data.key));
+    await openSignedIn(page, `${service.url}/ui/nodes`, String(data.key));
     await page.getByText("node.*.read_node").waitFor();
     await page.goto(`${service.url}/ui`);
     await page.getByRole("heading", { level: 2, name: "Not permitted" }).waitFor();

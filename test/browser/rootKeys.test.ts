@@ -1,6 +1,15 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
+import {
+  accessibilityFaults,
+  openPage,
+  openSignedIn,
+  overflow,
+  type SharedBrowser,
+  signIn,
+  startBrowser,
+  startConsole,
+} from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -59,8 +68,7 @@ const takeSecret = async (page: Page): Promise<string> => {
 test("[console §3] a root key is created with scoped permissions, used, shrunk, rerolled with grace and revoked, and its session ends", async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
-  await page.goto(`${service.url}/ui/root-keys/new`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/root-keys/new`, service.rootKey);
   await page.getByRole("textbox", { name: "Name" }).fill("billing worker");
   await page.getByLabel("Scope to an API").selectOption(apiId);
   await page.getByRole("checkbox", { name: `api.${apiId}.read_api`, exact: true }).check();
@@ -128,8 +136,7 @@ test("[console §3] what the person does not hold is greyed, with the reason, an
   });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/root-keys/new`);
-  await signIn(page, String(data.key));
+  await openSignedIn(page, `${service.url}/ui/root-keys/new`, String(data.key));
   const box = page.getByRole("checkbox", { name: "api.*.verify_key", exact: true });
   expect(await box.isDisabled()).toBe(true);
   expect(await box.getAttribute("title")).toContain("lacks api.*.verify_key");
@@ -146,8 +153,7 @@ test("[console §3] a root key is edited in all three states, and never over som
   const { data } = await service.call("rootKeys.createKey", { name: "edited", permissions: ["api.*.read_api"] });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/root-keys?key=${data.keyId}`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/root-keys?key=${data.keyId}`, service.rootKey);
   const edit = page.getByRole("dialog", { name: /^Edit / });
   const review = page.getByRole("dialog", { name: "Before → after" });
   const open = async () => {
@@ -194,8 +200,7 @@ describe("[console §3] for everybody", () => {
     const [shown] = (await service.call("rootKeys.listKeys", {})).data as unknown as ListedRootKey[];
     await using window = await openPage(browser, { colorScheme, width });
     const { page, faults } = window;
-    await page.goto(`${service.url}/ui/root-keys`);
-    await signIn(page, service.rootKey);
+    await openSignedIn(page, `${service.url}/ui/root-keys`, service.rootKey);
     await page.getByRole("table", { name: "Root keys" }).waitFor();
     const check = async (looked = true) => {
       await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);

@@ -1,6 +1,15 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole } from "./console.ts";
+import {
+  accessibilityFaults,
+  openPage,
+  openSignedIn,
+  overflow,
+  type SharedBrowser,
+  signIn,
+  startBrowser,
+  startConsole,
+} from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -26,8 +35,7 @@ describe.each([
   test("nothing to find for axe, no sideways scrolling, no violation of the CSP", async () => {
     await using window = await openPage(browser, { colorScheme, width });
     const { page, faults } = window;
-    await page.goto(`${service.url}/ui/settings`);
-    await signIn(page, service.rootKey);
+    await openSignedIn(page, `${service.url}/ui/settings`, service.rootKey);
     await signedIn(page);
     for (const tab of tabs) {
       await page.goto(`${service.url}/ui/settings?tab=${tab}`);
@@ -106,8 +114,7 @@ test("[console §2.3] signing out ends the session, takes the cookie back and em
 test("[console §3] the theme is chosen, and kept by the browser", async () => {
   await using window = await openPage(browser, { colorScheme: "light" });
   const { page } = window;
-  await page.goto(`${service.url}/ui/settings?tab=theme`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/settings?tab=theme`, service.rootKey);
   const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
   const theme = page.getByRole("radiogroup", { name: "Theme" });
   await theme.getByRole("radio", { name: "As the device has it", checked: true }).waitFor();
@@ -122,8 +129,7 @@ test("[console §3] the theme is chosen, and kept by the browser", async () => {
 test("[management §7] a migration is created, listed and deleted", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/settings?tab=migrations`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/settings?tab=migrations`, service.rootKey);
   const dialog = page.getByRole("dialog");
   await page.getByText("No migration is registered.").waitFor();
   await page.getByRole("button", { name: "Create migration" }).first().click();
@@ -148,8 +154,7 @@ test("[console §3] where analytics is off, the overview says how to turn it on,
   await service.call("keys.verifyKey", { key });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui`, service.rootKey);
   // As soon as the key is known to be used, and however the page came there.
   const overview = page.getByRole("button", { name: "Show the overview" }).or(page.getByRole("heading", { name: "Analytics is off" }));
   await overview.waitFor();

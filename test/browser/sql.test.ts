@@ -1,7 +1,17 @@
 import { readFile } from "node:fs/promises";
 import type { Download, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, startBrowser, startConsole, tabTo } from "./console.ts";
+import {
+  accessibilityFaults,
+  openPage,
+  openSignedIn,
+  overflow,
+  type SharedBrowser,
+  signIn,
+  startBrowser,
+  startConsole,
+  tabTo,
+} from "./console.ts";
 
 let service: Awaited<ReturnType<typeof startConsole>>;
 let browser: SharedBrowser;
@@ -47,8 +57,7 @@ test.each([
     expect(await accessibilityFaults(page)).toEqual([]);
     expect(await overflow(page)).toBe(0);
   };
-  await page.goto(`${service.url}/ui/analytics?range=1h`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/analytics?range=1h`, service.rootKey);
   await page.getByRole("table", { name: "Verifications by key" }).waitFor();
   await check();
   await page.goto(`${service.url}/ui/analytics?tag=nobody`);
@@ -67,8 +76,7 @@ test("[console §3] SQL is completed, run, drawn and run again, by keyboard", as
   await using window = await openPage(browser);
   const { page, faults } = window;
   const { keyboard } = page;
-  await page.goto(`${service.url}/ui/sql`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/sql`, service.rootKey);
   await tabTo(page, "textbox", "Query");
   await keyboard.press("Control+a");
   await keyboard.type("SELECT outcome, count() AS count FROM key_verif");
@@ -101,8 +109,7 @@ test("[console §3] a query is cancelled", async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await page.route("**/GetVerifications", () => undefined);
-  await page.goto(sqlAddress(byOutcome));
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, sqlAddress(byOutcome), service.rootKey);
   await page.getByRole("button", { name: "Run" }).click();
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByText(/· cancelled/).waitFor();
@@ -125,8 +132,7 @@ test("[console §2.4] saving the rows of a query asks for the root key again", a
 test("[console §3] figures are brushed, narrowed down, saved and opened as SQL", async () => {
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/analytics?range=1h`);
-  await signIn(page, service.rootKey);
+  await openSignedIn(page, `${service.url}/ui/analytics?range=1h`, service.rootKey);
   await page.getByText("3 verifications, 66.7% VALID").waitFor();
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "CSV: Verifications by key" }).click();
@@ -161,8 +167,7 @@ test("[console §3] without the permission the page names it", async () => {
   const { data } = await service.call("rootKeys.createKey", { name: "no figures", permissions: ["console.*.sign_in"] });
   await using window = await openPage(browser);
   const { page } = window;
-  await page.goto(`${service.url}/ui/analytics`);
-  await signIn(page, String(data.key));
+  await openSignedIn(page, `${service.url}/ui/analytics`, String(data.key));
   await page.getByRole("heading", { name: "Not permitted" }).first().waitFor();
   await page.getByText("api.*.read_analytics").first().waitFor();
 });

@@ -1,6 +1,6 @@
 import { VerificationCodeSchema } from "../../gen/latchkey/v2/keys_pb.ts";
 import { exitCodes } from "../../src/cli/command.ts";
-import { commands } from "../../src/cli/commands/commands.ts";
+import { ownCommands } from "../../src/cli/ownCommands.ts";
 import { procedureCommands } from "../../src/cli/remote/procedureCommands.ts";
 import { commonOptions } from "../../src/cli/remote/procedureHelp.ts";
 import { configVariables, loadConfig } from "../../src/config/loadConfig.ts";
@@ -152,7 +152,7 @@ const commandLine = (): string =>
     "## Commands",
     table(
       ["Command", "What it does"],
-      commands.map(({ name, usage, summary }) => [code(`latchkey ${name} ${usage}`.trimEnd()), summary]),
+      ownCommands.map(({ name, usage, summary }) => [code(`latchkey ${name} ${usage}`.trimEnd()), summary]),
     ),
     "`TIME` is a duration from now (`90m`, `12h`, `30d`, `4w`) or an ISO date or time. `PERMISSION` is one of the [root-key permissions](root-key-permissions.md).",
     "## Procedures",

@@ -5,7 +5,7 @@ import { serve } from "./commands/serve.ts";
 import { commandLines, helpText } from "./help.ts";
 
 /** All of them. The service starts without the others. */
-const allCommands = async (): Promise<readonly Command[]> => (await import("./commands/commands.ts")).commands;
+const allCommands = async (): Promise<readonly Command[]> => (await import("./ownCommands.ts")).ownCommands;
 
 const findOwn = async (args: readonly string[]): Promise<Command | undefined> => {
   if (args[0] === serve.name) return serve;

@@ -1,7 +1,7 @@
-import type { Store } from "../../port/store.ts";
-import type { Reader } from "./embeddedCollection.ts";
-import { filterToSql } from "./filterToSql.ts";
-import { LOOK_UP_ROWS, type ReadTurns } from "./readTurns.ts";
+import type { Store } from "../port/store.ts";
+import type { Reader } from "./sqlite/embeddedCollection.ts";
+import { filterToSql } from "./sqlite/filterToSql.ts";
+import { LOOK_UP_ROWS, type ReadTurns } from "./sqlite/readTurns.ts";
 
 /** A look into an index of each. */
 export const embeddedCollectionsWith =

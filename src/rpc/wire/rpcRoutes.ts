@@ -10,7 +10,7 @@ export interface MessageForm {
   readonly write: WriteBinary;
 }
 
-/** Everything that serving a procedure over RPC needs, worked out once: what reads and writes its messages by the first call that needs it. */
+/** Everything that serving a procedure over RPC needs, worked out once. */
 export interface RpcRoute {
   readonly method: DescMethodUnary;
   readonly binary: MessageForm;
@@ -20,39 +20,22 @@ export interface RpcRoute {
 /** Routes of every unary procedure by its exact path, `/<package>.<Service>/<Procedure>`. */
 export type RpcRoutes = ReadonlyMap<string, RpcRoute>;
 
-const binaryForm = ({ input, output }: DescMethodUnary, slices: Slices): MessageForm => ({
-  read: messageReader(input, slices),
-  write: messageWriter(output, slices),
-});
-
-const jsonForm = ({ input, output }: DescMethodUnary, slices: Slices): MessageForm => {
+const compileRoute = (method: DescMethodUnary, slices: Slices): RpcRoute => {
+  const { input, output } = method;
   const writeJson = jsonWriter(output, "protobuf", slices);
   return {
-    read: jsonReader(input, "protobuf", slices),
-    write: (response, writer) => {
-      const text = writeJson(response, writer);
-      return typeof text === "string" ? Buffer.from(text) : text.then((chunks) => Buffer.concat(chunks));
-    },
-  };
-};
-
-const compileRoute = (method: DescMethodUnary, slices: Slices): RpcRoute => {
-  let binary: MessageForm | undefined;
-  let json: MessageForm | undefined;
-  return {
     method,
-    get binary() {
-      binary ??= binaryForm(method, slices);
-      return binary;
-    },
-    get json() {
-      json ??= jsonForm(method, slices);
-      return json;
+    binary: { read: messageReader(input, slices), write: messageWriter(output, slices) },
+    json: {
+      read: jsonReader(input, "protobuf", slices),
+      write: (response, writer) => {
+        const text = writeJson(response, writer);
+        return typeof text === "string" ? Buffer.from(text) : text.then((chunks) => Buffer.concat(chunks));
+      },
     },
   };
 };
 
-/** Of all procedures, of which a node is asked few: a start compiles none. */
 export const compileRpcRoutes = (services: readonly DescService[], slices: Slices): RpcRoutes => {
   return new Map(unaryMethods(services).map((method) => [`/${method.parent.typeName}/${method.name}`, compileRoute(method, slices)]));
 };

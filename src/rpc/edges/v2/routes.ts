@@ -1,14 +1,13 @@
-import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
+import { type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
 import { no_store, problem_json, rate_limited_json } from "../../../../gen/latchkey/v2/options_pb.ts";
 import { oncePer } from "../../../util/oncePer.ts";
 import { jsonReader, jsonWriter, type Read, type WriteJson } from "../../codec/json/jsonForm.ts";
-import { optionOf } from "../../codec/optionOf.ts";
 import { procedureName } from "../../pipeline/procedureName.ts";
 import type { Slices } from "../../pipeline/slices.ts";
 import { unaryMethods } from "../unaryMethods.ts";
 import type { ErrorMediaTypes } from "./mediaType.ts";
 
-/** Everything that serving a procedure on `/v2` needs, worked out once: what reads and writes its messages by the first call that needs it. */
+/** Everything that serving a procedure on `/v2` needs, worked out once. */
 export interface Route extends ErrorMediaTypes {
   readonly method: DescMethodUnary;
   readonly read: Read;
@@ -19,30 +18,17 @@ export interface Route extends ErrorMediaTypes {
 
 /** What the options of a procedure say: the library reads each out of its bytes, every time. */
 const describedBy = oncePer((method: DescMethodUnary) => ({
-  successHeaders: ["Content-Type", "application/json", ...(optionOf(method, no_store) ? ["Cache-Control", "no-store"] : [])],
-  problemJson: optionOf(method, problem_json),
-  rateLimitedJson: optionOf(method, rate_limited_json),
+  successHeaders: ["Content-Type", "application/json", ...(getOption(method, no_store) ? ["Cache-Control", "no-store"] : [])],
+  problemJson: getOption(method, problem_json),
+  rateLimitedJson: getOption(method, rate_limited_json),
 }));
 
-const compileRoute = (method: DescMethodUnary, slices: Slices): Route => {
-  const { successHeaders, problemJson, rateLimitedJson } = describedBy(method);
-  let read: Read | undefined;
-  let write: WriteJson | undefined;
-  return {
-    method,
-    get read() {
-      read ??= jsonReader(method.input, "v2", slices);
-      return read;
-    },
-    get write() {
-      write ??= jsonWriter(method.output, "v2", slices);
-      return write;
-    },
-    successHeaders,
-    problemJson,
-    rateLimitedJson,
-  };
-};
+const compileRoute = (method: DescMethodUnary, slices: Slices): Route => ({
+  method,
+  read: jsonReader(method.input, "v2", slices),
+  write: jsonWriter(method.output, "v2", slices),
+  ...describedBy(method),
+});
 
 /** Routes of every unary procedure by its exact path, `/v2/<namespace>.<procedure>`. */
 export const compileRoutes = (services: readonly DescService[], slices: Slices): ReadonlyMap<string, Route> => {

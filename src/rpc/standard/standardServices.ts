@@ -16,6 +16,9 @@ export type StandardHandler = (req: IncomingMessage, res: ServerResponse, refuse
 const noRoom = (): ServiceError =>
   new ServiceError("service_unavailable", "Too many streams are open without credentials. Try again later.");
 
+const notLoaded = (): ServiceError =>
+  new ServiceError("service_unavailable", "What answers health and reflection could not be loaded. Try again later.");
+
 /**
  * An HTTP/1.1 client that stops sending does not listen to a stream either: without this, a stream with nothing to tell
  * would outlive it.
@@ -28,29 +31,36 @@ const endWithClient = (req: IncomingMessage, res: ServerResponse): void => {
   res.once("close", () => socket.off("end", end));
 };
 
+type Router = Pick<typeof import("./standardRouter.ts"), "createStandardRouter">;
+
 export interface StandardServicesOptions {
   readonly health: HealthService;
   readonly publicStreams: PublicStreams;
   /** Whether reflection is served. */
   readonly reflection: boolean;
+  /** Called with what kept the router from being loaded; who asked for it is refused, and the next one loads it anew. */
+  readonly onFault: (fault: unknown) => void;
+  /** Instead of the router of this service. */
+  readonly load?: () => Promise<Router>;
 }
+
+/** Connect's router and its adapter for Node: the first who asks waits for them, so that a start does without. */
+const loadRouter = (): Promise<Router> => import("./standardRouter.ts");
 
 /** Health and reflection (grpc §1) by path: gRPC's own public services, which need no credentials and stream. */
 export const createStandardServices = (
   services: readonly DescService[],
-  { health, publicStreams, reflection }: StandardServicesOptions,
+  { health, publicStreams, reflection, onFault, load = loadRouter }: StandardServicesOptions,
 ): ReadonlyMap<string, StandardHandler> => {
-  // Connect's router, and what brings its requests, are loaded by the first who asks: a start does without.
-  let opened: Promise<AnswerStandard> | undefined;
-  const open = (): Promise<AnswerStandard> => {
-    opened ??= import("./standardRouter.ts").then(
-      ({ createStandardRouter }) => createStandardRouter(services, health, reflection),
-      (error: unknown) => {
-        opened = undefined;
-        throw error;
-      },
-    );
-    return opened;
+  let opened: Promise<AnswerStandard | undefined> | undefined;
+  const open = async (): Promise<AnswerStandard | undefined> => {
+    try {
+      return (await load()).createStandardRouter(services, health, reflection);
+    } catch (fault) {
+      opened = undefined;
+      onFault(fault);
+      return undefined;
+    }
   };
   const served = reflection ? [Health, ServerReflection, ServerReflectionAlpha] : [Health];
   const handlerOf =
@@ -63,9 +73,12 @@ export const createStandardServices = (
         if (!publicStreams.admit(req, res, methodKind === "server_streaming" ? watchUnits : reflectionUnits)) return refuse(noRoom());
         endWithClient(req, res);
       }
-      const answer = await open();
+      opened ??= open();
+      const answer = await opened;
       // The library would wait for the end of one who left in the meantime.
-      if (!isGone(res)) await answer(path, req, res);
+      if (isGone(res)) return;
+      if (answer === undefined) return refuse(notLoaded());
+      await answer(path, req, res);
     };
   const methods = served.flatMap((service): readonly DescMethod[] => service.methods);
   const paths = methods.map((method) => [method, `/${method.parent.typeName}/${method.name}`] as const);

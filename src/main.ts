@@ -17,8 +17,8 @@ enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 /** Where the packages are that this one imports: the same for each of its files, which are those of TypeScript. */
 const packages = new Map<string, ResolveFnOutput>();
-// What is imported by its path stands there: there is no link to follow and no package to look up. That Node does not try takes a fifth of
-// a start's work away.
+// What is imported by its path is taken to be the file there: Node would follow links and look up packages at each of 800 imports, a fifth of
+// what a start takes.
 registerHooks({
   resolve: (specifier, context, next) => {
     const { conditions, parentURL } = context;

@@ -42,7 +42,7 @@ const named = (values: Readonly<Record<string, number>> = {}): readonly Sample[]
 
 /**
  * Looks every five seconds at what only the store knows, for the metrics: a page shows what was seen last, so a store that hangs
- * holds up no scrape. Each look is a dozen reads that find little.
+ * holds up no scrape. Each look is a handful of reads that find little.
  */
 export const createStoreObserver = (options: StoreObserverOptions): StoreObserver => {
   const { clock, metrics, usage, auditLog, rootKeys, sessions, onError } = options;

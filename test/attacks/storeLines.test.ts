@@ -5,15 +5,22 @@ import { type Api, dataOf, startApi } from "../support/api.ts";
 import { request } from "../support/envelope.ts";
 import { engines } from "../support/stores.ts";
 
-/** By the marks of what is pending, and by nothing but ids in a read of what was found so. */
+/** By the marks of what is pending, by nothing but ids in a read of what was found so, and by what the metrics look at: all sessions, all root keys. */
 const isBackground = (args: readonly unknown[]): boolean => {
   const [filter, update = {}] = args.filter((each) => !Array.isArray(each)).map((each) => JSON.stringify(each));
-  return /^\{"_id":\{"\$in":[^}]*\}\}$|"(pendingMark|sweepFrom)":/.test(`${filter}`) || `${update}`.startsWith('{"$pull":{"outbox":');
+  return (
+    /^\{"_id":\{"\$in":[^}]*\}\}$|"(pendingMark|sweepFrom)":|^\{"(expireAt|_id)":\{"\$gt":/.test(`${filter}`) ||
+    `${update}`.startsWith('{"$pull":{"outbox":')
+  );
 };
 
 /** Hears of every operation on a collection, and for whom it is. */
 const overheard = (store: Store, hear: (operation: string, args: readonly unknown[], caller: string | undefined) => void): Store => ({
   ...store,
+  collectionsWith: (field, among) => {
+    hear("system collectionsWith", [field, among], undefined);
+    return store.collectionsWith(field, among);
+  },
   collection: (name) =>
     new Proxy(store.collection(name), {
       get: (inner, operation, receiver) => {
@@ -35,8 +42,6 @@ const overheard = (store: Store, hear: (operation: string, args: readonly unknow
 const NOBODYS = [
   ...["system", "changes", "leases", "audit", "auditIndex", "sweeps", "nodes"].map((collection) => new RegExp(`^${collection} `)),
   /^rootKeys (findOne|insertOne|bulkWrite)$/,
-  // What the metrics show, a second after the start.
-  /^(rootKeys find|sessions findFields)$/,
   /^keys bulkWrite$/,
   /^(roles|permissions) find$/,
 ];

@@ -153,7 +153,7 @@ describe.each(engines)("on $name", (engine) => {
     });
     clock.advance(60_000);
     await moverOn(heard).run();
-    expect(asked).toEqual(["leases updateOne", "permissions find"]);
+    expect(asked).toEqual(["leases updateOne", "system collectionsWith"]);
   });
 
   test("an erased document goes once its events have been moved, a deleted one stays", async () => {

@@ -199,9 +199,11 @@ export const signIn = async (page: Page, rootKey: string): Promise<void> => {
  * the page that it is on, would take as much of the processor again as half of that page.
  */
 export const openSignedIn = async (page: Page, address: string, rootKey: string): Promise<void> => {
-  const { cookie } = await openConsoleSession(new URL(address).origin, rootKey);
-  const [name = "", value = ""] = cookie.split("=");
-  await page.context().addCookies([{ name, value, url: new URL(address).origin, httpOnly: true, sameSite: "Strict" }]);
+  const { origin } = new URL(address);
+  const { cookie } = await openConsoleSession(origin, rootKey);
+  const end = cookie.indexOf("=");
+  const session = { name: cookie.slice(0, end), value: cookie.slice(end + 1) };
+  await page.context().addCookies([{ ...session, url: origin, httpOnly: true, sameSite: "Strict" }]);
   await page.goto(address);
 };
 

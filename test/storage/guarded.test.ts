@@ -107,7 +107,12 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
 
   test("gives up an operation that hangs; only a write's outcome is unknown then", async () => {
     faulty.behave("hangs");
-    const [read, write] = await Promise.all([failure(keys().findOne({})), failure(keys().insertOne(sampleKey()))]);
+    const [read, question, write] = await Promise.all([
+      failure(keys().findOne({})),
+      failure(guarded.collectionsWith("pendingMark", ["keys", "apis"])),
+      failure(keys().insertOne(sampleKey())),
+    ]);
+    expect(question).toEqual(read);
     expect(read).toBeInstanceOf(StoreUnavailableError);
     expect(read).toMatchObject({ outcomeUnknown: false });
     expect(write).toBeInstanceOf(StoreUnavailableError);
@@ -159,6 +164,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
       failure(keys().deleteMany({})),
       failure(keys().findOne({})),
       failure(keys().find({}).toArray()),
+      failure(guarded.collectionsWith("pendingMark", ["keys", "apis"])),
       failure(guarded.ping()),
     ]);
     for (const error of refused) expect(error).toMatchObject({ name: "StoreUnavailableError", outcomeUnknown: false });

@@ -40,7 +40,7 @@ export const sameOnEveryEngine: readonly string[] = [
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
 ];
 
-/** What neither of the two takes. Tests in a browser are a run of their own: vitest.browser.config.ts. */
+/** What none of these runs takes. Tests in a browser are a run of their own: vitest.browser.config.ts. */
 export const excluded: readonly string[] = [
   ...["**/node_modules/**", "test/browser/**"],
   ...(process.env.LATCHKEY_TEST_ENGINE === "mongo" ? sameOnEveryEngine : []),

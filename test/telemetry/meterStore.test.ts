@@ -6,7 +6,7 @@ import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/port
 import type { Store } from "../../src/storage/port/store.ts";
 import { meterStore } from "../../src/telemetry/meterStore.ts";
 
-/** A store of which only `ping` and `findOne` answer, each as `behave` says. */
+/** A store of which only `ping`, `findOne` and `collectionsWith` answer, each as `behave` says. */
 const scripted = (behave: () => Promise<void>): Store => ({
   engine: "embedded",
   clock: systemClock,
@@ -17,7 +17,10 @@ const scripted = (behave: () => Promise<void>): Store => ({
         return null;
       },
     }) as unknown as Collection<Documents[N]>,
-  collectionsWith: async () => [],
+  collectionsWith: async () => {
+    await behave();
+    return [];
+  },
   counters: {} as never,
   prepare: behave,
   ping: behave,
@@ -52,9 +55,10 @@ const record = () => {
 test("every operation is measured with its outcome", async () => {
   const { seen, store, fail } = record();
   await store.collection("keys").findOne({});
+  await store.collectionsWith("pendingMark", ["keys", "apis"]);
   fail(new DuplicateKeyError("hash"));
   await expect(store.collection("keys").findOne({})).rejects.toThrow(DuplicateKeyError);
-  expect(seen).toEqual(["keys findOne read ok 5", "keys findOne read duplicate_key 5"]);
+  expect(seen).toEqual(["keys findOne read ok 5", "system collectionsWith read ok 5", "keys findOne read duplicate_key 5"]);
 });
 
 test("an operation of a store that is away is counted as unavailable", async () => {

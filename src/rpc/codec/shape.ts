@@ -7,7 +7,7 @@ import type { StructRules } from "./struct/textSink.ts";
 export type Dialect = "v2" | "protobuf";
 
 /**
- * What the codec knows of a message once it was needed: descriptors, options and annotations boiled down to what decoding,
+ * What the codec knows of a message after start-up: descriptors, options and annotations boiled down to what decoding,
  * checking and encoding need. Wrapper messages have become shapes of their own.
  */
 export type Shape =

@@ -3,6 +3,9 @@ import type { Store } from "../port/store.ts";
 import { type AroundOperation, aroundCollection, type StoreOperation } from "./aroundCollection.ts";
 import { aroundCounters } from "./aroundCounters.ts";
 
+/** Of no collection in particular, as a ping is. */
+const COLLECTIONS_WITH: StoreOperation = { collection: "system", name: "collectionsWith", kind: "read" };
+
 /** The same collection for the same name, made when it is first asked for. */
 export const madeOnce = (make: Store["collection"]): Store["collection"] => {
   const made = new Map<CollectionName, unknown>();
@@ -20,12 +23,7 @@ export const aroundStore = (
   beforeRead?: () => void,
 ): Pick<Store, "collection" | "collectionsWith" | "counters"> => ({
   collection: madeOnce((name) => aroundCollection(name, store.collection(name), around)),
-  collectionsWith: async (field, among) => {
-    const [first] = among;
-    if (first === undefined) return [];
-    // A find in several collections stands for one in the first of them.
-    const find: StoreOperation = { collection: first, name: "find", kind: "read" };
-    return around(find, () => store.collectionsWith(field, among), undefined, { [field]: { $exists: true } });
-  },
+  collectionsWith: (field, among) =>
+    around(COLLECTIONS_WITH, () => store.collectionsWith(field, among), undefined, { [field]: { $exists: true } }),
   counters: aroundCounters(store.counters, around, beforeRead),
 });

@@ -106,7 +106,7 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     void probe();
   };
 
-  /** Settles when it is known whether the store is away: at once for what was sent before that was found out. */
+  /** Settles when it is known whether the store is away: at once when that is known already. */
   const doubt = async (cause: StoreUnavailableError): Promise<void> => {
     if (awaySince !== undefined) return;
     // The ping stands in line behind what a slow disk is at; that this comes to an end is an answer, too.

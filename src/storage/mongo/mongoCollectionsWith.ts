@@ -1,15 +1,21 @@
 import type { Db, Document } from "mongodb";
 import type { CollectionName } from "../port/documents.ts";
 
-/** Finds one in a collection. FerretDB reads a large one from its beginning, rather than the index, unless a find asks for an order. */
-export const lookForOne = (field: string, name: CollectionName): Document[] => [
+/** FerretDB reads a large collection from its beginning, rather than the index, unless it is asked for an order. */
+const findOneIn = (name: CollectionName, field: string): Document[] => [
   { $match: { [field]: { $exists: true } } },
   { $sort: { [field]: 1 } },
   { $limit: 1 },
   { $project: { _id: 0, name: { $literal: name } } },
 ];
 
-/** One command for all: it costs more, here and on the server, than what it looks for in an index. */
+/** A row for each of the collections that has a document with this field. Begins in the first of them. */
+export const rowsOfCollectionsWith = (field: string, [first, ...others]: readonly [CollectionName, ...CollectionName[]]): Document[] => [
+  ...findOneIn(first, field),
+  ...others.map((name) => ({ $unionWith: { coll: name, pipeline: findOneIn(name, field) } })),
+];
+
+/** One command for all: a command costs more, here and on the server, than the look into an index that it asks for. */
 export const mongoCollectionsWith = async <N extends CollectionName>(
   database: Db,
   field: string,
@@ -18,10 +24,7 @@ export const mongoCollectionsWith = async <N extends CollectionName>(
 ): Promise<readonly N[]> => {
   const [first, ...others] = among;
   if (first === undefined) return [];
-  const pipeline = [
-    ...lookForOne(field, first),
-    ...others.map((name) => ({ $unionWith: { coll: name, pipeline: lookForOne(field, name) } })),
-  ];
-  const found = await database.collection(first).aggregate<{ readonly name: N }>(pipeline, { maxTimeMS }).toArray();
+  const rows = rowsOfCollectionsWith(field, [first, ...others]);
+  const found = await database.collection(first).aggregate<{ readonly name: N }>(rows, { maxTimeMS }).toArray();
   return found.map(({ name }) => name);
 };

@@ -29,7 +29,7 @@ export interface Store {
   /** Resolves with the next thing that it has finished on its disk: that one may be slow, but does not hang. Of those in this process. */
   progress?(): Promise<void>;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
-  /** Those of the collections that have a document with this field, in one question. Each has an index of such documents. */
+  /** Those of the collections that have a document with this field, in one question. Each must have an index of such documents. */
   collectionsWith<N extends CollectionName>(field: keyof Documents[N] & string, among: readonly N[]): Promise<readonly N[]>;
   /** Those of rate limits. An engine may keep them in a way of its own; the collection of that name then has what is not in memory. */
   readonly counters: Counters;

@@ -26,7 +26,7 @@ export interface AuditLogRepository {
   readonly append: (entries: readonly AuditLogDocument[]) => Promise<void>;
   /** Writes entries that are there as they are without their texts. */
   readonly writeErased: (entries: readonly AuditLogDocument[]) => Promise<void>;
-  /** Those whose documents have events that have not been moved yet. */
+  /** The collections in which a document has events that have not been moved yet. */
   readonly listPending: () => Promise<readonly AuditedCollection[]>;
   /** Up to `limit` documents with events that have not been moved yet, those that changed least recently first. */
   readonly findPending: (collection: AuditedCollection, limit: number) => Promise<AuditedDocument[]>;

@@ -1,5 +1,4 @@
 import type { AuditStub } from "../storage/port/auditEvents.ts";
-import { auditedCollections } from "../storage/port/auditedCollections.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import { type AuditFault, BEFORE_ALL, faultsOf, type Place } from "./auditFaults.ts";
 import { breakOfStub, judgeBeginning } from "./auditStub.ts";
@@ -67,7 +66,7 @@ export const verifyAudit = async (auditLog: AuditLogRepository, { anchor, onEntr
     onEntry?.(entry.sequence);
   }
   let pending = 0;
-  for (const collection of auditedCollections) {
+  for (const collection of await auditLog.listPending()) {
     for (const { outbox = [] } of await auditLog.findPending(collection, PENDING_AT_MOST)) pending += outbox.length;
   }
   const dropped = stub ?? undefined;

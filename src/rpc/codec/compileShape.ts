@@ -147,6 +147,6 @@ const readShape = (desc: DescMessage): Shape => {
 /**
  * Reads a message type's descriptor, options and annotations. Throws for what the codec does not implement, so that
  * nothing written in a .proto can be without effect. Message types must not contain themselves. Reading one is most of
- * what compiling takes, and each edge and form asks for the same: it is done once.
+ * what a start takes, and each edge and form asks for the same: it is done once.
  */
 export const messageShape: (desc: DescMessage) => Shape = oncePer(readShape);

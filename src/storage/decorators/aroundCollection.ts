@@ -1,16 +1,12 @@
 import type { Collection, FindOptions, Identified, OperationOptions } from "../port/collection.ts";
 import type { Counters } from "../port/counters.ts";
 import type { CollectionName } from "../port/documents.ts";
-import type { Store } from "../port/store.ts";
 
 /** One of the operations on a collection, on the counters of rate limits, or on several collections at once. Made once for each collection, not for each call. */
 export interface StoreOperation {
   readonly collection: CollectionName;
   /** The method's; that of `findFields` is `find`. */
-  readonly name:
-    | Exclude<keyof Collection<Identified>, "findFields" | "vouch">
-    | Exclude<keyof Counters, "isShared">
-    | keyof Pick<Store, "collectionsWith">;
+  readonly name: Exclude<keyof Collection<Identified>, "findFields" | "vouch"> | Exclude<keyof Counters, "isShared"> | "collectionsWith";
   readonly kind: "read" | "write";
 }
 

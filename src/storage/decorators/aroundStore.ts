@@ -23,7 +23,6 @@ export const aroundStore = (
   beforeRead?: () => void,
 ): Pick<Store, "collection" | "collectionsWith" | "counters"> => ({
   collection: madeOnce((name) => aroundCollection(name, store.collection(name), around)),
-  collectionsWith: (field, among) =>
-    around(COLLECTIONS_WITH, () => store.collectionsWith(field, among), undefined, { [field]: { $exists: true } }),
+  collectionsWith: (field, among) => around(COLLECTIONS_WITH, () => store.collectionsWith(field, among), undefined),
   counters: aroundCounters(store.counters, around, beforeRead),
 });

@@ -9,8 +9,8 @@ const findOneIn = (name: CollectionName, field: string): Document[] => [
   { $project: { _id: 0, name: { $literal: name } } },
 ];
 
-/** A row for each of the collections that has a document with this field. Begins in the first of them. */
-export const rowsOfCollectionsWith = (field: string, [first, ...others]: readonly [CollectionName, ...CollectionName[]]): Document[] => [
+/** A row for each of the collections that has a document with this field, by a question that is asked of the first. */
+export const rowsOfCollectionsWith = (field: string, first: CollectionName, others: readonly CollectionName[]): Document[] => [
   ...findOneIn(first, field),
   ...others.map((name) => ({ $unionWith: { coll: name, pipeline: findOneIn(name, field) } })),
 ];
@@ -24,7 +24,7 @@ export const mongoCollectionsWith = async <N extends CollectionName>(
 ): Promise<readonly N[]> => {
   const [first, ...others] = among;
   if (first === undefined) return [];
-  const rows = rowsOfCollectionsWith(field, [first, ...others]);
+  const rows = rowsOfCollectionsWith(field, first, others);
   const found = await database.collection(first).aggregate<{ readonly name: N }>(rows, { maxTimeMS }).toArray();
   return found.map(({ name }) => name);
 };

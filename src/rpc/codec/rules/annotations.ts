@@ -38,7 +38,7 @@ export interface ListRules {
 /** Everything between -(2^53-1) and 2^53-1 (protocol §4). */
 const safeIntegers: IntegerRules = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER };
 
-/** An annotation without an implementation must not pass unnoticed: nothing can be read (DESIGN: rules are written once). */
+/** An annotation without an implementation must not pass unnoticed: the service does not start (DESIGN: rules are written once). */
 const refuseUnknown = (place: string, schema: DescMessage, rules: Message, known: readonly string[]): void => {
   const unknown = schema.fields.find((field) => isFieldSet(rules, field) && !known.includes(field.name));
   if (unknown !== undefined || (rules.$unknown ?? []).length > 0) {

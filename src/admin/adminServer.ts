@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { RequestListener, ServerOptions, ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { type AddressInfo, isIPv6, type Server as NetServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, isIPv6, type Server as NetServer, type Socket } from "node:net";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { replaceMaterial, secureContextOptions, type TlsMaterial } from "../tls/tlsMaterial.ts";
 import { nodeHttp } from "../util/nodeHttp.ts";
@@ -23,8 +23,8 @@ export interface AdminOptions {
   readonly access?: AdminAccess;
   /** Left out, there are no profiles. */
   readonly profiles?: Pick<ProfileAnswersOptions, "record" | "workers" | "onTaken" | "mostBytes"> | undefined;
-  /** Sees the server before it listens, to bound its connections. */
-  readonly onServer?: (server: NetServer) => void;
+  /** Makes the server that listens and passes each connection on; it may refuse some. All are accepted when left out. */
+  readonly createAcceptor?: (serve: (socket: Socket) => void) => NetServer;
 }
 
 export interface AdminServer {
@@ -59,7 +59,7 @@ const send = (response: ServerResponse, { status, type, body }: Page): void => {
  * else is for those whom `access` lets in, and whoever it does not is told nothing of what there is.
  */
 export const createAdminServer = (options: AdminOptions): AdminServer => {
-  const { host, port, tls, metrics, isLive = () => true, isReady, access = () => undefined, profiles, onServer } = options;
+  const { host, port, tls, metrics, isLive = () => true, isReady, access = () => undefined, profiles } = options;
   const probes: Readonly<Record<string, () => Page>> = {
     "/livez": () => (isLive() ? plain(200, "ok") : plain(503, "no worker")),
     "/readyz": () => (isReady() ? plain(200, "ok") : plain(503, "starting or draining")),
@@ -96,24 +96,27 @@ export const createAdminServer = (options: AdminOptions): AdminServer => {
   const server = tls
     ? createSecureServer({ ...bounds, ...secureContextOptions(tls), ...clients, handshakeTimeout: HANDSHAKE_TIMEOUT }, listener)
     : nodeHttp.createServer(bounds, listener);
-  onServer?.(server);
-  // The server itself knows no connection whose handshake never ends.
+  // Node starts its timeouts for headers and requests when a server begins to listen, and this one is handed connections instead.
+  server.emit("listening");
+  // The HTTP server knows no connection whose handshake never ends.
   const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
+  const acceptor = (options.createAcceptor ?? createServer)((socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
+    server.emit("connection", socket);
   });
   return {
     start: async () => {
-      server.listen(port, host);
-      await once(server, "listening");
-      const bound = server.address() as AddressInfo;
+      acceptor.listen(port, host);
+      await once(acceptor, "listening");
+      const bound = acceptor.address() as AddressInfo;
       return `${tls ? "https" : "http"}://${isIPv6(host) ? `[${host}]` : host}:${bound.port}`;
     },
     setTls: (material) => replaceMaterial(server, tls, material),
     stop: async () => {
-      if (!server.listening) return;
-      const closed = once(server, "close");
+      if (!acceptor.listening) return;
+      const closed = once(acceptor, "close");
+      acceptor.close();
       server.close();
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy();

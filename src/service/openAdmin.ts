@@ -4,7 +4,7 @@ import type { ProfileAnswersOptions } from "../admin/profileAnswers.ts";
 import type { AdminConfig } from "../config/adminVariables.ts";
 import { createFairShares } from "../domain/fairness/fairShares.ts";
 import { plainAddress } from "../domain/ipAllowlist.ts";
-import { boundConnections } from "../rpc/http/boundConnections.ts";
+import { createAcceptor } from "../rpc/http/acceptor.ts";
 import { addressAdminConnections, adminConnections } from "../rpc/http/limits.ts";
 import { networkOf } from "../rpc/pipeline/clientAddress.ts";
 import type { Events } from "../telemetry/events.ts";
@@ -52,7 +52,7 @@ export const openAdmin = async ({
     host,
     port,
     tls: material?.(),
-    onServer: (bounded) => boundConnections(bounded, (remoteIp) => connections.take([networkOf(plainAddress(remoteIp))], 1)),
+    createAcceptor: (serve) => createAcceptor((remoteIp) => connections.take([networkOf(plainAddress(remoteIp))], 1), serve),
     access: createAdminAccess({ token, clients: tls?.clientCaFile === undefined ? undefined : tls, onClientRefused }),
     profiles: config.profiles ? { ...profilesOf, onTaken: events.profileTaken } : undefined,
   });

@@ -114,7 +114,7 @@ export const secureContextOptions = ({ cert, key, clientCa }: TlsMaterial): Secu
  * speak TLS, or where it would trust others than the authorities of a file: whether clients are asked for certificates is
  * settled when it is made.
  */
-export const replaceMaterial = (server: NetServer, first: TlsMaterial | undefined, next: TlsMaterial): void => {
+export const replaceMaterial = (server: NetServer | undefined, first: TlsMaterial | undefined, next: TlsMaterial): void => {
   if (!(server instanceof Server) || first === undefined) throw new Error("This port does not speak TLS.");
   if ((first.clientCa === undefined) !== (next.clientCa === undefined))
     throw new Error("This port cannot change whether clients show certificates.");

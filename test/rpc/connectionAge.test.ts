@@ -11,10 +11,11 @@ let listener: Listener | undefined;
 let received = 0;
 afterEach(() => listener?.stop(0));
 
-/** A listener that answers every request 200, whose connections last so long, in milliseconds. */
-const start = async (maxAge: number | undefined): Promise<string> => {
+/** A listener that answers every request 200. Times in milliseconds. */
+const start = async (maxAge: number | undefined, silentTimeout?: number): Promise<string> => {
   received = 0;
   listener = await createListener({
+    silentTimeout,
     host: "127.0.0.1",
     port: 0,
     handler: (req, res) => {
@@ -68,6 +69,33 @@ test("every call that reaches a connection which has lasted long enough is answe
   }
   expect(answered).toBeGreaterThan(5 * connections);
   expect(answered).toBe(received);
+});
+
+test("[design §1] an HTTP/2 client that is silent is asked to go, and its open streams continue", async () => {
+  const session = connect(await start(undefined, 100));
+  const asked = once(session, "goaway");
+  const stream = session.request({ ":method": "POST", ":path": "/" }, { endStream: false });
+  const [headers] = await once(stream, "response");
+  expect(headers[":status"]).toBe(200);
+  expect((await asked)[0]).toBe(constants.NGHTTP2_NO_ERROR);
+  stream.end("rest").resume();
+  await once(stream, "close");
+  expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+});
+
+test("[design §1] an HTTP/2 client that calls is not asked to go", async () => {
+  const session = connect(await start(undefined, 1_000));
+  let isAsked = false;
+  session.on("goaway", () => {
+    isAsked = true;
+  });
+  for (let calls = 0; calls < 20; calls++) {
+    const stream = session.request({ ":path": "/" }).resume();
+    await once(stream, "close");
+    await sleep(100);
+  }
+  expect(isAsked).toBe(false);
+  session.destroy();
 });
 
 test.each([{ maxAge: 30 }, { maxAge: undefined }])(

@@ -121,10 +121,6 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   identify(pipeline: Pipeline, caller: Caller): void {
     this.#pipeline = pipeline;
     this.#caller = caller;
-    const { session } = this;
-    if (session?.onCaller === undefined || caller.isStranger) return;
-    session.onCaller();
-    session.onCaller = undefined;
   }
 
   get path(): CallerPath {

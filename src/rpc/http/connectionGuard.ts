@@ -37,8 +37,6 @@ export interface ConnectionGuard {
 /** Where a guard is kept: on an HTTP/1.1 socket or an HTTP/2 session. */
 export interface Guarded {
   guard?: ConnectionGuard;
-  /** To be called once a caller on it is known, if that makes a difference to it. */
-  onCaller?: (() => void) | undefined;
 }
 
 /** The guards of all connections. */

@@ -4,9 +4,13 @@ import type { Socket } from "node:net";
 const preface: Buffer = Buffer.from("PRI ");
 
 /**
- * Reads the first bytes of a new connection, puts them back and says whether they are HTTP/2. The socket is paused
- * then, so that whoever takes it over misses nothing and node can read from the handle directly. A connection that
- * stays silent for `timeout` ms, or ends first, is dropped without a word.
+ * Reads the first bytes of a new connection, puts them back, and calls `decided` with whether they are HTTP/2. The socket is then paused, so
+ * that nothing is lost and Node can read from the handle directly. A connection that stays silent for `timeout` ms, or ends first, is
+ * destroyed.
+ *
+ * `decided` must start the protocol before it returns. Until then the buffer holds a single chunk: Node gives the buffered chunks of a new
+ * HTTP/2 connection to its parser one by one, and throws where no handler can catch it if an earlier chunk ended the session (a GOAWAY, say):
+ * "Cannot read properties of undefined (reading 'receive')".
  */
 export const detectProtocol = (socket: Socket, timeout: number, decided: (isHttp2: boolean) => void): void => {
   let seen: Buffer | undefined;

@@ -1,8 +1,7 @@
 import type { Server, ServerOptions } from "node:http";
-import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
-import { secureContextOptions, type TlsMaterial } from "../../tls/tlsMaterial.ts";
 import { nodeHttp } from "../../util/nodeHttp.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { RequestHandler } from "./handlers.ts";
@@ -10,10 +9,11 @@ import * as limits from "./limits.ts";
 import type { Connection } from "./malformedListener.ts";
 import type { Pace } from "./pace.ts";
 
-/** The HTTP/1.1 half of the listener, and the server that listens. */
+/** The HTTP/1.1 half of the listener: it is handed connections and never listens itself. */
 export interface Http1Side {
-  readonly server: Server | SecureServer;
-  /** Lets HTTP/1.1 have a connection that was accepted and looked at. */
+  /** Reports requests that cannot be read (`clientError`), and closes connections. */
+  readonly server: Server;
+  /** Takes over a connection: cleartext, or TLS after its handshake. */
   readonly serve: (socket: Socket) => void;
 }
 
@@ -23,8 +23,6 @@ const options: ServerOptions = {
   requestTimeout: limits.requestTimeout,
   keepAliveTimeout: limits.keepAliveTimeout,
   connectionsCheckingInterval: 1_000,
-  keepAlive: true,
-  keepAliveInitialDelay: limits.probeDelay,
 };
 
 /**
@@ -69,47 +67,22 @@ const neverPause = (socket: Socket): void => {
   state.highWaterMark = Number.MAX_SAFE_INTEGER;
 };
 
-/**
- * node's HTTP/1.1 server, speaking TLS when it has material for that, with the step from an accepted connection to its
- * protocol taken out: `accepted` gets each connection (after its TLS handshake, which ends those of clients that need a
- * certificate and have none that is trusted) and decides who serves it. Being the server that listens, its timeouts and its
- * closing of idle connections hold.
- */
-export const createHttp1Side = (
-  tls: TlsMaterial | undefined,
-  handler: RequestHandler,
-  pace: Pace,
-  accepted: (socket: Socket) => void,
-): Http1Side => {
-  const asksClients = tls?.clientCa !== undefined;
-  const server = tls
-    ? createSecureServer({
-        ...options,
-        ...secureContextOptions(tls),
-        requestCert: asksClients,
-        rejectUnauthorized: asksClients,
-        ALPNProtocols: ["h2", "http/1.1"],
-        handshakeTimeout: limits.handshakeTimeout,
-      })
-    : nodeHttp.createServer(options);
+/** Node's HTTP/1.1 server for connections that were accepted elsewhere. Pipelined requests of one connection run one after the other. */
+export const createHttp1Side = (handler: RequestHandler, pace: Pace): Http1Side => {
+  const server = nodeHttp.createServer(options);
   server.maxHeadersCount = limits.maxHeaders;
   server.timeout = limits.inactivityTimeout;
   // A client may close its sending side after its request and still gets the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-
   const handle = inTurns(handler, pace);
   server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);
-
-  const established = tls ? "secureConnection" : "connection";
-  const [serve, ...others] = server.listeners(established);
-  if (serve === undefined || others.length > 0) throw new Error(`this version of Node has not one listener of "${established}"`);
-  server.removeAllListeners(established);
-  server.on(established, accepted);
+  // Node starts its timeouts for headers and requests when a server begins to listen, and this one never does.
+  server.emit("listening");
   return {
     server,
     serve: (socket) => {
-      if (tls) neverPause(socket);
-      serve.call(server, socket);
+      if (socket instanceof TLSSocket) neverPause(socket);
+      server.emit("connection", socket);
     },
   };
 };

@@ -17,9 +17,6 @@ import { headerText } from "./headerFields.ts";
 import { isGone } from "./http2Stream.ts";
 import * as limits from "./limits.ts";
 import type { Pace } from "./pace.ts";
-import { createReadingTurns } from "./readingTurns.ts";
-import { createRenewStreamTable } from "./renewStreamTable.ts";
-import { createSilenceCheck } from "./silenceCheck.ts";
 
 /** The HTTP/2 half of the listener: it is handed connections and never listens itself. */
 export interface Http2Side {
@@ -108,21 +105,17 @@ export interface Http2SideOptions {
   readonly guards?: ConnectionGuards | undefined;
   /** How long a connection lasts, in milliseconds; undefined = for ever. */
   readonly lifetime?: () => number | undefined;
+  /** Silence after which a client is asked to go, in milliseconds; 5 minutes when left out. */
+  readonly silentTimeout?: number | undefined;
 }
 
 /** @param pace how many streams begin in one turn. */
 export const createHttp2Side = (
   handler: RequestHandler,
   pace: Pace,
-  { streams = () => false, guards, lifetime }: Http2SideOptions,
+  { streams = () => false, guards, lifetime, silentTimeout = limits.silentSessionTimeout }: Http2SideOptions,
 ): Http2Side => {
-  const sessions = new Map<ServerHttp2Session, () => void>();
-  const checking = setInterval(() => {
-    for (const check of sessions.values()) check();
-  }, limits.sessionCheckInterval).unref();
-  const readingTurns = createReadingTurns(limits.openedAtOnce, limits.openedInAMillisecond, limits.openedAhead);
-  /** The socket of the session that is being made. */
-  let accepted: Socket | undefined;
+  const sessions = new Set<ServerHttp2Session>();
   let connections = 0;
   /** How long next calls are awaited; undefined = nobody has to leave. */
   let leaving: number | undefined;
@@ -133,7 +126,7 @@ export const createHttp2Side = (
   // The listener of the compatibility API, which makes requests of streams.
   const [makeRequest, ...others] = server.listeners("stream") as StreamListener[];
   if (makeRequest === undefined || others.length > 0) throw new Error('this version of Node has not one listener of "stream"');
-  server.removeAllListeners("stream");
+  server.off("stream", makeRequest);
   const begin: StreamListener = (stream, headers, flags, rawHeaders) => {
     if (stream.destroyed || !streams({ stream, headers, rawHeaders })) makeRequest.call(server, stream, headers, flags, rawHeaders);
   };
@@ -147,32 +140,22 @@ export const createHttp2Side = (
       begin(stream, headers, flags, rawHeaders);
       return;
     }
-    const begun = session.onCaller && readingTurns.wait();
     pace.later(path, () => {
-      begun?.();
       if (!stream.closed && !stream.destroyed) begin(stream, headers, flags, rawHeaders);
     });
   };
   server.on("session", (session: GuardedSession) => {
-    sessions.set(session, createSilenceCheck(session));
+    sessions.add(session);
     const path = [networkOf(plainAddress(session.socket.remoteAddress ?? "")), String(connections++)];
     if (guards) session.guard = guards.guard(session.socket.remoteAddress);
     // Not by the server's event: a stream that was taken back with the first bytes does not know its session any more.
     session.on("stream", ((...args) => take(session, path, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);
-    session.on("stream", createRenewStreamTable(session));
-    const stranger = accepted && readingTurns.join(accepted);
-    if (stranger) {
-      session.on("stream", stranger.opened);
-      session.onCaller = () => {
-        session.off("stream", stranger.opened);
-        stranger.leave();
-      };
-    }
+    // Asks the client to go. Streams that are open, such as a quiet watch, continue.
+    session.setTimeout(silentTimeout, () => session.close());
     const lasts = lifetime?.();
     const retiring = lasts === undefined ? undefined : setTimeout(() => retireWithNextCall(session, limits.retiringTime), lasts).unref();
     session.once("close", () => {
       clearTimeout(retiring);
-      stranger?.leave();
       sessions.delete(session);
       session.guard?.close();
     });
@@ -180,19 +163,13 @@ export const createHttp2Side = (
   });
   return {
     serve: (socket) => {
-      // The listening server lets connections stay half open; HTTP/2 has no use for one.
+      // The acceptor lets connections stay half open; HTTP/2 has no use for one.
       socket.allowHalfOpen = false;
-      readingTurns.enter(() => {
-        if (socket.destroyed) return;
-        accepted = socket;
-        server.emit("connection", socket);
-        accepted = undefined;
-      });
+      server.emit("connection", socket);
     },
     goAway: (linger) => {
       leaving = linger;
-      clearInterval(checking);
-      for (const session of sessions.keys()) retireWithNextCall(session, linger);
+      for (const session of sessions) retireWithNextCall(session, linger);
     },
   };
 };

@@ -21,9 +21,8 @@ export const ageJitter = 0.1;
 export const retiringTime = 1_000;
 /** Silence on an HTTP/1.1 connection while a call runs or its answer is sent; above `callTimeout` on purpose. */
 export const inactivityTimeout = 120_000;
-/** How often HTTP/2 connections are looked at, and after how many looks without movement one is asked to go: 5 minutes. */
-export const sessionCheckInterval = 15_000;
-export const silentSessionChecks = 20;
+/** Silence on an HTTP/2 connection after which its client is asked to go. */
+export const silentSessionTimeout = 300_000;
 /** TCP keep-alive probes start after this; they end connections whose other end vanished. */
 export const probeDelay = 60_000;
 
@@ -143,15 +142,6 @@ export const barTime = 5_000;
 export const barDelay = 500;
 /** HTTP/2 streams, and HTTP/1.1 requests that came ahead of an answer, that are looked at in one turn of the event loop; more of them wait for the next, connections in turns. */
 export const begunInATurn: number = 64;
-
-/** HTTP/2 streams that connections without a known caller open at once, before they are left unread: opening one takes 0.1 to 0.2 ms. */
-export const openedAtOnce: number = 64;
-
-/** Streams that such connections may open in a millisecond, all together: they take a third of the event loop at most. */
-export const openedInAMillisecond: number = 2;
-
-/** Streams that such connections may be ahead of that rate: they are read again after an eighth of a second at most. */
-export const openedAhead: number = 256;
 
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type AddressInfo, Server, type Socket } from "node:net";
-import { TLSSocket } from "node:tls";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import { createId } from "../../domain/ids.ts";
 import type { SubjectName } from "../../domain/subjectNames.ts";
 import { clientRefusal, handshakeRefusal, type RefusedClient, refusedClient } from "../../tls/clientRefusal.ts";
-import { replaceMaterial, type TlsMaterial } from "../../tls/tlsMaterial.ts";
+import { replaceMaterial, secureContextOptions, type TlsMaterial } from "../../tls/tlsMaterial.ts";
 import { createErrorBody, type ErrorsBaseUrl } from "../edges/errorBody.ts";
-import { boundConnections } from "./boundConnections.ts";
+import { createAcceptor } from "./acceptor.ts";
 import type { ConnectionGuards } from "./connectionGuard.ts";
 import { detectProtocol } from "./detectProtocol.ts";
 import type { RequestHandler, StreamHandler } from "./handlers.ts";
@@ -42,6 +42,8 @@ export interface ListenerOptions {
   readonly linger?: number;
   /** How long connections may last, in milliseconds, give or take a tenth; for ever when left out. */
   readonly maxAge?: number | undefined;
+  /** Silence on an HTTP/2 connection after which its client is asked to go, in milliseconds; 5 minutes when left out. */
+  readonly silentTimeout?: number | undefined;
   readonly clock: Clock;
   /** Told of what must not happen: a handler that throws, a connection that cannot be accepted. */
   readonly onFault: (error: unknown) => void;
@@ -61,6 +63,33 @@ export interface Listener {
   readonly stop: (graceMs?: number) => Promise<void>;
 }
 
+/**
+ * Makes TLS connections of accepted ones. A handshake that fails or takes too long ends its connection.
+ * @param secured called after the handshake. A client that needs a certificate and has none that is trusted does not get there.
+ */
+const createHandshakes = (
+  tls: TlsMaterial,
+  secured: (socket: TLSSocket) => void,
+  onClientRefused: ListenerOptions["onClientRefused"],
+): TlsServer => {
+  const asksClients = tls.clientCa !== undefined;
+  const server = createTlsServer(
+    {
+      ...secureContextOptions(tls),
+      requestCert: asksClients,
+      rejectUnauthorized: asksClients,
+      ALPNProtocols: ["h2", "http/1.1"],
+      handshakeTimeout,
+    },
+    secured,
+  );
+  return server.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
+    const refusal = asksClients && handshakeRefusal(error, socket);
+    if (refusal) onClientRefused?.(refusedClient(refusal, socket));
+    socket.destroy();
+  });
+};
+
 /** How often a stopping listener looks for connections that became idle. */
 const idleCheckInterval = 100;
 
@@ -69,7 +98,7 @@ const idleCheckInterval = 100;
  * TLS its ALPN. Resolves once the port is bound; rejects when it cannot be had.
  */
 export const createListener = async (options: ListenerOptions): Promise<Listener> => {
-  const { host, port, tls, handler, clock, onFault, linger = 0, maxAge, unreadRequestHeaders, onClientRefused } = options;
+  const { host, port, tls, guards, handler, clock, onFault, linger = 0, maxAge, unreadRequestHeaders, onClientRefused } = options;
   const connections = new Set<Connection>();
   let stopping: Promise<void> | undefined;
 
@@ -99,57 +128,50 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const track = (socket: Socket): void => {
     connections.add(socket);
     socket.once("close", () => connections.delete(socket));
-    socket.on("error", () => socket.destroy());
   };
   const establish = (socket: Connection, isHttp2: boolean): void => {
     socket.established = true;
     // Closed at once, it would be back at once, and an accepted connection costs as much as some calls.
-    if (options.guards?.isBarred(socket.remoteAddress, isHttp2 ? "http2" : "http1")) setTimeout(() => socket.destroy(), barDelay).unref();
+    if (guards?.isBarred(socket.remoteAddress, isHttp2 ? "http2" : "http1")) setTimeout(() => socket.destroy(), barDelay).unref();
     else if (isHttp2) http2.serve(socket);
     else {
       const lasts = lifetime();
       socket.leavesAt = lasts === undefined ? undefined : clock.monotonic() + lasts;
-      if (options.guards) socket.guard = options.guards.guard(socket.remoteAddress);
+      if (guards) socket.guard = guards.guard(socket.remoteAddress);
       http1.serve(socket);
       // Not before the parser has taken the handle: what was read while looking at the protocol comes first.
       process.nextTick(() => socket.resume());
     }
   };
-  const http1 = createHttp1Side(
-    tls,
-    (req, res) => {
-      const { guard, leavesAt, pipelined = 0 } = req.socket as Connection;
-      // Not while others wait behind it, which would get no answer.
-      const isOld = leavesAt !== undefined && pipelined === 0 && clock.monotonic() >= leavesAt;
-      if (stopping || isOld) res.shouldKeepAlive = false;
-      const arrival = guard?.arrive(req.rawHeaders, headerText(req.headers["x-forwarded-for"])) ?? "yes";
-      if (arrival === "yes") serveSafely(req, res);
-      else refuseHeaders(req, res);
-    },
-    pace,
-    (socket) => {
-      if (socket instanceof TLSSocket) {
-        track(socket);
-        const refusal = tls?.clientCa && clientRefusal(socket, options.allowedNames);
-        if (refusal) {
-          onClientRefused?.(refusedClient(refusal, socket));
-          socket.destroy();
-        } else establish(socket, socket.alpnProtocol === "h2");
-      } else detectProtocol(socket, handshakeTimeout, (isHttp2) => establish(socket, isHttp2));
-    },
-  );
-  const { server } = http1;
-  server.on("connection", track);
-  if (tls?.clientCa)
-    server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-      const refusal = handshakeRefusal(error, socket);
-      if (refusal) onClientRefused?.(refusedClient(refusal, socket));
-    });
-  if (options.guards) boundConnections(server, options.guards.accept);
-  server.on(
+  const http1 = createHttp1Side((req, res) => {
+    const { guard, leavesAt, pipelined = 0 } = req.socket as Connection;
+    // Not while others wait behind it, which would get no answer.
+    const isOld = leavesAt !== undefined && pipelined === 0 && clock.monotonic() >= leavesAt;
+    if (stopping || isOld) res.shouldKeepAlive = false;
+    const arrival = guard?.arrive(req.rawHeaders, headerText(req.headers["x-forwarded-for"])) ?? "yes";
+    if (arrival === "yes") serveSafely(req, res);
+    else refuseHeaders(req, res);
+  }, pace);
+  http1.server.on(
     "clientError",
     createMalformedListener(errorBody, () => createId("req", clock.now()), unreadRequestHeaders),
   );
+
+  const secured = (socket: TLSSocket): void => {
+    socket.on("error", () => socket.destroy());
+    track(socket);
+    const refusal = tls?.clientCa && clientRefusal(socket, options.allowedNames);
+    if (refusal) {
+      onClientRefused?.(refusedClient(refusal, socket));
+      socket.destroy();
+    } else establish(socket, socket.alpnProtocol === "h2");
+  };
+  const handshakes = tls && createHandshakes(tls, secured, onClientRefused);
+  const server = createAcceptor(guards?.accept, (socket) => {
+    track(socket);
+    if (handshakes) handshakes.emit("connection", socket);
+    else detectProtocol(socket, handshakeTimeout, (isHttp2) => establish(socket, isHttp2));
+  });
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -161,15 +183,14 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   const bound = server.address() as AddressInfo;
 
   const stop = async (graceMs: number): Promise<void> => {
-    // Not the HTTP server's own way, which closes idle connections at once.
-    const closed = new Promise<void>((resolve) => Server.prototype.close.call(server, () => resolve()));
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     http2.goAway(linger);
     for (const { latest } of connections) if (latest && !latest.headersSent) latest.shouldKeepAlive = false;
     let idle: NodeJS.Timeout | undefined;
     const closeIdle = (): void => {
-      server.close();
+      http1.server.close();
       for (const socket of connections) if (!tls && !socket.established) socket.destroy();
-      idle = setInterval(() => server.closeIdleConnections(), idleCheckInterval);
+      idle = setInterval(() => http1.server.closeIdleConnections(), idleCheckInterval);
     };
     const lingering = linger > 0 ? setTimeout(closeIdle, linger) : void closeIdle();
     const cut = setTimeout(() => {
@@ -183,7 +204,7 @@ export const createListener = async (options: ListenerOptions): Promise<Listener
   };
   return {
     address: { host: bound.address, port: bound.port },
-    setTls: (material) => replaceMaterial(server, tls, material),
+    setTls: (material) => replaceMaterial(handshakes, tls, material),
     stop: (graceMs = stopGrace) => (stopping ??= stop(graceMs)),
   };
 };

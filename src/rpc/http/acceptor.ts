@@ -1,0 +1,22 @@
+import { createServer, type Server, type Socket } from "node:net";
+import type { Share } from "../../domain/fairness/fairShares.ts";
+import { probeDelay } from "./limits.ts";
+
+/** Counts a new connection; undefined when its address has too many. What it returns is given back when the connection closes. */
+export type AcceptConnection = (remoteIp: string) => Pick<Share, "give"> | undefined;
+
+/**
+ * Accepts the connections of a port and passes each to `serve`. Those that `accept` refuses are closed before anything is read from
+ * them, and before a TLS handshake. The servers of Node behind it never listen: they are handed connections by their event `connection`.
+ */
+export const createAcceptor = (accept: AcceptConnection | undefined, serve: (socket: Socket) => void): Server =>
+  createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: probeDelay }, (socket) => {
+    socket.on("error", () => socket.destroy());
+    const share = accept?.(socket.remoteAddress ?? "");
+    if (accept !== undefined && share === undefined) {
+      socket.destroy();
+      return;
+    }
+    if (share) socket.once("close", share.give);
+    serve(socket);
+  });

@@ -47,6 +47,7 @@ const CRASH_GRACE_MS = 10_000;
 const logDestination = standardError();
 let events: Events | undefined;
 let crashed = false;
+let survive: (error: unknown) => boolean = () => false;
 
 /** The largest standard input, in bytes: no request may hold more. */
 const MOST_INPUT = 64 * 1024 * 1024;
@@ -116,10 +117,14 @@ const context: CommandContext = {
     process.on("SIGHUP", worker ? () => undefined : listener);
     worker?.onReload(listener);
   },
+  onUncaught: (survivor) => {
+    survive = survivor;
+  },
   worker,
 };
 
 const onUnhandled = (error: unknown): void => {
+  if (survive(error)) return;
   if (events === undefined) {
     console.error(error);
     exit(1);

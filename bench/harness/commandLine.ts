@@ -34,6 +34,7 @@ const createContext = (
     writeLog: (lines) => write("stderr", lines),
     untilStopped: () => untilStopped,
     onReload: () => undefined,
+    onUncaught: () => undefined,
   };
   return { context, output };
 };

@@ -32,6 +32,8 @@ export interface CommandContext {
   readonly untilStopped: () => Promise<string>;
   /** From the call on, `listener` is called whenever a signal tells to read files again. */
   readonly onReload: (listener: () => void) => void;
+  /** From the call on, `survive` gets each exception that nothing caught first; true means that the process continues. */
+  readonly onUncaught: (survive: (error: unknown) => boolean) => void;
   /** Of a process that is a worker of another one, which started it; undefined elsewhere. */
   readonly worker?: WorkerChannel | undefined;
 }

@@ -14,6 +14,7 @@ import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
 import { createInterfaceDescription } from "../rpc/edges/v2/interfaceDescription.ts";
 import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
+import { destroyCurrentConnection, isConnectionFault } from "../rpc/http/connectionFault.ts";
 import { createConnectionGuards } from "../rpc/http/connectionGuard.ts";
 import { stopLinger, unreadTimeout } from "../rpc/http/limits.ts";
 import { createListener, type Listener } from "../rpc/http/listener.ts";
@@ -64,6 +65,11 @@ export interface Service extends AsyncDisposable {
    * @param onPrepared what has to be done on the prepared store before the service is ready.
    */
   readonly start: (onPrepared?: () => Promise<void>) => Promise<Urls>;
+  /**
+   * Takes an exception that no handler caught. True when it was thrown inside Node's HTTP modules and concerns one connection: that
+   * connection is destroyed, and the service continues. On false the state of the process is unknown.
+   */
+  readonly survive: (error: unknown) => boolean;
   /** Reads at once the files that are watched: of TLS, and of the admin token. A problem is logged, and what was read before stays. */
   readonly reloadFiles: () => Promise<void>;
   /** Is not ready any more, goes on for so many milliseconds (`shutdownDelay` unless told), stops accepting, answers what is on its way, lets running calls end (30 s at most), gives back what is held, and closes the store. */
@@ -279,6 +285,13 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     store,
     start,
     stop,
+    survive: (error) => {
+      if (!isConnectionFault(error)) return false;
+      destroyCurrentConnection();
+      metrics.connectionFault();
+      events.connectionFault(error);
+      return true;
+    },
     reloadFiles: files.reload,
     [Symbol.asyncDispose]: () => stop(),
   };

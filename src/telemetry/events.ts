@@ -123,6 +123,8 @@ export interface Events {
     readonly address: string | undefined;
   }) => void;
   readonly callFailed: (facts: FailedCall) => void;
+  /** An exception inside Node's HTTP modules ended one connection. */
+  readonly connectionFault: (error: Error) => void;
   /** A caller that has its share was refused more. @param resource what ran out, as in the metrics. */
   readonly refusedForOthers: (resource: string) => void;
   /** Whether `callEnded` writes anything at the configured level. */
@@ -158,6 +160,12 @@ export const createEvents = (log: Log): Events => {
     first: ({ message }) => log.warn({ problem: message }, "identity provider failed"),
     more: ({ message }, count) => log.warn({ problem: message, count }, "identity provider failed again"),
   });
+  const connectionFaults = createRepeats<Error>({
+    interval: SUM_UP_EVERY,
+    kindOf: messageOf,
+    first: (error) => log.error({ err: error }, "exception inside Node ended a connection"),
+    more: (error, count) => log.error({ count, cause: messageOf(error) }, "exceptions inside Node ended connections"),
+  });
   let droppedSpans = 0;
   const drops = createRepeats<string>({
     interval: SUM_UP_EVERY,
@@ -188,7 +196,7 @@ export const createEvents = (log: Log): Events => {
     workerSilent: (facts) => log.error(facts, "worker does not answer"),
     workerBack: (facts) => log.info(facts, "worker back"),
     sumUp: () => {
-      for (const { flush } of [failedCalls, failedTasks, providerFailures, drops, refusals, clientRefusals]) flush();
+      for (const { flush } of [connectionFaults, failedCalls, failedTasks, providerFailures, drops, refusals, clientRefusals]) flush();
     },
     firstRootKeyCreated: (facts) => log.info(facts, "first root key created"),
     storeAway: (error, ratelimits) => log.error({ err: error, ratelimits }, "store away"),
@@ -216,6 +224,7 @@ export const createEvents = (log: Log): Events => {
     tlsClientRefused: clientRefusals.happened,
     profileTaken: (facts) => log.info(facts, "profile taken"),
     callFailed: failedCalls.happened,
+    connectionFault: connectionFaults.happened,
     refusedForOthers: refusals.happened,
     tellsCalls: log.isLevelEnabled("debug"),
     callEnded: (facts) => log.debug(facts, "call ended"),

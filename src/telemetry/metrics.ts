@@ -38,6 +38,8 @@ export interface Metrics extends CallMetrics, StoreMetrics, TlsClientMetrics, Pi
   readonly capacityLimit: (resource: string, limit: number) => void;
   /** Counts what was refused, or taken away, for the sake of other callers. */
   readonly capacityRefused: (resource: string) => void;
+  /** Counts exceptions inside Node's HTTP modules that ended one connection. */
+  readonly connectionFault: () => void;
   readonly analytics: AnalyticsMetrics;
   /** Counts spans of traces that the collector took, or that nobody will see. */
   readonly spans: (result: "exported" | "dropped", count: number) => void;
@@ -119,13 +121,30 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
     help: "Refused, or taken away, because a caller had its share.",
     labels: ["resource"],
   });
+  const connectionFaults = createCounter({
+    name: "latchkey_connection_faults_total",
+    help: "Exceptions inside Node's HTTP modules. Each ended one connection; the service continues.",
+    labels: [],
+  });
   const tlsClients = createTlsClientMetrics();
   const calls = createCallMetrics(BUCKETS);
   const store = createStoreMetrics({ engine, ratelimitStoreDown, buckets: BUCKETS });
   const analytics = createAnalyticsMetrics(BUCKETS);
 
   const families = [
-    ...[build, ...calls.families, inFlight, shared, limits, refused, ...tlsClients.families, verifications, ratelimits, caches],
+    ...[
+      build,
+      ...calls.families,
+      inFlight,
+      shared,
+      limits,
+      refused,
+      connectionFaults,
+      ...tlsClients.families,
+      verifications,
+      ratelimits,
+      caches,
+    ],
     ...[...store.families, swept, sweepDue, ...analytics.families, spans],
   ];
 
@@ -170,6 +189,7 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
       capacityRefused(resource);
     },
     capacityRefused: (resource) => capacityRefused(resource)(),
+    connectionFault: connectionFaults.bind(),
     storeState: (up) => {
       totals.storeUp = up;
       store.metrics.storeState(up);

@@ -43,6 +43,7 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
     if (!worker) events.serviceStopped();
   });
   context.onReload(() => void service.reloadFiles());
+  context.onUncaught(service.survive);
   try {
     let first: FirstRootKey | undefined;
     // Before the service is ready: whoever waits for that may read the file next.

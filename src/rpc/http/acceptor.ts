@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Share } from "../../domain/fairness/fairShares.ts";
+import { runForConnection } from "./connectionFault.ts";
 import { probeDelay } from "./limits.ts";
 
 /** Counts a new connection; undefined when its address has too many. What it returns is given back when the connection closes. */
@@ -18,5 +19,5 @@ export const createAcceptor = (accept: AcceptConnection | undefined, serve: (soc
       return;
     }
     if (share) socket.once("close", share.give);
-    serve(socket);
+    runForConnection(socket, () => serve(socket));
   });

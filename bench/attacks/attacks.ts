@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { createRootKeySecret } from "../../src/domain/secrets/rootKeySecret.ts";
 import { type Attack, type Attacker, onLines } from "./attack.ts";
+import { connectionAttacks } from "./connections.ts";
 import { holdStreams } from "./http2Streams.ts";
 import { pour } from "./pour.ts";
 import { literal, openRawHttp2, reference } from "./rawHttp2.ts";
@@ -233,4 +234,5 @@ export const attacks: readonly Attack[] = [
       connections: 32,
     } as const,
   ].map(sendBodies),
+  ...connectionAttacks,
 ];

@@ -120,7 +120,7 @@ describe("[attack B5] streams without credentials", () => {
   test("a question of reflection leaves nothing behind, however long the service runs", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    const { v1 } = createReflectionService(services, new AbortController().signal);
+    const { v1 } = createReflectionService(services, new AbortController().signal, async () => undefined);
     // The handler makes nothing of its context.
     const reflect = v1.serverReflectionInfo as unknown as (requests: AsyncIterable<ServerReflectionRequest>) => AsyncIterable<object>;
     const ask = async (times: number): Promise<void> => {
@@ -146,5 +146,29 @@ describe("[attack B5] streams without credentials", () => {
     for (let i = 0; i < 50_000; i++) await answers.next();
     expect((await heap()) - before).toBeLessThan(50_000 * 20);
     expect((await answers.next()).done).toBe(true);
+  });
+
+  test("reflection answers one question in each turn, and its streams take turns", async () => {
+    const turns: (() => void)[] = [];
+    const waitForTurn = () => new Promise<void>((resolve) => turns.push(resolve));
+    const { v1 } = createReflectionService(services, new AbortController().signal, waitForTurn);
+    const answered: string[] = [];
+    const ask = async (stream: string): Promise<void> => {
+      async function* questions() {
+        for (let i = 0; i < 3; i++) yield create(ServerReflectionRequestSchema, { messageRequest: { case: "listServices", value: "" } });
+      }
+      const { serverReflectionInfo } = v1 as Required<typeof v1>;
+      for await (const _ of serverReflectionInfo(questions(), {} as Parameters<typeof serverReflectionInfo>[1])) answered.push(stream);
+    };
+    const streams = [ask("a"), ask("b")];
+    const expected = ["a", "b", "a", "b", "a", "b"];
+    for (let given = 0; given < expected.length; given++) {
+      await eventually(() => expect(turns.length).toBeGreaterThan(given));
+      expect(answered).toEqual(expected.slice(0, given));
+      turns[given]?.();
+      await eventually(() => expect(answered).toHaveLength(given + 1));
+    }
+    await Promise.all(streams);
+    expect(answered).toEqual(expected);
   });
 });

@@ -106,6 +106,8 @@ export const reflectionUnits = 4;
 /** Of one address and of one connection: a client has one watch for each connection, and asks for descriptions on one stream. */
 export const addressStreamUnits = 256;
 export const connectionStreamUnits = 16;
+/** Time between two answers of reflection, for all streams together, in milliseconds: 100 a second, of up to 190 KB each. */
+export const reflectionAnswerInterval = 10;
 /** How long the client of such a stream may leave what it was sent unread. */
 export const unreadTimeout = 10_000;
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { DescService } from "@bufbuild/protobuf";
 import { Code, type ServiceImpl } from "@connectrpc/connect";
 import type { ServerReflection, ServerReflectionRequest } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
@@ -6,6 +7,7 @@ import type {
   ServerReflectionRequest as ServerReflectionRequestAlpha,
 } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { file_latchkey_v2_errors } from "../../../gen/latchkey/v2/errors_pb.ts";
+import { reflectionAnswerInterval } from "../http/limits.ts";
 import { createDescriptorIndex, type DescriptorIndex } from "./descriptorIndex.ts";
 
 type Question = ServerReflectionRequest["messageRequest"] | ServerReflectionRequestAlpha["messageRequest"];
@@ -39,6 +41,19 @@ async function* until<T>(signal: AbortSignal, requests: AsyncIterable<T>): Async
   }
 }
 
+/**
+ * Spaces out the answers of all streams together: each call resolves `interval` milliseconds after the one before it. A stream waits for one
+ * answer at a time, so streams take turns, and what a client sends ahead stays in its flow-control window.
+ */
+const spaceOut = (interval: number): (() => Promise<void>) => {
+  let last: Promise<void> = Promise.resolve();
+  return () => {
+    const turn = last;
+    last = turn.then(() => sleep(interval, undefined, { ref: false }));
+    return turn;
+  };
+};
+
 const notFound = (what: string): Answer => ({
   case: "errorResponse",
   value: { errorCode: Code.NotFound, errorMessage: `There is no ${what}.` },
@@ -50,8 +65,14 @@ const files = (found: readonly Uint8Array[] | undefined, what: string): Answer =
 /**
  * `grpc.reflection` v1 and v1alpha (grpc §1): lets tools such as grpcurl list, describe and call the services without
  * their `.proto` files. A stream ends when the client has asked its last question, or when `draining` is aborted.
+ *
+ * @param takeTurn waited for before each answer: an answer of up to 190 KB costs as much as many calls, and needs no credentials.
  */
-export const createReflectionService = (services: readonly DescService[], draining: AbortSignal): ReflectionService => {
+export const createReflectionService = (
+  services: readonly DescService[],
+  draining: AbortSignal,
+  takeTurn: () => Promise<void> = spaceOut(reflectionAnswerInterval),
+): ReflectionService => {
   // Serializing all descriptors is a large part of a start, and few ever ask for them.
   let known: DescriptorIndex | undefined;
 
@@ -83,6 +104,8 @@ export const createReflectionService = (services: readonly DescService[], draini
     v1: {
       serverReflectionInfo: async function* (requests) {
         for await (const request of until(draining, requests)) {
+          await takeTurn();
+          if (draining.aborted) return;
           yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
         }
       },
@@ -90,6 +113,8 @@ export const createReflectionService = (services: readonly DescService[], draini
     v1alpha: {
       serverReflectionInfo: async function* (requests) {
         for await (const request of until(draining, requests)) {
+          await takeTurn();
+          if (draining.aborted) return;
           yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
         }
       },

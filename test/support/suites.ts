@@ -24,7 +24,7 @@ export const sameOnEveryEngine: readonly string[] = [
   "test/api/protocol/{address,adminPort,authorization,body,callSignal,errors,etag,fuzz,ifMatch,managementLimit,metricsPage,order,overload,secrets,testClock,testClock.process,types,walk,walk.process}.test.ts",
   "test/analytics/{attack,engine,isolation,isolationProof,limits,schema,tableReferences,tail,tracing,transfer,usage,usageBounds,usageOld}.process.test.ts",
   "test/analytics/{recorder,resultRows,rows,tailCalls,tailHeads,tailPoller,usageShared}.test.ts",
-  "test/attacks/{adminPort,bodies,bodiesInFlight,brokenConnections,connections,logs,pipelining,publicStreams,resets,rootKeyReads,slots}.test.ts",
+  "test/attacks/{adminPort,bodies,bodiesInFlight,brokenConnections,connections,logs,pipelining,publicStreams,resets,rootKeyReads,slots,slowBodies}.test.ts",
   "test/audit/events{,.process}.test.ts",
   "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
   "test/cli/{analytics,api,audit,fileModes,migration,namespace,serve,tls}.process.test.ts",

@@ -26,7 +26,7 @@ export interface ConnectionGuard {
    * @param isOpen it was let in before; being answered then earns it nothing.
    */
   readonly refuse: (isOpen: boolean) => boolean;
-  /** Bytes of a body come that nobody reads: whether they may still be swallowed. */
+  /** A piece of a body comes that nobody reads: whether it may still be swallowed. Small pieces count as 16 KiB. */
   readonly swallow: (bytes: number) => boolean;
   /** An HTTP/1.1 connection is ended for what it cost. Where that goes on, no other one begins from there for a while. */
   readonly offend: () => void;
@@ -130,7 +130,7 @@ export const createConnectionGuards = (
         };
       },
       refuse: (isOpen) => charge(isOpen ? 2 : 1),
-      swallow: (bytes) => swallowed.spend([network], bytes),
+      swallow: (bytes) => swallowed.spend([network], Math.max(bytes, limits.swallowedPieceBytes)),
       offend: () => {
         if (!isShared && !resets.spend([network], limits.offenceCost)) bar(network, "http1");
       },

@@ -82,6 +82,20 @@ export const answerStreamEarly = (
 };
 
 /**
+ * Swallows what still comes of a small HTTP/1.1 body that is answered unread, so that its connection can be used again. A client that
+ * sends it in many small pieces, or too slowly, loses the connection: pieces cost as much as large ones, and no credentials.
+ */
+export const swallowSmall = (req: IncomingMessage): void => {
+  if (req.complete || req.httpVersionMajor > 1) return;
+  const { guard } = req.socket as Guarded;
+  swallow(req, guard, (swallowed) => {
+    if (swallowed === "all") return;
+    if (swallowed === "fragments") guard?.offend();
+    req.socket.destroy();
+  });
+};
+
+/**
  * Answers while the request's body is still coming; to be used when `hasRemainder`. The client gets the whole answer at
  * once, and its connection is not reset under it, because the rest of the body is swallowed within bounds first.
  * `headers` have a Content-Length. An HTTP/1.1 client is told not to send another request behind that body.

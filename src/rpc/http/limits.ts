@@ -147,6 +147,8 @@ export const begunInATurn: number = 64;
 
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;
+/** What a piece of such a body counts for at least: 4,096 pieces in one interval. */
+export const swallowedPieceBytes: number = 16 * 1024;
 /** Searches in the documentation in one interval: each takes one to six milliseconds. */
 export const searches = 10;
 

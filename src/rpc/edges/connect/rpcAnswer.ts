@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
-import { answerEarly, hasRemainder, isLong, swallowStream } from "../../http/drain.ts";
+import { answerEarly, hasRemainder, isLong, swallowSmall, swallowStream } from "../../http/drain.ts";
 import { addFields } from "../../http/headerFields.ts";
 import { http2Stream } from "../../http/http2Stream.ts";
 import { compressedFlag, errorTrailers, frame, okTrailers } from "../../wire/frame.ts";
@@ -25,6 +25,7 @@ export const send = (res: ServerResponse, { status, headers, body, trailers }: P
   const stream = trailers === undefined || isLong(req.headers) ? undefined : http2Stream(req);
   if (early && stream === undefined) answerEarly(req, res, status, { ...headers, ...trailers }, body);
   else {
+    if (!bodyRead) swallowSmall(req);
     res.writeHead(status, headers);
     if (trailers) res.addTrailers(trailers);
     res.end(body);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServiceError } from "../../../domain/errors.ts";
 import { errorStatus } from "../../errorStatus.ts";
-import { answerEarly, hasRemainder } from "../../http/drain.ts";
+import { answerEarly, hasRemainder, swallowSmall } from "../../http/drain.ts";
 import { addFields } from "../../http/headerFields.ts";
 import { isGone } from "../../http/http2Stream.ts";
 import type { ErrorBody } from "../errorBody.ts";
@@ -53,5 +53,8 @@ export const createAnswerFailure =
       res.end();
     } else if (!bodyRead && hasRemainder(req)) {
       answerEarly(req, res, status, addFields({ "content-length": Buffer.byteLength(body) }, head), body);
-    } else answer(res, status, head, body);
+    } else {
+      if (!bodyRead) swallowSmall(req);
+      answer(res, status, head, body);
+    }
   };

@@ -7,7 +7,6 @@ import type { Log } from "../telemetry/log.ts";
 import { CANNOT_START, type CommandContext, type ExitCode } from "./command.ts";
 import { createFirstRootKey, type FirstRootKey } from "./firstStart.ts";
 import { greet, nextSteps } from "./greeting.ts";
-import { releaseMemory } from "./releaseMemory.ts";
 
 /** The embedded store, if it is the one, which this process opens for its workers; with the root key of a first start. */
 const openOwned = async (config: Config, log: Log, events: Events) => {
@@ -36,9 +35,7 @@ export const serveByWorkers = async (config: Config, log: Log, events: Events, c
     for (const line of lines) await context.complain(line);
     return exitCode as ExitCode;
   };
-  let keepMemory: (() => void) | undefined;
   const stopped = context.untilStopped().then(async (reason): Promise<ExitCode> => {
-    keepMemory?.();
     events.serviceStopping(reason);
     const badEnd = await workers.stop(reason);
     events.serviceStopped();
@@ -51,7 +48,6 @@ export const serveByWorkers = async (config: Config, log: Log, events: Events, c
   context.onReload(workers.reload);
   const serving = workers.start().then(
     async ({ urls, nextSteps }) => {
-      keepMemory = releaseMemory();
       await greet(urls, (await owned?.nextSteps(urls.url)) ?? nextSteps, config, events, context);
       return Promise.race([stopped, failed]);
     },

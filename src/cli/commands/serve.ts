@@ -9,7 +9,6 @@ import { CANNOT_START, type Command, type CommandContext, type ExitCode, UNHANDL
 import { createFirstRootKey, type FirstRootKey } from "../firstStart.ts";
 import { greet, nextSteps } from "../greeting.ts";
 import { readConfig } from "../readConfig.ts";
-import { releaseMemory } from "../releaseMemory.ts";
 
 /** Reasons to stop for which nothing goes on as before, however long load balancers take to notice. */
 const atOnce: ReadonlySet<string> = new Set([UNHANDLED_ERROR, CANNOT_START]);
@@ -34,10 +33,8 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
     ...(worker && config.mongodbUrl === undefined && { store: await worker.openStore({ directory: config.dataDir, clock: systemClock }) }),
   });
   let isStopping = false;
-  let keepMemory: (() => void) | undefined;
   const stopped = context.untilStopped().then(async (reason) => {
     isStopping = true;
-    keepMemory?.();
     if (!worker) events.serviceStopping(reason);
     await service.stop(atOnce.has(reason) ? 0 : undefined);
     if (!worker) events.serviceStopped();
@@ -52,7 +49,6 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
       first = await createFirstRootKey(service.store, config.dataDir);
       if (first) events.firstRootKeyCreated(first);
     });
-    if (!isStopping) keepMemory = releaseMemory();
     if (testClock) events.testClockInUse();
     const steps = await nextSteps(service.store, config, urls.url, first);
     if (worker) await worker.started({ urls, nextSteps: steps });

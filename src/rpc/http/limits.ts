@@ -155,8 +155,6 @@ export const openedAhead: number = 256;
 
 /** Bytes of bodies that are swallowed, because they were answered unread, in one interval: six of the largest. */
 export const swallowedBytes: number = 64 * 1024 * 1024;
-/** Searches in the documentation in one interval: each takes one to six milliseconds. */
-export const searches = 10;
 
 /**
  * A request body up to this many bytes is decoded in one turn of the event loop: 1 ms at the worst (an empty object in

@@ -1,8 +1,7 @@
 import { posix } from "node:path";
-import { type Documents, urlPathOf } from "./readDocuments.ts";
-
-/** The address of a page by its path below `/docs`. */
-export const addressOf = (path: string): string => (path === "" ? "/docs" : `/docs/${path}`);
+import { urlPathOf } from "../../../src/rpc/edges/docs/documentationFiles.ts";
+import { addressOf } from "./addressOf.ts";
+import type { Documents } from "./readDocuments.ts";
 
 const followed: ReadonlySet<string> = new Set(["http:", "https:", "mailto:"]);
 
@@ -43,7 +42,5 @@ export const resolveLink = ({ pagesByFile }: Documents, from: string, href: stri
 /** The address of a picture that a page shows; undefined for one of another site, which is never asked, and one that is missing. */
 export const resolvePicture = ({ pictures }: Documents, from: string, href: string): string | undefined => {
   const file = URL.canParse(href) ? undefined : fileOf(from, href);
-  if (file === undefined) return undefined;
-  const path = urlPathOf(file);
-  return pictures.has(path) ? addressOf(path) : undefined;
+  return file !== undefined && pictures.has(file) ? addressOf(urlPathOf(file)) : undefined;
 };

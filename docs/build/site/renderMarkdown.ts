@@ -1,12 +1,16 @@
 import { lexer, Parser, Renderer, type Tokens } from "marked";
-import { escapeHtml, escapeMarkdownText } from "./escapeHtml.ts";
+import { escapeHtml } from "../../../src/util/escapeHtml.ts";
 import { noteLine, type ParsedPage, textOf } from "./parsePage.ts";
 import type { Documents } from "./readDocuments.ts";
 import { resolveLink, resolvePicture } from "./resolveLink.ts";
 
+/** Text of Markdown as HTML. Unlike other text it may hold character references, such as `&nbsp;`. */
+const escapeMarkdownText = (text: string): string =>
+  text.replace(/&(?!(?:#\d{1,7}|#[Xx][\da-fA-F]{1,6}|\w{1,32});)|[<>"']/g, (character) => escapeHtml(character));
+
 const attribute = (name: string, value: string | null | undefined): string => (value ? ` ${name}="${escapeHtml(value)}"` : "");
 
-/** What cannot be opened from here, such as a source file: its text, and the path that it has in the repository. */
+/** The text of a link that leads nowhere here, such as one to a source file, with the path that it has in the repository. */
 const unserved = (href: string, html: string): string => `<span class="unserved"${attribute("title", href)}>${html}</span>`;
 
 /**

@@ -1,8 +1,7 @@
-import { escapeHtml } from "./escapeHtml.ts";
+import { escapeHtml } from "../../../src/util/escapeHtml.ts";
+import { addressOf } from "./addressOf.ts";
 import type { Heading } from "./parsePage.ts";
 import type { NavigationGroup } from "./readNavigation.ts";
-import { addressOf } from "./resolveLink.ts";
-import { mostQueryLength } from "./searchIndex.ts";
 
 /** What is alike on all pages. */
 export interface Frame {
@@ -24,13 +23,15 @@ export interface PageParts {
   /** Below `/docs`; undefined for one that is not a page of the documentation. */
   readonly path?: string | undefined;
   readonly headings?: readonly Heading[];
-  /** What is searched for. */
-  readonly query?: string;
+  /** Address of the script; most pages have none. */
+  readonly script?: string;
 }
 
 const siteName = "Latchkey documentation";
-/** No heading has an anchor that begins so. */
-const ids = { main: "_main", query: "_query" };
+/** Ids start with `_`, as no anchor of a heading does. */
+const mainId = "_main";
+/** Characters of a query. */
+const mostQueryLength = 100;
 
 const navigationHtml = (groups: readonly NavigationGroup[], current: string | undefined): string => {
   const isWithin = (path: string): boolean => current === path || current?.startsWith(`${path}/`) === true;
@@ -69,8 +70,8 @@ const contentsHtml = (headings: readonly Heading[]): string => {
   return `<nav class="contents" aria-label="On this page"><details><summary>On this page</summary><ul>${items.join("")}</ul></details></nav>`;
 };
 
-/** A whole page. It has no script, and asks for nothing but its stylesheet, its icon and its pictures. */
-export const pageHtml = (frame: Frame, { title, body, path, headings = [], query = "" }: PageParts): string => {
+/** A whole page. It requests nothing but its stylesheet, its icon, its pictures and its script, if it has one. */
+export const pageHtml = (frame: Frame, { title, body, path, headings = [], script }: PageParts): string => {
   const isIndex = path === "";
   const navigation = navigationHtml(frame.navigation, path);
   return `<!doctype html>
@@ -81,19 +82,19 @@ export const pageHtml = (frame: Frame, { title, body, path, headings = [], query
 <title>${escapeHtml(isIndex ? siteName : `${title} · ${siteName}`)}</title>
 <link rel="stylesheet" href="${frame.stylesheet}">
 <link rel="icon" href="${frame.icon}" type="image/svg+xml">
-</head>
+${script === undefined ? "" : `<script type="module" src="${script}"></script>\n`}</head>
 <body>
-<a class="skip" href="#${ids.main}">Skip to content</a>
+<a class="skip" href="#${mainId}">Skip to content</a>
 <header class="top">
 <a class="brand" href="/docs"${isIndex ? ' aria-current="page"' : ""}>${siteName}</a>
 <form action="/docs" role="search">
-<input id="${ids.query}" type="search" name="q" value="${escapeHtml(query)}" maxlength="${mostQueryLength}" aria-label="Search the documentation" placeholder="Search" required>
+<input type="search" name="q" maxlength="${mostQueryLength}" aria-label="Search the documentation" placeholder="Search" required>
 <button>Search</button>
 </form>
 </header>
 <div class="columns">
 ${navigation === "" ? "" : `<nav class="index" aria-label="All pages"><details><summary>All pages</summary>\n${navigation}\n</details></nav>`}
-<main id="${ids.main}">
+<main id="${mainId}">
 ${path ? breadcrumbHtml(path, title, frame.titleOf) : ""}
 ${contentsHtml(headings)}
 <article>
@@ -105,3 +106,18 @@ ${body}</article>
 </html>
 `;
 };
+
+/**
+ * The page whose script shows the results of a search. Without scripts it leads to the lists of pages.
+ * @param addresses of the script, and of the sections that it searches
+ */
+export const searchPageHtml = (frame: Frame, { script, sections }: { readonly script: string; readonly sections: string }): string =>
+  pageHtml(frame, {
+    title: "Search",
+    script,
+    body: `<h1>Search results</h1>
+<noscript><p>The search needs JavaScript. Without it, find your page in <a href="/docs">the index</a>.</p></noscript>
+<p id="_status" role="status"></p>
+<ol id="_results" class="results" data-sections="${sections}"></ol>
+`,
+  });

@@ -2,11 +2,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { OutgoingHttpHeaders } from "node:http";
 import { extname, join } from "node:path";
 
-/** A file of the page, with what was compressed of it when it was built. */
-interface BuiltFile {
+/** A built file, with its compressed forms. */
+export interface BuiltFile {
   readonly type: string;
   readonly plain: Buffer;
   readonly br?: Buffer | undefined;
+  /** Undefined where compressing it gains nothing. */
   readonly gzip: Buffer | undefined;
 }
 
@@ -17,13 +18,16 @@ export interface StaticFiles {
   readonly assets: ReadonlyMap<string, BuiltFile>;
 }
 
-const types: Readonly<Record<string, string>> = {
+/** Media types of built files, by the endings of their names. */
+export const mediaTypes: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",
+  ".jpg": "image/jpeg",
   ".js": "text/javascript; charset=utf-8",
   ".json": "application/json",
   ".png": "image/png",
   ".svg": "image/svg+xml",
+  ".webp": "image/webp",
   ".woff2": "font/woff2",
 };
 
@@ -32,7 +36,7 @@ const compressed = /\.(br|gz)$/;
 const read = (file: string): BuiltFile => {
   const beside = (suffix: string) => (existsSync(file + suffix) ? readFileSync(file + suffix) : undefined);
   return {
-    type: types[extname(file)] ?? "application/octet-stream",
+    type: mediaTypes[extname(file)] ?? "application/octet-stream",
     plain: readFileSync(file),
     br: beside(".br"),
     gzip: beside(".gz"),
@@ -66,4 +70,20 @@ export const inAcceptedForm = (
   if (br && accepts(acceptEncoding, "br")) return { body: br, headers: { ...headers, "content-encoding": "br" } };
   if (gzip && accepts(acceptEncoding, "gzip")) return { body: gzip, headers: { ...headers, "content-encoding": "gzip" } };
   return { body: plain, headers };
+};
+
+/** An answer that is whole in memory. */
+export interface WholeAnswer {
+  readonly status: number;
+  /** The body's length and form among them. */
+  readonly headers: OutgoingHttpHeaders;
+  /** Also of HEAD, where it is not sent. */
+  readonly body: Buffer;
+}
+
+/** An answer of one line of text, in place of a file. */
+export const lineAnswer = (status: number, line: string, headers: OutgoingHttpHeaders = {}): WholeAnswer => {
+  const body = Buffer.from(`${line}\n`);
+  const form = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", "content-length": body.length };
+  return { status, headers: { ...form, ...headers }, body };
 };

@@ -1,7 +1,8 @@
 import type { Token, Tokens } from "marked";
+import { addressOf } from "./addressOf.ts";
 import { parsePage, textOf, within } from "./parsePage.ts";
 import type { Document, Documents } from "./readDocuments.ts";
-import { addressOf, resolveLink } from "./resolveLink.ts";
+import { resolveLink } from "./resolveLink.ts";
 
 /** Pages that the index names under one heading. */
 export interface NavigationGroup {

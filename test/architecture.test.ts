@@ -11,7 +11,6 @@ const engines = [
   "backup",
   "cache",
   "console",
-  "documentation",
   "idempotency",
   "ratelimit",
   "rootKeys",

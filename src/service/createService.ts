@@ -7,11 +7,11 @@ import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
 import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
 import { unreadRequestHeaders } from "../rpc/edges/console/securityHeaders.ts";
 import { sessionCaller } from "../rpc/edges/console/sessionCaller.ts";
-import { readStaticFiles, type StaticFiles } from "../rpc/edges/console/staticFiles.ts";
 import { createDispatcher, createOnlyPages } from "../rpc/edges/dispatcher.ts";
 import { createDocumentationEdge } from "../rpc/edges/docs/documentationEdge.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
+import { readStaticFiles, type StaticFiles } from "../rpc/edges/staticFiles.ts";
 import { createInterfaceDescription } from "../rpc/edges/v2/interfaceDescription.ts";
 import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
 import { destroyCurrentConnection, isConnectionFault } from "../rpc/http/connectionFault.ts";
@@ -86,7 +86,8 @@ const readBuiltFiles = (): StaticFiles | undefined => {
 };
 /** The description of `/v2`, generated and committed. */
 const descriptionFile = join(import.meta.dirname, "../../docs/openapi.json");
-const docsDirectory = join(import.meta.dirname, "../../docs");
+/** The documentation, rendered and committed. */
+const documentationDirectory = join(import.meta.dirname, "../../docs/dist");
 
 /** The composition root: nothing else knows how the parts meet. Nothing is opened or listens before `start`. */
 export const createService = async (config: Config, overrides: ServiceOverrides): Promise<Service> => {
@@ -191,13 +192,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.publicUrl, isProxy });
   const documentation = config.docs
     ? createDocumentationEdge({
-        open: async () => {
-          // Loaded by the first who reads: a start does without.
-          const { openDocumentation } = await import("../documentation/openDocumentation.ts");
-          return openDocumentation({ directory: overrides.docsDirectory ?? docsDirectory, version });
-        },
-        searches: capacity.searches,
-        clientAddress,
+        directory: overrides.documentationFiles ?? documentationDirectory,
         isProxy,
         observer,
       })

@@ -19,8 +19,8 @@ export interface ServiceOverrides {
   readonly lookAtFilesEvery?: number | undefined;
   /** Directory of the console's built files, instead of `ui/dist` of this installation. */
   readonly consoleFiles?: string | undefined;
-  /** Directory of the documentation, instead of `docs` of this installation. */
-  readonly docsDirectory?: string | undefined;
+  /** Directory of the rendered documentation, instead of `docs/dist` of this installation. */
+  readonly documentationFiles?: string | undefined;
   /** Instead of the store that the configuration names. */
   readonly store?: Store;
   /** Of a worker of a service with several: who asks for its metrics, and who hears of its changes. */

@@ -8,21 +8,21 @@ import { accessibilityFaults, openPage, overflow, type SharedBrowser, signIn, st
 
 // No store is asked for any of this.
 const [engine] = engines;
-let docsDirectory: string;
+let documentationFiles: string;
 let api: Api;
 let browser: SharedBrowser;
 
 beforeAll(async () => {
   if (engine === undefined) throw new Error("there is no engine");
-  docsDirectory = await writeDocumentation();
-  api = await startApi(engine, { docsDirectory });
+  documentationFiles = await writeDocumentation();
+  api = await startApi(engine, { documentationFiles });
   browser = await startBrowser();
 });
 
 afterAll(async () => {
   await api?.close();
   await engine?.close();
-  await rm(dirname(docsDirectory), { recursive: true });
+  await rm(dirname(documentationFiles), { recursive: true });
 });
 
 describe.each([
@@ -38,6 +38,7 @@ describe.each([
     });
     for (const path of ["", "/getting-started", "/reference/keys.createKey", "/nothing", "?q=key"]) {
       await page.goto(`${api.url}/docs${path}`);
+      if (path.startsWith("?")) await page.locator("mark").first().waitFor();
       expect([path, await page.getByRole("heading", { level: 1 }).count()]).toEqual([path, 1]);
       expect(await accessibilityFaults(page)).toEqual([]);
       expect([path, await overflow(page)]).toEqual([path, 0]);
@@ -47,19 +48,62 @@ describe.each([
   });
 });
 
-test("[console §1] a page is found by a search, read and left by links, without a script", async () => {
-  await using context = await browser.newContext({ javaScriptEnabled: false });
-  const page = await context.newPage();
+test("[console §1] a page is found by a search, with the keyboard alone, read and left by links", async () => {
+  await using window = await openPage(browser);
+  const { page, faults } = window;
   await page.goto(`${api.url}/docs`);
   await page.getByRole("searchbox", { name: "Search the documentation" }).fill("key not found");
   await page.keyboard.press("Enter");
-  await page.getByRole("link", { name: /^key_not_found/ }).click();
+  await page.getByRole("heading", { level: 1, name: "Search results for “key not found”" }).waitFor();
+  await page.getByRole("status").getByText("results").waitFor();
+  expect(await page.getByRole("searchbox").inputValue()).toBe("key not found");
+  expect(await page.title()).toContain("Search results for key not found");
+  await page.getByRole("link", { name: /^key_not_found/ }).focus();
+  await page.keyboard.press("Enter");
   await page.getByRole("heading", { level: 1, name: "key_not_found" }).waitFor();
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Errors" }).click();
   await page.getByRole("heading", { level: 1, name: "Errors" }).waitFor();
   await page.getByRole("navigation", { name: "All pages" }).getByRole("link", { name: "Getting started" }).click();
   await page.getByRole("navigation", { name: "On this page" }).getByRole("link", { name: "Start it" }).last().click();
   expect(new URL(page.url()).hash).toBe("#start-it-1");
+  expect(faults).toEqual([]);
+});
+
+test("[console §1] a search shows a query as text, and says when it finds nothing", async () => {
+  await using window = await openPage(browser);
+  const { page, faults } = window;
+  const query = '"><img src=x onerror=alert(1)> zzzqqq';
+  await page.goto(`${api.url}/docs?${new URLSearchParams({ q: query })}`);
+  await page.getByRole("status").getByText("result").waitFor();
+  expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe(`Search results for “${query}”`);
+  expect(await page.locator("img").count()).toBe(0);
+  // What a page holds of HTML is text in its excerpt, too.
+  await page.goto(`${api.url}/docs?q=alert`);
+  await page.getByRole("listitem").locator("mark").first().waitFor();
+  expect(await page.locator("article script").count()).toBe(0);
+  await page.goto(`${api.url}/docs?q=zzzqqq`);
+  await page.getByRole("status").getByText("No results.").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("[console §1] a search whose index cannot be loaded says so", async () => {
+  await using window = await openPage(browser);
+  const { page } = window;
+  await page.route("**/*-sections.json", (route) => route.abort());
+  await page.goto(`${api.url}/docs?q=key`);
+  await page.getByRole("status").getByText("Reload this page").waitFor();
+});
+
+test("[console §1] without scripts all pages are read and found by links", async () => {
+  await using context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${api.url}/docs`);
+  await page.getByRole("searchbox", { name: "Search the documentation" }).fill("key not found");
+  await page.keyboard.press("Enter");
+  await page.locator("noscript a").click();
+  await page.getByRole("heading", { level: 1, name: "Latchkey" }).waitFor();
+  await page.getByRole("navigation", { name: "All pages" }).getByRole("link", { name: "Getting started" }).click();
+  await page.getByRole("heading", { level: 1, name: "Getting started" }).waitFor();
 });
 
 test("[console §1] in a narrow window the other pages and the headings are behind their names", async () => {

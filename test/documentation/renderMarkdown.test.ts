@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { parsePage } from "../../src/documentation/parsePage.ts";
-import type { Document, Documents } from "../../src/documentation/readDocuments.ts";
-import { renderMarkdown } from "../../src/documentation/renderMarkdown.ts";
+import { parsePage } from "../../docs/build/site/parsePage.ts";
+import type { Document, Documents } from "../../docs/build/site/readDocuments.ts";
+import { renderMarkdown } from "../../docs/build/site/renderMarkdown.ts";
 
 const pages = ["README.md", "guide.md", "reference/README.md", "reference/keys.createKey.md", "a b.md"].map(
   (file): Document => ({ file, path: file.replace(/\.md$/, "").replace(/\/?README$/, ""), title: file, text: "" }),
@@ -9,7 +9,7 @@ const pages = ["README.md", "guide.md", "reference/README.md", "reference/keys.c
 const documents: Documents = {
   pages: new Map(),
   pagesByFile: new Map(pages.map((page) => [page.file, page])),
-  pictures: new Map([["pictures/x.png", { file: "/x.png", type: "image/png" }]]),
+  pictures: new Set(["pictures/x.png"]),
 };
 const html = (markdown: string, file = "reference/keys.createKey.md") => renderMarkdown(parsePage(markdown), file, documents).trim();
 

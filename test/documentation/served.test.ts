@@ -17,26 +17,28 @@ const security = {
   "cross-origin-resource-policy": "same-origin",
   "x-frame-options": "DENY",
 };
+const searchPolicy =
+  "default-src 'none'; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const html = "text/html; charset=utf-8";
 
 // No store is asked for any of this.
 const [engine] = engines;
-let docsDirectory: string;
+let documentationFiles: string;
 let api: Api;
 
-const start = async (env: Readonly<Record<string, string>> = {}, directory = docsDirectory): Promise<Api> => {
+const start = async (env: Readonly<Record<string, string>> = {}, directory = documentationFiles): Promise<Api> => {
   if (engine === undefined) throw new Error("there is no engine");
-  return startApi(engine, { env, docsDirectory: directory });
+  return startApi(engine, { env, documentationFiles: directory });
 };
 
 beforeAll(async () => {
-  docsDirectory = await writeDocumentation();
+  documentationFiles = await writeDocumentation();
   api = await start();
 });
 afterAll(async () => {
   await api.close();
   await engine?.close();
-  await rm(dirname(docsDirectory), { recursive: true });
+  await rm(dirname(documentationFiles), { recursive: true });
 });
 
 const get = (path: string, headers = {}) => send(api.url + path, { headers });
@@ -82,6 +84,36 @@ describe("the documentation", () => {
     expect(text).toContain("&lt;script&gt;");
     for (const address of addresses.filter((each) => each.startsWith("/docs")))
       expect([address, (await get(address)).status]).toEqual([address, 200]);
+  });
+
+  test("[console §1] a search is answered with a page whose script and index come from here, whatever is searched for", async () => {
+    const { status, text, headers } = await get("/docs?q=key");
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      ...security,
+      "content-type": html,
+      "cache-control": "no-cache",
+      "content-security-policy": searchPolicy,
+    });
+    for (const query of ["limit", "%3Cscript%3Ealert(1)", "x".repeat(8_000)]) expect((await get(`/docs?q=${query}`)).text).toBe(text);
+    const tag = { "if-none-match": headers.etag };
+    expect(await get("/docs?q=limit", tag)).toMatchObject({ status: 304, headers: { "content-security-policy": searchPolicy } });
+    expect([...text.matchAll(/<script[^>]*>/g)].map(([tag]) => tag)).toEqual([
+      expect.stringMatching(/^<script type="module" src="\/docs\/a\/[0-9a-f]{12}-search\.js">$/),
+    ]);
+    for (const [pattern, type] of [
+      [/ src="([^"]*)"/, "text/javascript; charset=utf-8"],
+      [/ data-sections="([^"]*)"/, "application/json"],
+    ] as const) {
+      const { headers } = await get(pattern.exec(text)?.[1] ?? "");
+      expect(headers).toMatchObject({ "content-type": type, "cache-control": "public, max-age=31536000, immutable" });
+    }
+  });
+
+  test("[console §1] who has no scripts is led from a search to the lists of pages", async () => {
+    const { text } = await get("/docs?q=key");
+    expect(text).toMatch(/<noscript>.*<a href="\/docs">the index<\/a>.*<\/noscript>/);
+    expect(text).toContain('<nav class="index" aria-label="All pages">');
   });
 
   test("[console §1] the index is beside each page, and the page's own headings, and what is above it", async () => {
@@ -159,6 +191,12 @@ describe("the documentation", () => {
     "/docs/reference/../getting-started",
     "/docs/linked",
     "/docs/linked.md",
+    "/docs/linked.html",
+    "/docs/getting-started.html",
+    "/docs/index",
+    "/docs/_search",
+    "/docs/_not-found",
+    "/docs/licences.txt",
     "/docs/above/ARCHITECTURE",
     "/docs/.hidden",
     "/docs/script.js",
@@ -256,13 +294,25 @@ test("[console §1] [protocol §5] all addresses of a machine are `localhost` in
 });
 
 test("[console §1] a console with a port of its own has the documentation, too; an installation without any says so", async () => {
-  const other = await start({ CONSOLE_PORT: "0" }, `${docsDirectory}/nowhere`);
+  const other = await start({ CONSOLE_PORT: "0" }, `${documentationFiles}/nowhere`);
   try {
     for (const origin of [other.url, new URL(other.consoleUrl ?? "").origin]) {
       const answer = await send(`${origin}/docs`);
-      expect([answer.status, answer.headers["content-type"]]).toEqual([404, html]);
-      expect(answer.text).toContain("The directory <code>docs</code> is missing in this installation.");
+      expect(answer.status).toBe(404);
+      expect(answer.headers).toMatchObject(security);
+      expect(answer.text).toBe("The documentation was not built: docs/dist/index.html is missing in this installation.\n");
     }
+  } finally {
+    await other.close();
+  }
+});
+
+test("[console §1] a checkout has the documentation without a build of it", async () => {
+  if (engine === undefined) throw new Error("there is no engine");
+  const other = await startApi(engine);
+  try {
+    for (const path of ["/docs", "/docs/getting-started", "/docs/errors/unkey/data/key_not_found", "/docs?q=key"])
+      expect([path, (await send(other.url + path)).status]).toEqual([path, 200]);
   } finally {
     await other.close();
   }

@@ -10,11 +10,11 @@ const variablesOf = (file: string): ReadonlyMap<string, string> =>
 
 test("[console §1] the documentation has the colours and measures of the console, and no others", () => {
   const console = variablesOf("ui/src/styles/tokens.css");
-  const documentation = variablesOf("src/documentation/assets/docs.css");
+  const documentation = variablesOf("docs/build/site/assets/docs.css");
   expect(documentation.size).toBeGreaterThan(10);
   expect([...documentation].filter(([name, value]) => console.get(name) !== value)).toEqual([]);
 });
 
 test("[console §1] its stylesheet asks for nothing", () => {
-  expect(readFileSync(join(root, "src/documentation/assets/docs.css"), "utf8")).not.toMatch(/url\(|@import|image-set/);
+  expect(readFileSync(join(root, "docs/build/site/assets/docs.css"), "utf8")).not.toMatch(/url\(|@import|image-set/);
 });

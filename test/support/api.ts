@@ -50,8 +50,8 @@ export interface StartOptions {
   readonly flushUsedPermissionsEvery?: number;
   /** Directory of the console's built files. */
   readonly consoleFiles?: string;
-  /** Directory of the documentation. */
-  readonly docsDirectory?: string;
+  /** Directory of the rendered documentation. */
+  readonly documentationFiles?: string;
 }
 
 /** A store as it was prepared when it was opened, for a service, which would prepare it once more: a MongoDB server has forty commands to answer then. */
@@ -66,7 +66,7 @@ export const startApi = async (engine: Engine, options: StartOptions = {}): Prom
     linger: 0,
     flushUsedPermissionsEvery: options.flushUsedPermissionsEvery,
     consoleFiles: options.consoleFiles,
-    docsDirectory: options.docsDirectory,
+    documentationFiles: options.documentationFiles,
   });
   const { url, adminUrl, consoleUrl, errorsBaseUrl } = await service.start();
   const rootKeys = createRootKeysRepository(service.store);

@@ -1,6 +1,8 @@
 import { mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { renderSite } from "../../docs/build/site/renderSite.ts";
+import { updateFolder } from "../../docs/build/updateFolder.ts";
 
 const files: Readonly<Record<string, string>> = {
   "README.md": `# Latchkey
@@ -87,7 +89,7 @@ List the keys of the API, and take an id from there.
   "pictures/console.png": "not really a picture",
 };
 
-/** Writes a small documentation into a new directory, whose parent holds what is not to be served: the caller removes the parent. */
+/** Writes a small documentation, renders it, and returns the directory with the result: the caller removes that directory's parent. */
 export const writeDocumentation = async (): Promise<string> => {
   const parent = await mkdtemp(join(tmpdir(), "latchkey-docs-"));
   const directory = join(parent, "docs");
@@ -99,5 +101,9 @@ export const writeDocumentation = async (): Promise<string> => {
   await writeFile(join(parent, "ARCHITECTURE.md"), "# Secret of the parent\n");
   await symlink(join(parent, "ARCHITECTURE.md"), join(directory, "linked.md"));
   await symlink(parent, join(directory, "above"));
-  return directory;
+  const rendered = join(parent, "rendered");
+  updateFolder(rendered, await renderSite({ directory, version: "1.2.3" }), false);
+  await symlink(join(parent, "ARCHITECTURE.md"), join(rendered, "linked.html"));
+  await symlink(parent, join(rendered, "above"));
+  return rendered;
 };

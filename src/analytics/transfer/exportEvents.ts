@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { appendFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { syncDirectory } from "../../storage/embedded/syncDirectory.ts";
 import type { ClickHouse } from "../clickhouse.ts";
@@ -7,7 +7,6 @@ import { digestFile } from "./digestFile.ts";
 import { columnList, conditionOf, type EventTable, eventTables } from "./eventTables.ts";
 import { areSoundColumns, isSoundPart } from "./isSoundPart.ts";
 import {
-  DONE,
   EXPORT_FORMAT,
   type ExportedFile,
   type ExportedPart,
@@ -39,7 +38,6 @@ export interface ExportOptions {
   readonly onProgress?: (done: number, of: number) => void;
 }
 
-const json = <T>(text: string): T => JSON.parse(text) as T;
 const rowsOf = (text: string): string[][] =>
   text === ""
     ? []
@@ -103,56 +101,42 @@ const findPlan = async (options: ExportOptions): Promise<ExportPlan> => {
   return plan;
 };
 
-/** The files that an earlier attempt has finished. A line that it did not is left out. */
-const findDone = async (directory: string): Promise<Map<string, ExportedFile>> => {
-  const text = await readFile(join(directory, DONE), "utf8").catch(() => "");
-  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-  // What is added next begins a line of its own.
-  if (whole !== text) await writeFile(join(directory, DONE), whole, { flush: true });
-  return new Map(
-    whole
-      .split("\n")
-      .flatMap((line) => (line === "" ? [] : [json<ExportedFile>(line)]))
-      .map((done) => [done.file, done]),
-  );
-};
-
+/** Writes the file of a part, unless an earlier attempt did: a file has its name only when it is complete and on disk. */
 const exportPart = async (options: ExportOptions, plan: ExportPlan, table: EventTable, part: ExportedPart): Promise<ExportedFile> => {
   const { database, files, directory } = options;
   const file = fileOf(part);
   const path = join(directory, file);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.part`;
-  await rm(draft, { force: true });
-  const columns = columnList(plan.columns[table.name] ?? []);
-  await files.write(`SELECT ${columns} FROM ${database}.${table.name} WHERE ${conditionOf(table, part)}`, draft);
-  const handle = await open(draft, "r+");
-  await handle.sync().finally(() => handle.close());
-  const digest = await digestFile(draft);
-  await rename(draft, path);
-  syncDirectory(dirname(path));
-  const done = { ...part, file, ...digest };
-  await appendFile(join(directory, DONE), `${JSON.stringify(done)}\n`, { mode: 0o600, flush: true });
-  return done;
+  if (!existsSync(path)) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const draft = `${path}.part`;
+    await rm(draft, { force: true });
+    const columns = columnList(plan.columns[table.name] ?? []);
+    await files.write(`SELECT ${columns} FROM ${database}.${table.name} WHERE ${conditionOf(table, part)}`, draft);
+    const handle = await open(draft, "r+");
+    await handle.sync().finally(() => handle.close());
+    await rename(draft, path);
+    syncDirectory(dirname(path));
+  }
+  return { ...part, file, ...(await digestFile(path)) };
 };
 
 /**
- * Writes all events and their sums to Parquet files, one or a few for each table and day. An export that was interrupted goes on where it was.
+ * Writes all events and their sums to Parquet files, one or a few for each table and day. An interrupted export continues after its last complete file.
  * Rejects as `findBegun` does.
  */
 export const exportEvents = async (options: ExportOptions): Promise<ExportManifest> => {
   const { directory, onProgress } = options;
-  const { parts, ...header } = await findPlan(options);
-  const done = await findDone(directory);
+  const plan = await findPlan(options);
+  const { parts, ...header } = plan;
   const files: ExportedFile[] = [];
   for (const part of parts) {
     const table = eventTables.find(({ name }) => name === part.table);
     if (table === undefined) throw new TransferRefusedError(`${directory} names the table ${part.table}, which this version does not have`);
-    files.push(done.get(fileOf(part)) ?? (await exportPart(options, { parts, ...header }, table, part)));
+    files.push(await exportPart(options, plan, table, part));
     onProgress?.(files.length, parts.length);
   }
   const manifest: ExportManifest = { ...header, files };
   await writeWhole(join(directory, MANIFEST), JSON.stringify(manifest, null, 1));
-  await Promise.all([PLAN, DONE].map((name) => rm(join(directory, name), { force: true })));
+  await rm(join(directory, PLAN), { force: true });
   return manifest;
 };

@@ -46,8 +46,6 @@ export interface ExportManifest extends ExportHeader {
 
 export const MANIFEST = "manifest.json";
 export const PLAN = "plan.json";
-/** A line of JSON for each file that is whole. */
-export const DONE = "done.jsonl";
 
 /** Where the rows of a part go. */
 export const fileOf = ({ table, day, slice, of }: ExportedPart): string =>

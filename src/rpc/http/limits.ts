@@ -149,8 +149,6 @@ export const begunInATurn: number = 64;
 export const swallowedBytes: number = 64 * 1024 * 1024;
 /** What a piece of such a body counts for at least: 4,096 pieces in one interval. */
 export const swallowedPieceBytes: number = 16 * 1024;
-/** Searches in the documentation in one interval: each takes one to six milliseconds. */
-export const searches = 10;
 
 /**
  * A request body up to this many bytes is decoded in one turn of the event loop: 1 ms at the worst (an empty object in

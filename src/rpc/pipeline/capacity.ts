@@ -14,8 +14,7 @@ export type Resource =
   | "identity_checks"
   | "headers"
   | "resets"
-  | "swallowed"
-  | "searches";
+  | "swallowed";
 
 /**
  * Everything of this node that one caller could take from the others (DESIGN §9). The path of a caller is, of
@@ -41,8 +40,6 @@ export interface Capacity {
   readonly resets: FairRate;
   /** Bytes of bodies that were answered unread. */
   readonly swallowed: FairRate;
-  /** Searches in the documentation. */
-  readonly searches: FairRate;
 }
 
 export interface CapacityOptions {
@@ -87,6 +84,5 @@ export const createCapacity = (options: CapacityOptions): Capacity => {
     headers: rate("headers", limits.excessHeaderBytes),
     resets: rate("resets", limits.streamResets),
     swallowed: rate("swallowed", limits.swallowedBytes),
-    searches: rate("searches", limits.searches),
   };
 };

@@ -15,12 +15,12 @@ import { answerError, send } from "../connect/rpcAnswer.ts";
 import { serveWire } from "../connect/serveWire.ts";
 import type { RpcEdgeOptions } from "../edgeOptions.ts";
 import type { ServeUnary } from "../serveUnary.ts";
+import type { StaticFiles } from "../staticFiles.ts";
 import { ConsoleCall } from "./consoleCall.ts";
 import { createOidcAnswers, type OidcAnswersOptions } from "./oidcAnswers.ts";
 import { pageAnswer } from "./pageAnswer.ts";
 import { foreignSign } from "./requestChecks.ts";
 import { securityHeaders } from "./securityHeaders.ts";
-import type { StaticFiles } from "./staticFiles.ts";
 import { createOwnOrigins, type Transport, transportOf } from "./transport.ts";
 
 /** `routes`: those of the procedures that other edges serve, too. */

@@ -1,5 +1,5 @@
-import { escapeHtml } from "../../../documentation/escapeHtml.ts";
 import type { ServiceError } from "../../../domain/errors.ts";
+import { escapeHtml } from "../../../util/escapeHtml.ts";
 import { errorStatus } from "../../errorStatus.ts";
 
 /** What people see who went to an address of the console, not to a page of it, and are refused. HTML, without a script or style. */

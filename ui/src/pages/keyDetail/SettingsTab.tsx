@@ -161,7 +161,10 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
           )}
         </ThreeState>
         {direct === undefined ? (
-          <p class="quiet">The key's own permissions can be changed once it is known which ones come from its roles.</p>
+          <p class="quiet">
+            The key's own permissions can be changed once it is known which ones come from its roles.
+            {sources.error?.kind === "forbidden" && ` ${sources.error.message}`}
+          </p>
         ) : (
           <ThreeState
             label="Permissions"

@@ -2,12 +2,15 @@ import type { ComponentChildren, JSX } from "preact";
 import { lacking } from "../../data/access/unseen.ts";
 import type { Query } from "../../data/hooks/useLoad.ts";
 import { Button } from "../actions/Button.tsx";
-import { AnalyticsOff } from "./AnalyticsOff.tsx";
 import { ErrorNote } from "./ErrorNote.tsx";
 import { Forbidden } from "./Forbidden.tsx";
+import { lazyPart } from "./lazyPart.tsx";
 import { Skeleton } from "./Skeleton.tsx";
 import { Unavailable } from "./Unavailable.tsx";
 import { UnseenRows } from "./unseenRows.ts";
+
+/** Most services have analytics: its words are a part of their own. */
+const AnalyticsOff = lazyPart(async () => (await import("./AnalyticsOff.tsx")).AnalyticsOff);
 
 export interface QueryViewProps<Data> {
   readonly query: Pick<Query<Data>, "data" | "error" | "reload" | "unseen">;
@@ -19,7 +22,7 @@ export interface QueryViewProps<Data> {
 /** The states of an answer, the same everywhere (console §3): waiting, forbidden, failed, old, there. */
 export const QueryView = <Data,>({ query: { data, error, reload, unseen }, children, lines = 4 }: QueryViewProps<Data>): JSX.Element => {
   if (error?.kind === "forbidden") return <Forbidden message={error.message} requestId={error.requestId} />;
-  if (error?.kind === "analyticsOff") return <AnalyticsOff />;
+  if (error?.kind === "analyticsOff") return <AnalyticsOff message={error.message} />;
   if (unseen.all) return <Forbidden message={lacking(unseen)} />;
   const waits = error?.kind === "unavailable" || error?.kind === "network";
   return (

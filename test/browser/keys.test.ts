@@ -265,6 +265,14 @@ describe("[console §3] a key is edited", () => {
     await dialog.locator('[name="expires"]').fill("2020-01-02T03:04");
     await dialog.getByText("Expires must be in the future.").first().waitFor();
     expect(await dialog.getByRole("button", { name: "Create key" }).getAttribute("aria-disabled")).toBe("true");
+    // A date that is half typed is not "never".
+    await dialog.locator('[name="expires"]').fill("");
+    await dialog.locator('[name="expires"]').focus();
+    await page.keyboard.type("0102");
+    await dialog.getByLabel("Name").fill("half a date");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await dialog.locator('[name="expires"]:focus').waitFor();
+    expect((await service.call("keys.searchKeys", { query: "half a date" })).data).toEqual([]);
   });
 
   test("its credits are set, added and subtracted, and it is disabled and enabled", async () => {

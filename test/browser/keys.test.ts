@@ -212,6 +212,69 @@ describe("[console §3] a key is edited", () => {
     expect(await readKey(keyId)).toMatchObject({ name: "mine", enabled: false });
   });
 
+  test("a balance is lifted by its own choice alone, and the refill that goes is shown", async () => {
+    const credits = { remaining: 5379, refill: { interval: "monthly", amount: 6000, refillDay: 1 } };
+    const { keyId } = await newKey({ name: "refilled", credits });
+    await using window = await openPage(browser);
+    const { page } = window;
+    await open(page, `/ui/keys/${keyId}`);
+    await page.getByRole("button", { name: "Change balance" }).click();
+    const dialog = page.getByRole("dialog", { name: "Change balance" });
+    const save = dialog.getByRole("button", { name: "Save changes" });
+    expect(await save.getAttribute("aria-disabled")).toBe("true");
+    await dialog.getByLabel("Amount").press("Enter");
+    await dialog.getByText("Enter an amount.").first().waitFor();
+    expect((await readKey(keyId)).credits).toEqual(credits);
+    await dialog.getByLabel("Amount").fill("5,400");
+    expect(await dialog.getByRole("row").allTextContents()).toEqual(["FieldBeforeAfter", "credits.remaining5,3795,400"]);
+    await dialog.getByLabel("Amount").fill("");
+    expect(await save.getAttribute("aria-disabled")).toBe("true");
+    await dialog.getByRole("radio", { name: "Unlimited credits, and no refill" }).check();
+    await dialog.getByRole("row", { name: "credits.remaining 5,379 unlimited" }).waitFor();
+    await dialog.getByRole("row", { name: "credits.refill 6,000 monthly, on day 1 none" }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await save.click();
+    await dialog.waitFor({ state: "detached" });
+    expect(await readKey(keyId)).not.toHaveProperty("credits");
+  });
+
+  test("its expiry begins empty and has to be in the future", async () => {
+    const { keyId } = await newKey({ name: "for ever" });
+    await using window = await openPage(browser);
+    const { page } = window;
+    await open(page, `/ui/keys/${keyId}?tab=settings`);
+    await page.getByRole("radiogroup", { name: "Expires", exact: true }).getByRole("radio", { name: "Set" }).check();
+    const save = page.getByRole("button", { name: "Save changes" });
+    const expiry = page.getByLabel("Expiry", { exact: true });
+    expect(await expiry.inputValue()).toBe("");
+    expect(await save.getAttribute("aria-disabled")).toBe("true");
+    await expiry.fill("2020-01-02T03:04");
+    await page.locator("[name=expires][aria-invalid]").waitFor();
+    await page.getByText("Expires must be in the future.").first().waitFor();
+    expect(await save.getAttribute("aria-disabled")).toBe("true");
+    await expiry.press("Enter");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await expiry.fill("2090-01-02T03:04");
+    await save.click();
+    await page.getByRole("dialog").getByRole("button", { name: "Save changes" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect((await readKey(keyId)).expires).toBe(new Date("2090-01-02T03:04").getTime());
+    await page.goto(`${service.url}/ui/apis/${apiId}`);
+    await page.getByRole("button", { name: "Create key" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.locator('[name="expires"]').fill("2020-01-02T03:04");
+    await dialog.getByText("Expires must be in the future.").first().waitFor();
+    expect(await dialog.getByRole("button", { name: "Create key" }).getAttribute("aria-disabled")).toBe("true");
+    // A date that is half typed is not "never".
+    await dialog.locator('[name="expires"]').fill("");
+    await dialog.locator('[name="expires"]').focus();
+    await page.keyboard.type("0102");
+    await dialog.getByLabel("Name").fill("half a date");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await dialog.locator('[name="expires"]:focus').waitFor();
+    expect((await service.call("keys.searchKeys", { query: "half a date" })).data).toEqual([]);
+  });
+
   test("its credits are set, added and subtracted, and it is disabled and enabled", async () => {
     const { keyId } = await newKey({ name: "spent", credits: { remaining: 10 } });
     await using window = await openPage(browser);

@@ -167,6 +167,9 @@ test("[console §3] a root key is edited in all three states, and never over som
   await open();
   const expires = edit.getByRole("radiogroup", { name: "Expires" });
   await expires.getByRole("radio", { name: "Set" }).check();
+  await edit.locator("input[name=expires][type=datetime-local]").fill("2020-01-02T03:04");
+  await edit.getByText("Expires must be in the future.").first().waitFor();
+  expect(await edit.getByRole("button", { name: "Save changes" }).getAttribute("aria-disabled")).toBe("true");
   await edit.locator("input[name=expires][type=datetime-local]").fill("2099-01-02T03:04");
   await edit.getByRole("checkbox", { name: "api.*.verify_key", exact: true }).check();
   await save();

@@ -162,6 +162,10 @@ test("[console §3] where analytics is off, the overview says how to turn it on,
     await page.getByRole("button", { name: "Show the overview" }).click();
   }
   await page.getByText("ANALYTICS=embedded").waitFor();
+  const reasons = page.locator(".note").filter({ hasText: "This node runs without analytics." });
+  for (const text of ["npm ci without --omit=optional", "CLICKHOUSE_URL", "ANALYTICS=off"]) {
+    expect(await reasons.first().textContent()).toContain(text);
+  }
   await page.getByRole("heading", { name: "Now" }).waitFor();
 });
 

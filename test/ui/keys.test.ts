@@ -3,12 +3,14 @@ import { expect, test } from "vitest";
 import { KeySchema, RefillInterval } from "../../gen/latchkey/v2/common_pb.ts";
 import { ExplainDataSchema, GrantVia, KeysService, VerificationCheck } from "../../gen/latchkey/v2/keys_pb.ts";
 import { bodyOf } from "../../ui/src/data/code/snippets.ts";
+import { expiryProblem } from "../../ui/src/data/drafts/expiryDraft.ts";
 import { findable } from "../../ui/src/data/findable.ts";
 import { durationText, localTimeText, readDuration, readJsonObject, readLocalTime } from "../../ui/src/data/readInput.ts";
 import { actOnMany, type ManyProgress } from "../../ui/src/pages/apiDetail/actOnMany.ts";
-import { createKeyRequest, emptyDraft, firstRefill } from "../../ui/src/pages/apiDetail/createKeyDraft.ts";
+import { createKeyRequest, emptyDraft, firstRefill, unreadableIn } from "../../ui/src/pages/apiDetail/createKeyDraft.ts";
 import { keyChanges } from "../../ui/src/pages/keyDetail/keyChanges.ts";
 import { isUntouched, type KeyDraft, requestOf, unreadable, untouched } from "../../ui/src/pages/keyDetail/keyDraft.ts";
+import { creditsChanges, creditsProblem, creditsRequest } from "../../ui/src/pages/keyDetail/overview/creditsChange.ts";
 import { directPermissions, permissionQueries, sourcesOf } from "../../ui/src/pages/keyDetail/permissionSources.ts";
 
 const { updateKey, createKey } = KeysService.method;
@@ -64,11 +66,49 @@ test("[console §3] what a form sets is sent as the contract has it", () => {
     ratelimits: [{ name: "requests", limit: 20, duration: 120_000 }],
     roles: ["one", "two"],
   });
-  expect(unreadable({ ...untouched, meta: set("[1]"), expires: set(""), remaining: set("1.5") })).toEqual({
+  expect(unreadable({ ...untouched, meta: set("[1]"), expires: set(""), remaining: set("1.5") }, 0)).toEqual({
     meta: expect.any(String),
     expires: expect.any(String),
     remaining: expect.any(String),
   });
+});
+
+test("[console §3] an expiry has to be a time in the future, in every form", () => {
+  const now = new Date("2030-01-02T03:04").getTime();
+  expect(expiryProblem("", now)).toBe("Expires must be a date and a time.");
+  expect(expiryProblem("2030-01-02T03:04", now)).toBe("Expires must be in the future.");
+  expect(expiryProblem("2030-01-02T03:05", now)).toBeUndefined();
+  expect(unreadable({ ...untouched, expires: set("2030-01-02T03:03") }, now)).toEqual({ expires: "Expires must be in the future." });
+  // A new key without one never expires.
+  expect(unreadableIn({ ...emptyDraft, expires: "" }, now)).toEqual({});
+  expect(unreadableIn({ ...emptyDraft, expires: "2030-01-02T03:03" }, now)).toEqual({ expires: "Expires must be in the future." });
+});
+
+test("[console §3] a balance needs an amount; only the choice of unlimited credits lifts it, and tells that the refill goes", () => {
+  const { credits } = key;
+  const balance = (operation: "set" | "increment" | "decrement", amount: string) => creditsChanges(credits, { operation, amount });
+  for (const operation of ["set", "increment", "decrement"] as const) {
+    expect(creditsProblem(credits, { operation, amount: " " })).toBe("Enter an amount.");
+    expect(creditsProblem(credits, { operation, amount: "-1" })).toMatch(/whole number/);
+    expect(creditsProblem(credits, { operation, amount: "ten" })).toMatch(/whole number/);
+    expect(balance(operation, "")).toEqual([]);
+    // Whatever "Show code" shows meanwhile, it is not an unlimited balance.
+    expect(creditsRequest("key_1", { operation, amount: "" })).toMatchObject({ value: { kind: { case: "value", value: 0n } } });
+  }
+  expect(balance("set", "7")).toEqual([{ field: "credits.remaining", before: "10", after: "7" }]);
+  expect(balance("increment", "5")).toEqual([{ field: "credits.remaining", before: "10", after: "15" }]);
+  expect(balance("decrement", "20")).toEqual([{ field: "credits.remaining", before: "10", after: "0" }]);
+  const lift = { operation: "unlimited", amount: "" } as const;
+  expect(creditsChanges(credits, lift)).toEqual([
+    { field: "credits.remaining", before: "10", after: "unlimited" },
+    { field: "credits.refill", before: "5 daily", after: undefined },
+  ]);
+  expect(creditsRequest("key_1", lift)).toMatchObject({ value: { kind: { case: "null" } } });
+  expect(creditsProblem(undefined, lift)).toMatch(/already/);
+  expect(creditsProblem(undefined, { operation: "increment", amount: "5" })).toMatch(/unlimited: set it first/);
+  expect(creditsChanges(undefined, { operation: "set", amount: "5" })).toEqual([
+    { field: "credits.remaining", before: "unlimited", after: "5" },
+  ]);
 });
 
 test("[console §3] before → after is read from the request itself", () => {

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { AnalyticsService, UsageKind } from "../../gen/latchkey/v2/analytics_pb.ts";
 import { ApisService } from "../../gen/latchkey/v2/apis_pb.ts";
 import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
+import { RatelimitService } from "../../gen/latchkey/v2/ratelimit_pb.ts";
+import { RootKeysService } from "../../gen/latchkey/v2/root_keys_pb.ts";
 import { missingPermissions } from "../../ui/src/data/access/permissions.ts";
+import { unseenOf } from "../../ui/src/data/access/unseen.ts";
 
 const { createApi, listKeys, listApis } = ApisService.method;
 const { createKey, updateKey, addRoles } = KeysService.method;
@@ -20,5 +24,34 @@ describe("[console §4] greyed buttons derive from the descriptors", () => {
     ["lists show what may be read", listApis, {}, [], []],
   ] as const)("%s", (_, method, ids, held, missing) => {
     expect(missingPermissions(method, ids, held)).toEqual(missing);
+  });
+});
+
+describe("[console §3] what a session may not see is no empty list", () => {
+  const { searchKeys, getKey } = KeysService.method;
+  const { getUsage, getVerifications } = AnalyticsService.method;
+  const { listNamespaces } = RatelimitService.method;
+  const verifications = { request: { kind: UsageKind.VERIFICATIONS } };
+
+  test.each([
+    ["everything is seen", listApis, ["api.*.read_api"], {}, [], false],
+    ["nothing is seen", listNamespaces, ["api.*.read_api"], {}, ["ratelimit.*.read_namespace"], true],
+    ["some are seen", listApis, ["api.api_1.read_api"], {}, ["api.*.read_api"], false],
+    ["one of two permissions shows nothing", searchKeys, ["api.*.read_key"], {}, ["api.*.read_api"], true],
+    ["root keys", RootKeysService.method.listKeys, [], {}, ["root_key.*.read_root_key"], true],
+    ["the object that is asked about is seen", getVerifications, ["api.api_1.read_analytics"], { ids: { api_id: "api_1" } }, [], false],
+    [
+      "another object is asked about",
+      getVerifications,
+      ["api.api_1.read_analytics"],
+      { ids: { api_id: "api_2" } },
+      ["api.api_2.read_analytics"],
+      true,
+    ],
+    ["a permission for another kind of question", getUsage, ["api.*.read_analytics"], verifications, [], false],
+    ["the permission of this kind", getUsage, ["ratelimit.*.read_analytics"], verifications, ["api.*.read_analytics"], true],
+    ["a refused call says so itself", getKey, [], {}, [], false],
+  ] as const)("%s", (_, method, held, options, permissions, all) => {
+    expect(unseenOf(method, held, options)).toEqual({ permissions, all });
   });
 });

@@ -1,14 +1,15 @@
 import type { JSX } from "preact";
-import { useEffect, useId, useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { signOut } from "../data/access/session.ts";
 import { findable } from "../data/findable.ts";
 import { theme } from "../data/theme.ts";
 import { Dialog } from "../design/dialogs/Dialog.tsx";
+import { NotSearched } from "../design/states/NotSearched.tsx";
 import { navigate } from "../router/address.ts";
 import { idTarget } from "../router/idTarget.ts";
 import { pageCommands } from "../router/pageCommands.ts";
-import type { FoundObject } from "../router/route.ts";
 import { navigationRoutes, routes } from "../router/routes.ts";
+import { useFound } from "../router/useFound.ts";
 
 interface Entry {
   readonly label: string;
@@ -33,32 +34,6 @@ const fixed = (onScript: () => void): readonly Entry[] => [
 /** Milliseconds without typing before objects are searched. */
 const pause = 150;
 
-const useFound = (text: string): readonly FoundObject[] => {
-  const [found, setFound] = useState<readonly FoundObject[]>([]);
-  useEffect(() => {
-    setFound([]);
-    const wanted = text.trim();
-    if (wanted.length < 2 || findable(wanted).mayBeSecret) return;
-    const abort = new AbortController();
-    const timer = setTimeout(() => {
-      for (const { search } of routes) {
-        // What one page cannot find leaves the others: the palette is no place for errors.
-        search?.(wanted, abort.signal).then(
-          (objects) => {
-            if (!abort.signal.aborted) setFound((before) => [...before, ...objects]);
-          },
-          () => undefined,
-        );
-      }
-    }, pause);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [text]);
-  return found;
-};
-
 export interface CommandPaletteProps {
   readonly onClose: () => void;
   /** Shows the session's calls. */
@@ -70,7 +45,7 @@ export const CommandPalette = ({ onClose, onScript }: CommandPaletteProps): JSX.
   const base = useId();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = useFound(text);
+  const { objects, forbidden } = useFound(text.trim(), pause);
   const target = idTarget(text, routes);
   const { mayBeSecret } = findable(text.trim());
   const entries: readonly Entry[] = [
@@ -78,7 +53,7 @@ export const CommandPalette = ({ onClose, onScript }: CommandPaletteProps): JSX.
     // A whole key is sent to the search of that page alone (console §2.9).
     ...(mayBeSecret ? [{ label: "Find", detail: "page, which whole keys are pasted into", run: () => navigate("/ui/find") }] : []),
     ...fixed(onScript).filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase())),
-    ...found.map(({ label, detail = "", href }) => ({ label, detail, run: () => navigate(href) })),
+    ...objects.map(({ label, detail = "", href }) => ({ label, detail, run: () => navigate(href) })),
   ];
   const chosen = Math.min(at, entries.length - 1);
   const run = (entry: Entry | undefined): void => {
@@ -129,6 +104,7 @@ export const CommandPalette = ({ onClose, onScript }: CommandPaletteProps): JSX.
       <p class="quiet" role="status">
         {entries.length === 0 ? "Nothing found." : ""}
       </p>
+      <NotSearched forbidden={forbidden} />
     </Dialog>
   );
 };

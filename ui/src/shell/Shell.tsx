@@ -7,7 +7,8 @@ import { PageFrame } from "../design/navigation/PageFrame.tsx";
 import { announce } from "../design/states/announcements.ts";
 import { EmptyState } from "../design/states/EmptyState.tsx";
 import { address } from "../router/address.ts";
-import { findRoute, navigationRoutes } from "../router/routes.ts";
+import { preloadPages } from "../router/loadPage.ts";
+import { findRoute, navigationRoutes, routes } from "../router/routes.ts";
 import { CommandPalette } from "./CommandPalette.tsx";
 import { ElevationDialog } from "./ElevationDialog.tsx";
 import { Help } from "./Help.tsx";
@@ -34,6 +35,7 @@ export const Shell = (): JSX.Element => {
   const { path } = address.value;
   const found = findRoute(path);
   useEffect(watchSession, []);
+  useEffect(() => preloadPages(routes), []);
   useEffect(() => listenForShortcuts({ palette: () => setOpen("palette"), help: () => setOpen("help") }), []);
   return (
     <div class="shell">

@@ -76,6 +76,10 @@ const byCode: Partial<Record<Code, CallErrorKind>> = {
 /** Seconds of a `Retry-After`; what is no whole number of seconds counts as 1. */
 const readRetryAfter = (header: string | null): number => (header !== null && /^[1-9]\d{0,6}$/.test(header) ? Number(header) : 1);
 
+/** No answer came at all. @param retryAfter seconds */
+export const noAnswer = (retryAfter = 1): CallError =>
+  new CallError("network", "The service does not answer.", { title: "No connection", retryAfter });
+
 /** Reads what a call threw. An abort stays what it is. */
 export const readCallError = (thrown: unknown): CallError => {
   if (thrown instanceof CallError) return thrown;
@@ -84,8 +88,7 @@ export const readCallError = (thrown: unknown): CallError => {
   const retryAfter = readRetryAfter(error.metadata.get("retry-after"));
   if (detail === undefined) {
     // The transport has no code for "the connection failed": fetch throws a TypeError.
-    if (error.cause instanceof TypeError)
-      return new CallError("network", "The service did not answer.", { title: "No connection", retryAfter });
+    if (error.cause instanceof TypeError) return noAnswer(retryAfter);
     return new CallError(byCode[error.code] ?? "other", error.rawMessage, { title: Code[error.code] ?? "Error", retryAfter });
   }
   const kind = byType.find(([ending]) => detail.type.endsWith(ending))?.[1] ?? byStatus[detail.httpStatus] ?? "other";

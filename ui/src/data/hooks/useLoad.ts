@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { nothingUnseen, type Unseen } from "../access/unseen.ts";
 import { type Answer, type CallOptions, changesMade } from "../calls/call.ts";
 import { type CallError, readCallError } from "../calls/callError.ts";
 
@@ -8,6 +9,8 @@ export interface Query<Data> {
   readonly etag: string | undefined;
   readonly error: CallError | undefined;
   readonly loading: boolean;
+  /** What the session does not see of it. */
+  readonly unseen: Unseen;
   /** Asks again. */
   readonly reload: () => void;
 }
@@ -21,6 +24,11 @@ export interface QueryOptions {
   readonly refresh?: number;
   /** False: nothing is asked yet. */
   readonly enabled?: boolean;
+}
+
+export interface LoadOptions extends QueryOptions {
+  /** What the session does not see of the answer, by the procedures that list it. */
+  readonly unseen?: Unseen;
 }
 
 interface State<Data> {
@@ -38,7 +46,7 @@ interface State<Data> {
 export const useLoad = <Data>(
   key: string,
   load: (options: CallOptions) => Promise<Answer<Data>>,
-  { pollEvery, asOf, refresh = 0, enabled = true }: QueryOptions = {},
+  { pollEvery, asOf, refresh = 0, enabled = true, unseen = nothingUnseen }: LoadOptions = {},
 ): Query<Data> => {
   const [state, setState] = useState<State<Data>>({ key });
   const [asked, setAsked] = useState({ background: false });
@@ -86,6 +94,7 @@ export const useLoad = <Data>(
     data: current.answer?.message,
     etag: current.answer?.etag,
     error: current.error,
+    unseen,
     loading: current.answer === undefined && current.error === undefined,
     reload: () => setAsked({ background: false }),
   };

@@ -64,6 +64,7 @@ export const usePages = <Input extends DescMessage, Output extends DescMessage, 
   return {
     data: page === undefined ? undefined : [...page.data, ...(rest?.items ?? [])],
     error: rest?.error ?? first.error,
+    unseen: first.unseen,
     loading: first.loading,
     reload: first.reload,
     hasMore: pagination?.hasMore ?? false,

@@ -95,12 +95,12 @@ export const ReviewedForm = <Input extends DescMessage, Stored, Edited extends D
   const foreign = other ?? (changedMeanwhile && etag !== base.etag ? stored : undefined);
   const mine = foreign === undefined ? draft : rebasedDraft(draft, draftOf(base.stored), draftOf(foreign));
   const next = (version: Stored) => ({ stored: version, etag });
-  const reason = disabledBecause?.(draft) ?? (changes.length === 0 ? "Nothing is changed yet." : undefined);
+  const reason = (): string | undefined => disabledBecause?.(draft) ?? (changes.length === 0 ? "Nothing is changed yet." : undefined);
   return (
     <>
       <Form
         onSubmit={() => {
-          if (reason !== undefined) return;
+          if (reason() !== undefined) return;
           update.clear();
           setUnread(undefined);
           setReviewing(true);
@@ -108,7 +108,7 @@ export const ReviewedForm = <Input extends DescMessage, Stored, Edited extends D
         error={unread ?? (changedMeanwhile ? undefined : update.error)}
         fields={fields}
         actions={
-          <Button kind="primary" type="submit" disabledBecause={reason}>
+          <Button kind="primary" type="submit" disabledBecause={reason()}>
             Save changes
           </Button>
         }

@@ -15,7 +15,7 @@ export interface FormProps {
   readonly actions: ComponentChildren;
 }
 
-/** A form: what the service finds wrong appears at its fields, and the first of them gets the focus. */
+/** A form: what the service finds wrong appears at its fields, and the first of them gets the focus. A half-typed date is refused. */
 export const Form = ({ onSubmit, error, fields, children, actions }: FormProps): JSX.Element => {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -30,7 +30,10 @@ export const Form = ({ onSubmit, error, fields, children, actions }: FormProps):
       novalidate
       onSubmit={(event) => {
         event.preventDefault();
-        onSubmit();
+        // A date that is half typed has no value, and would be sent as none.
+        const halfTyped = [...event.currentTarget.elements].find((field) => field instanceof HTMLInputElement && field.validity.badInput);
+        if (halfTyped instanceof HTMLInputElement) halfTyped.reportValidity();
+        else onSubmit();
       }}
     >
       <FormViolations.Provider value={violations}>{children}</FormViolations.Provider>

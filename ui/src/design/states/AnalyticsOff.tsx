@@ -1,12 +1,22 @@
 import type { JSX } from "preact";
 
-/** In the place of figures where the service records none (console §3). */
-export const AnalyticsOff = (): JSX.Element => (
+/** Replaces figures where the node that answered records no events (console §3). @param message the service's */
+export const AnalyticsOff = ({ message }: { readonly message: string }): JSX.Element => (
   <div class="note">
     <h2>Analytics is off</h2>
-    <p>
-      Start the service with <code>ANALYTICS=embedded</code>, or with <code>CLICKHOUSE_URL</code> where several nodes share a ClickHouse
-      server.
-    </p>
+    <p>This node runs without analytics. The service says: {message} One of these is the reason:</p>
+    <ul>
+      <li>
+        The optional engine is not installed. Run <code>npm ci</code> without <code>--omit=optional</code> and restart. Several nodes need a
+        ClickHouse server instead: set <code>CLICKHOUSE_URL</code> on each.
+      </li>
+      <li>
+        <code>MONGODB_URL</code> is set and <code>CLICKHOUSE_URL</code> is not. Set <code>CLICKHOUSE_URL</code>, or for a single node{" "}
+        <code>ANALYTICS=embedded</code>.
+      </li>
+      <li>
+        <code>ANALYTICS=off</code> is set. Remove it.
+      </li>
+    </ul>
   </div>
 );

@@ -1,5 +1,8 @@
 import type { ComponentChildren, JSX } from "preact";
+import { useContext } from "preact/hooks";
 import { CodeBlock } from "../values/CodeBlock.tsx";
+import { NoRows } from "./NoRows.tsx";
+import { UnseenRows } from "./unseenRows.ts";
 
 export interface EmptyStateProps {
   /** One sentence: "No APIs yet." */
@@ -10,11 +13,14 @@ export interface EmptyStateProps {
   readonly code?: string;
 }
 
-/** A list without rows: a sentence, a button, the curl line (console §3). */
-export const EmptyState = ({ children, action, code }: EmptyStateProps): JSX.Element => (
-  <div class="empty">
-    <p>{children}</p>
-    {action}
-    {code !== undefined && <CodeBlock label="The same as a command" text={code} />}
-  </div>
-);
+/** A list without rows: a sentence, a button, the curl line (console §3). A session that may not see all rows is told that instead. */
+export const EmptyState = ({ children, action, code }: EmptyStateProps): JSX.Element => {
+  const seesAll = useContext(UnseenRows).permissions.length === 0;
+  return (
+    <div class="empty">
+      {seesAll ? <p>{children}</p> : <NoRows>{children}</NoRows>}
+      {seesAll && action}
+      {seesAll && code !== undefined && <CodeBlock label="The same as a command" text={code} />}
+    </div>
+  );
+};

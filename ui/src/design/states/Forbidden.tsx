@@ -1,17 +1,28 @@
 import type { JSX } from "preact";
 import { person } from "../../data/access/sessionState.ts";
-import type { CallError } from "../../data/calls/callError.ts";
 
-/** A page that the session may not see: the message of the service names the permission (protocol §8). */
-export const Forbidden = ({ error }: { readonly error: CallError }): JSX.Element => (
+export interface ForbiddenProps {
+  /** Names the permission: the service's message (protocol §8), or the console's own. */
+  readonly message: string;
+  /** Of the refused call, if one was made. */
+  readonly requestId?: string;
+}
+
+/** Replaces what the session may not see. */
+export const Forbidden = ({ message, requestId = "" }: ForbiddenProps): JSX.Element => (
   <div class="note">
     <h2>Not permitted</h2>
-    <p>{error.message}</p>
+    <p>{message}</p>
     <p class="quiet">
       {person.value === undefined
         ? "Somebody who manages root keys can grant it."
-        : "Whoever runs this service maps people to permissions."}{" "}
-      Request <code>{error.requestId}</code>
+        : "Whoever runs this service maps people to permissions."}
+      {requestId !== "" && (
+        <>
+          {" "}
+          Request <code>{requestId}</code>
+        </>
+      )}
     </p>
   </div>
 );

@@ -1,7 +1,18 @@
 import type { JSX } from "preact";
-import { EmptyState } from "./EmptyState.tsx";
+import type { CallError } from "../../data/calls/callError.ts";
+import { Unavailable } from "./Unavailable.tsx";
 
-/** In the place of a page, a tab or a dialog that could not be loaded, also after the page was loaded again (console §1). */
-export const PartFailed = (): JSX.Element => (
-  <EmptyState>A part of this page could not be loaded. Check the connection and reload.</EmptyState>
-);
+export interface PartFailedProps {
+  readonly error: CallError;
+  readonly onRetry: () => void;
+}
+
+/** Replaces a page, a tab or a dialog that could not be loaded: waits for the service, or says so where it answers (console §1). */
+export const PartFailed = ({ error, onRetry }: PartFailedProps): JSX.Element =>
+  error.kind === "network" ? (
+    <Unavailable error={error} onRetry={onRetry} />
+  ) : (
+    <div class="empty">
+      <p>A part of this page could not be loaded. Check the connection and reload.</p>
+    </div>
+  );

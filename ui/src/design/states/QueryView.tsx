@@ -1,23 +1,29 @@
 import type { ComponentChildren, JSX } from "preact";
+import { lacking } from "../../data/access/unseen.ts";
 import type { Query } from "../../data/hooks/useLoad.ts";
 import { Button } from "../actions/Button.tsx";
-import { AnalyticsOff } from "./AnalyticsOff.tsx";
 import { ErrorNote } from "./ErrorNote.tsx";
 import { Forbidden } from "./Forbidden.tsx";
+import { lazyPart } from "./lazyPart.tsx";
 import { Skeleton } from "./Skeleton.tsx";
 import { Unavailable } from "./Unavailable.tsx";
+import { UnseenRows } from "./unseenRows.ts";
+
+/** Most services have analytics: its words are a part of their own. */
+const AnalyticsOff = lazyPart(async () => (await import("./AnalyticsOff.tsx")).AnalyticsOff);
 
 export interface QueryViewProps<Data> {
-  readonly query: Pick<Query<Data>, "data" | "error" | "reload">;
+  readonly query: Pick<Query<Data>, "data" | "error" | "reload" | "unseen">;
   readonly children: (data: Data) => ComponentChildren;
   /** Lines of the skeleton, about as many as will come. */
   readonly lines?: number;
 }
 
-/** The states of an answer, the same everywhere (console §3): waiting, failed, old, there. */
-export const QueryView = <Data,>({ query: { data, error, reload }, children, lines = 4 }: QueryViewProps<Data>): JSX.Element => {
-  if (error?.kind === "forbidden") return <Forbidden error={error} />;
-  if (error?.kind === "analyticsOff") return <AnalyticsOff />;
+/** The states of an answer, the same everywhere (console §3): waiting, forbidden, failed, old, there. */
+export const QueryView = <Data,>({ query: { data, error, reload, unseen }, children, lines = 4 }: QueryViewProps<Data>): JSX.Element => {
+  if (error?.kind === "forbidden") return <Forbidden message={error.message} requestId={error.requestId} />;
+  if (error?.kind === "analyticsOff") return <AnalyticsOff message={error.message} />;
+  if (unseen.all) return <Forbidden message={lacking(unseen)} />;
   const waits = error?.kind === "unavailable" || error?.kind === "network";
   return (
     <>
@@ -29,7 +35,7 @@ export const QueryView = <Data,>({ query: { data, error, reload }, children, lin
       {data !== undefined && (
         <div class={error === undefined ? "answer" : "answer old"}>
           {error !== undefined && <p class="quiet">What follows was read before and may be old.</p>}
-          {children(data)}
+          <UnseenRows.Provider value={unseen}>{children(data)}</UnseenRows.Provider>
         </div>
       )}
     </>

@@ -1,21 +1,22 @@
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
 import type { CallError } from "../../data/calls/callError.ts";
-import { useSecondsLeft } from "../../data/hooks/useSecondsLeft.ts";
+import { useRetry } from "../../data/hooks/useRetry.ts";
 import { Button } from "../actions/Button.tsx";
 
-/** The service cannot answer now: counts down to the next attempt. What stands below it is old. */
+/** The service cannot answer now: retries, and counts down to the next attempt. What is below it is old. */
 export const Unavailable = ({ error, onRetry }: { readonly error: CallError; readonly onRetry: () => void }): JSX.Element => {
-  const left = useSecondsLeft(error);
-  useEffect(() => {
-    const retry = setTimeout(onRetry, error.retryAfter * 1000);
-    return () => clearTimeout(retry);
-    // A new failure is a new wait; `onRetry` is made anew at each render.
-  }, [error]);
+  const left = useRetry(error, onRetry);
   return (
     <div class="note warning" role="status">
       <p>
-        <strong>{error.title}.</strong> {error.message} <span aria-hidden="true">Trying again {left === 0 ? "now" : `in ${left} s`}.</span>
+        {error.kind === "network" ? (
+          <strong>The service does not answer.</strong>
+        ) : (
+          <>
+            <strong>{error.title}.</strong> {error.message}
+          </>
+        )}{" "}
+        Retrying… <span aria-hidden="true">{left === 0 ? "" : `in ${left} s`}</span>
       </p>
       {error.requestId !== "" && (
         <p class="quiet">

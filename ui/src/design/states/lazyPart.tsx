@@ -1,6 +1,6 @@
 import type { ComponentType, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { loadPart } from "../../router/loadPart.ts";
+import { usePart } from "../../router/usePart.ts";
 import { PartFailed } from "./PartFailed.tsx";
 import { Skeleton } from "./Skeleton.tsx";
 
@@ -11,28 +11,14 @@ import { Skeleton } from "./Skeleton.tsx";
  */
 export const lazyPart = <Props extends object>(load: () => Promise<ComponentType<Props>>, lines = 6): ComponentType<Props> => {
   let loaded: ComponentType<Props> | undefined;
+  const loadOnce = async (): Promise<ComponentType<Props>> => {
+    loaded = await loadPart(load);
+    return loaded;
+  };
   return (props: Props): JSX.Element => {
-    const [state, setState] = useState<"loading" | "loaded" | "failed">(loaded === undefined ? "loading" : "loaded");
-    useEffect(() => {
-      // Effects come some time after what was drawn: another one on the page may have loaded it since.
-      if (loaded !== undefined) return setState("loaded");
-      let shown = true;
-      loadPart(load).then(
-        (Part) => {
-          loaded = Part;
-          if (shown) setState("loaded");
-        },
-        () => shown && setState("failed"),
-      );
-      return () => {
-        shown = false;
-      };
-    }, []);
-    if (loaded !== undefined) {
-      const Part = loaded;
-      return <Part {...props} />;
-    }
-    if (state === "failed") return <PartFailed />;
+    const { part: Part, error, retry } = usePart(load, loadOnce, () => loaded);
+    if (Part !== undefined) return <Part {...props} />;
+    if (error !== undefined) return <PartFailed error={error} onRetry={retry} />;
     return <Skeleton lines={lines} />;
   };
 };

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Role } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { lacking, unseenBy } from "../../data/access/unseen.ts";
 import { useLoad } from "../../data/hooks/useLoad.ts";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { SearchField } from "../../design/forms/SearchField.tsx";
@@ -34,6 +35,7 @@ const holdingText = ({ slug, roles }: Holding): string => (roles.length === 0 ? 
 
 const Answered = ({ asked }: { readonly asked: string }): JSX.Element => {
   const [pages, setPages] = useState(2);
+  const unseen = unseenBy(KeysService.method.searchKeys);
   const holders = useLoad(`holders ${pages} ${asked}`, async (options) => ({
     message: await readHolders(asked, pages, options),
     etag: undefined,
@@ -45,10 +47,13 @@ const Answered = ({ asked }: { readonly asked: string }): JSX.Element => {
           <p role="status">
             <strong>
               {hasMore ? "At least " : ""}
-              {keys.length} {keys.length === 1 ? "key" : "keys"} and {roles.length} {roles.length === 1 ? "role" : "roles"}
+              {unseen.all ? "" : `${keys.length} ${keys.length === 1 ? "key" : "keys"} and `}
+              {roles.length} {roles.length === 1 ? "role" : "roles"}
             </strong>{" "}
             hold <code>{asked}</code>
-            {asked.endsWith("*") ? ", or a part of it" : ""}. Only keys that you may read are counted.
+            {asked.endsWith("*") ? ", or a part of it" : ""}.
+            {unseen.permissions.length > 0 &&
+              ` ${unseen.all ? "Keys are not counted." : "Only keys that you may read are counted."} ${lacking(unseen)}`}
           </p>
           {roles.length > 0 && (
             <>

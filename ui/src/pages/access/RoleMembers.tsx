@@ -12,6 +12,7 @@ import { Form } from "../../design/forms/Form.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
 import { announce } from "../../design/states/announcements.ts";
 import { ErrorNote } from "../../design/states/ErrorNote.tsx";
+import { NoRows } from "../../design/states/NoRows.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { KeyTable } from "../../design/tables/KeyTable.tsx";
 
@@ -88,7 +89,7 @@ export const RoleMembers = ({ role }: { readonly role: string }): JSX.Element =>
           rows.length > 0 || keys.hasMore ? (
             <KeyTable label="Members" keys={rows} pages={keys} because={{ label: "Membership", cell: removal }} />
           ) : (
-            <p class="quiet">No key that you may read has this role.</p>
+            <NoRows>No key that you may read has this role.</NoRows>
           )
         }
       </QueryView>

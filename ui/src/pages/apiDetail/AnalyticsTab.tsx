@@ -20,7 +20,7 @@ export const AnalyticsTab = ({ apiId }: { readonly apiId: string }): JSX.Element
   const now = useNow(60_000);
   const request = { kind: UsageKind.VERIFICATIONS, ...readRange(queryParams.value, now), filter: { apiId: { values: [apiId] } } };
   const byOutcome = { ...request, groupBy: ["outcome"] };
-  const outcomes = useQuery(getUsage, byOutcome, { asOf: now });
+  const outcomes = useQuery(getUsage, byOutcome, { asOf: now, ids: { api_id: apiId } });
   const totals = useQuery(getUsage, request, { asOf: now });
   const outcomeLines = useMemo(() => countLines(outcomes.data?.data ?? [], "outcome"), [outcomes.data]);
   const latency = useMemo(() => latencyLines(totals.data?.data ?? []), [totals.data]);

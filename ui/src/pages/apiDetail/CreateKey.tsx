@@ -6,6 +6,7 @@ import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { Dialog } from "../../design/dialogs/Dialog.tsx";
 import { Checkbox } from "../../design/forms/Checkbox.tsx";
+import { ExpiryField } from "../../design/forms/ExpiryField.tsx";
 import { Form } from "../../design/forms/Form.tsx";
 import { LimitsField } from "../../design/forms/LimitsField.tsx";
 import { RefillField } from "../../design/forms/RefillField.tsx";
@@ -24,19 +25,19 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
   const [typed, setTyped] = useState(emptyDraft);
   const create = useMutation(KeysService.method.createKey);
   const request = createKeyRequest(apiId, typed);
-  const problems = unreadableIn(typed);
+  const problems = unreadableIn(typed, Date.now());
   const set =
     <Name extends keyof CreateKeyDraft>(name: Name) =>
     (value: CreateKeyDraft[Name]): void =>
       setTyped((before) => ({ ...before, [name]: value }));
   /** What ties a field of text to its part of the draft. */
-  const field = (name: "name" | "prefix" | "byteLength" | "externalId" | "expires" | "roles" | "permissions" | "meta") => ({
+  const field = (name: "name" | "prefix" | "byteLength" | "externalId" | "roles" | "permissions" | "meta") => ({
     name,
     value: typed[name],
     onChange: set(name),
   });
   const submit = async (): Promise<void> => {
-    if (Object.keys(problems).length > 0) return;
+    if (Object.keys(unreadableIn(typed, Date.now())).length > 0) return;
     const answer = await create.run(request);
     if (answer?.message.data === undefined) return;
     onClose();
@@ -50,7 +51,7 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
         fields={createKeyFields}
         actions={
           <>
-            <Button kind="primary" type="submit" pending={create.pending}>
+            <Button kind="primary" type="submit" pending={create.pending} disabledBecause={problems.expires}>
               Create key
             </Button>
             <CodeDrawer method={create.method} request={request} />
@@ -63,7 +64,7 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
           <TextField label="Bytes" {...field("byteLength")} error={problems.byteLength} hint="Of the secret; empty: 16." />
         </div>
         <TextField label="External ID" {...field("externalId")} hint="Your own name for the key's owner. An unknown one is created." />
-        <TextField label="Expires" type="datetime-local" {...field("expires")} error={problems.expires} hint="Empty: never." />
+        <ExpiryField label="Expires" value={typed.expires} onChange={set("expires")} hint="Empty: never." />
         <TextField
           label="Credits"
           name="credits.remaining"

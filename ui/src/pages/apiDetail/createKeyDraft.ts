@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CreateKeyRequestSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { expiryProblem } from "../../data/drafts/expiryDraft.ts";
 import { type LimitDraft, limitsReadable, readLimits } from "../../data/drafts/limitDraft.ts";
 import { type RefillDraft, readRefill, refillDraft } from "../../data/drafts/refillDraft.ts";
 import { readInteger, readJsonObject, readList, readLocalTime } from "../../data/readInput.ts";
@@ -65,16 +66,20 @@ export const createKeyFields = [
   "recoverable",
 ];
 
-/** What cannot be read as it is typed, by field; nothing is sent before it can. */
+/** Says what cannot be saved as it is typed, by field. @param now Unix ms */
 export const unreadableIn = (
   typed: CreateKeyDraft,
-): Partial<Record<"byteLength" | "expires" | "remaining" | "meta" | "ratelimits", string>> => ({
-  ...(readInteger(typed.byteLength) === "invalid" ? { byteLength: "A whole number, or nothing." } : {}),
-  ...(typed.expires !== "" && readLocalTime(typed.expires) === undefined ? { expires: "A date and a time, or nothing." } : {}),
-  ...(readInteger(typed.remaining) === "invalid" ? { remaining: "A whole number, or nothing." } : {}),
-  ...(readJsonObject(typed.meta) === "invalid" ? { meta: "A JSON object, or nothing." } : {}),
-  ...(limitsReadable(typed.ratelimits) ? {} : { ratelimits: "Some numbers cannot be read." }),
-});
+  now: number,
+): Partial<Record<"byteLength" | "expires" | "remaining" | "meta" | "ratelimits", string>> => {
+  const expiry = typed.expires === "" ? undefined : expiryProblem(typed.expires, now);
+  return {
+    ...(readInteger(typed.byteLength) === "invalid" ? { byteLength: "Bytes must be a whole number, or empty." } : {}),
+    ...(expiry === undefined ? {} : { expires: expiry }),
+    ...(readInteger(typed.remaining) === "invalid" ? { remaining: "Credits must be a whole number, or empty." } : {}),
+    ...(readJsonObject(typed.meta) === "invalid" ? { meta: "Meta must be a JSON object, or empty." } : {}),
+    ...(limitsReadable(typed.ratelimits) ? {} : { ratelimits: "A number of a rate limit cannot be read." }),
+  };
+};
 
 const creditsOf = ({ remaining, refill }: CreateKeyDraft): Pick<MessageInitShape<typeof CreateKeyRequestSchema>, "credits"> => {
   const balance = readInteger(remaining);

@@ -96,6 +96,7 @@ export const useAuditEntries = (
     data: first.data === undefined ? undefined : [...first.data.entries, ...(rest?.entries ?? [])],
     etag: undefined,
     error: rest?.error ?? first.error,
+    unseen: first.unseen,
     loading: first.loading,
     reload: first.reload,
     hasMore: next !== undefined,

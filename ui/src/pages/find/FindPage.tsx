@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Key } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { call } from "../../data/calls/call.ts";
@@ -11,13 +11,14 @@ import { Form } from "../../design/forms/Form.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { EmptyState } from "../../design/states/EmptyState.tsx";
+import { NotSearched } from "../../design/states/NotSearched.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { type Column, DataTable } from "../../design/tables/DataTable.tsx";
 import { ExportKeys } from "../../design/tables/ExportKeys.tsx";
 import { Time } from "../../design/values/Time.tsx";
 import { idTarget } from "../../router/idTarget.ts";
-import type { FoundObject } from "../../router/route.ts";
 import { routes } from "../../router/routes.ts";
+import { useFound } from "../../router/useFound.ts";
 
 const { searchKeys } = KeysService.method;
 
@@ -41,30 +42,12 @@ const columns: readonly Column<Key>[] = [
   },
 ];
 
-/** Objects of other pages by their names. What one page cannot find leaves the others. */
-const useOthers = (text: string): readonly FoundObject[] => {
-  const [found, setFound] = useState<readonly FoundObject[]>([]);
-  useEffect(() => {
-    setFound([]);
-    const abort = new AbortController();
-    for (const { search, path } of findable(text).mayBeName ? routes : []) {
-      // Keys have a table of their own.
-      if (path === "/ui/keys/:id") continue;
-      search?.(text, abort.signal).then(
-        (objects) => {
-          if (!abort.signal.aborted) setFound((before) => [...before, ...objects]);
-        },
-        () => undefined,
-      );
-    }
-    return () => abort.abort();
-  }, [text]);
-  return found;
-};
+/** Keys have a table of their own. */
+const keysPath = "/ui/keys/:id";
 
 const Found = ({ text }: { readonly text: string }): JSX.Element => {
   const keys = usePages(searchKeys, { query: text, limit: 100n }, (answer) => answer);
-  const others = useOthers(text);
+  const { objects: others, forbidden } = useFound(findable(text).mayBeName ? text : "", 0, keysPath);
   const target = idTarget(text, routes);
   const { mayBeSecret } = findable(text);
   return (
@@ -101,6 +84,7 @@ const Found = ({ text }: { readonly text: string }): JSX.Element => {
           )
         }
       </QueryView>
+      <NotSearched forbidden={forbidden} />
       {others.length > 0 && (
         <section class="section" aria-labelledby="found-others">
           <h2 id="found-others">Elsewhere</h2>

@@ -1,10 +1,12 @@
 import type { JSX } from "preact";
 import type { Identity } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { type ExplainedRatelimit, KeysService, RatelimitSource, VerificationCheck } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { unseenBy } from "../../data/access/unseen.ts";
 import { type Answer, type CallOptions, call } from "../../data/calls/call.ts";
 import { requestKey } from "../../data/calls/requestKey.ts";
 import { useLoad } from "../../data/hooks/useLoad.ts";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
+import { NoRows } from "../../design/states/NoRows.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { DataTable } from "../../design/tables/DataTable.tsx";
 import { limitColumns } from "../../design/tables/limitColumns.tsx";
@@ -41,7 +43,7 @@ export const SharedLimits = ({ identity }: { readonly identity: Identity }): JSX
       const { message } = await readWindows(identity, options);
       return { message: { windows: message }, etag: undefined };
     },
-    { pollEvery: look },
+    { pollEvery: look, unseen: unseenBy(searchKeys) },
   );
   return (
     <section class="section" aria-labelledby="shared-limits">
@@ -52,7 +54,7 @@ export const SharedLimits = ({ identity }: { readonly identity: Identity }): JSX
       <QueryView query={windows} lines={2}>
         {({ windows: rows }) =>
           rows === undefined ? (
-            <p class="quiet">No key that you may read belongs to this identity: nothing counts.</p>
+            <NoRows>No key that you may read belongs to this identity: nothing counts.</NoRows>
           ) : (
             <DataTable label="Windows of shared limits" columns={limitColumns} rows={rows} rowKey={({ name }) => name} />
           )

@@ -48,7 +48,7 @@ const columns: readonly Column<Row>[] = [
 ];
 
 /** What happened to the key in the last 36 hours: outcomes by the hour, and why some were denied. */
-export const ActivityTab = ({ stored: { keyId } }: KeyTabProps): JSX.Element => {
+export const ActivityTab = ({ stored: { keyId }, api }: KeyTabProps): JSX.Element => {
   const end = useNow(hour) + hour;
   const request = {
     kind: UsageKind.VERIFICATIONS,
@@ -58,7 +58,7 @@ export const ActivityTab = ({ stored: { keyId } }: KeyTabProps): JSX.Element => 
     groupBy: ["outcome"],
     filter: { keyId: { values: [keyId] } },
   };
-  const usage = useQuery(getUsage, request, { asOf: end });
+  const usage = useQuery(getUsage, request, { asOf: end, ...(api === undefined ? {} : { ids: { api_id: api.id } }) });
   const lines = useMemo(() => countLines(usage.data?.data ?? [], "outcome"), [usage.data]);
   const rows = lines.series
     .map(({ name, values }) => ({ outcome: name, count: values.reduce((sum: number, value) => sum + (value ?? 0), 0) }))

@@ -7,6 +7,7 @@ import { refillDraft, refillText } from "../../data/drafts/refillDraft.ts";
 import { useMutation } from "../../data/hooks/useMutation.ts";
 import { localTimeText } from "../../data/readInput.ts";
 import { Button } from "../../design/actions/Button.tsx";
+import { ExpiryField } from "../../design/forms/ExpiryField.tsx";
 import { Form } from "../../design/forms/Form.tsx";
 import { LimitsField } from "../../design/forms/LimitsField.tsx";
 import { RefillField } from "../../design/forms/RefillField.tsx";
@@ -32,7 +33,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
   const direct = sources.data === undefined ? undefined : directPermissions(stored.permissions, sources.data);
   const update = useMutation(KeysService.method.updateKey);
   const { stored: key } = seen;
-  const problems = unreadable(draft);
+  const problems = unreadable(draft, Date.now());
   const untouchedForm = isUntouched(draft);
   useEffect(() => {
     // An untouched form follows what is read.
@@ -55,12 +56,12 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
   });
   const none = "none";
   const forbidden = missingReason(update.method, api === undefined ? {} : { api_id: api.id });
-  const because = forbidden ?? (untouchedForm ? "Nothing is changed yet." : undefined);
+  const because = forbidden ?? (untouchedForm ? "Nothing is changed yet." : problems.expires);
   return (
     <>
       <Form
         onSubmit={() => {
-          if (because !== undefined || Object.keys(problems).length > 0) return;
+          if (because !== undefined || Object.keys(unreadable(draft, Date.now())).length > 0) return;
           update.clear();
           setReviewing(true);
         }}
@@ -99,19 +100,9 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
           {...field("expires")}
           current={timeText(key.expires)}
           clear="Never expires"
-          initial={localTimeText(key.expires ?? BigInt(Date.now()))}
+          initial={key.expires === undefined ? "" : localTimeText(key.expires)}
         >
-          {(value, set) => (
-            <TextField
-              label="Expiry"
-              name="expires"
-              type="datetime-local"
-              value={value}
-              onChange={set}
-              error={problems.expires}
-              hint="In your time zone."
-            />
-          )}
+          {(value, set) => <ExpiryField label="Expiry" value={value} onChange={set} hint="In your time zone." />}
         </ThreeState>
         <ThreeState
           label="Credits"
@@ -170,7 +161,10 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
           )}
         </ThreeState>
         {direct === undefined ? (
-          <p class="quiet">The key's own permissions can be changed once it is known which ones come from its roles.</p>
+          <p class="quiet">
+            The key's own permissions can be changed once it is known which ones come from its roles.
+            {sources.error?.kind === "forbidden" && ` ${sources.error.message}`}
+          </p>
         ) : (
           <ThreeState
             label="Permissions"

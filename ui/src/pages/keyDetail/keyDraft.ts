@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { UpdateKeyRequestSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { expiryProblem } from "../../data/drafts/expiryDraft.ts";
 import { type LimitDraft, limitsReadable, readLimits } from "../../data/drafts/limitDraft.ts";
 import { type RefillDraft, readRefill } from "../../data/drafts/refillDraft.ts";
 import { readInteger, readJsonObject, readList, readLocalTime } from "../../data/readInput.ts";
@@ -53,14 +54,17 @@ export const keyFields = [
   "permissions",
 ];
 
-/** What cannot be read as it is typed, by field; nothing is sent before it can. */
-export const unreadable = (draft: KeyDraft): Partial<Record<"meta" | "expires" | "remaining" | "ratelimits", string>> => {
+/** Says what cannot be saved as it is typed, by field. @param now Unix ms */
+export const unreadable = (draft: KeyDraft, now: number): Partial<Record<"meta" | "expires" | "remaining" | "ratelimits", string>> => {
   const { meta, expires, remaining, ratelimits } = draft;
+  const expiry = expires.kind === "set" ? expiryProblem(expires.value, now) : undefined;
   return {
-    ...(meta.kind === "set" && typeof readJsonObject(meta.value) !== "object" ? { meta: "A JSON object, such as {}." } : {}),
-    ...(expires.kind === "set" && readLocalTime(expires.value) === undefined ? { expires: "A date and a time." } : {}),
-    ...(remaining.kind === "set" && typeof readInteger(remaining.value) !== "bigint" ? { remaining: "A whole number." } : {}),
-    ...(ratelimits.kind === "set" && !limitsReadable(ratelimits.value) ? { ratelimits: "Some numbers cannot be read." } : {}),
+    ...(meta.kind === "set" && typeof readJsonObject(meta.value) !== "object" ? { meta: "Meta must be a JSON object, such as {}." } : {}),
+    ...(expiry === undefined ? {} : { expires: expiry }),
+    ...(remaining.kind === "set" && typeof readInteger(remaining.value) !== "bigint"
+      ? { remaining: "Credits must be a whole number." }
+      : {}),
+    ...(ratelimits.kind === "set" && !limitsReadable(ratelimits.value) ? { ratelimits: "A number of a rate limit cannot be read." } : {}),
   };
 };
 

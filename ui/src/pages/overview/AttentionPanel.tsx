@@ -2,9 +2,11 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ComponentChildren, JSX } from "preact";
 import type { Key } from "../../../../gen/latchkey/v2/common_pb.ts";
 import { KeysService, type SearchKeysRequestSchema } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { unseenBy } from "../../data/access/unseen.ts";
 import { requestKey } from "../../data/calls/requestKey.ts";
 import { useLoad } from "../../data/hooks/useLoad.ts";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
+import { NoRows } from "../../design/states/NoRows.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
 import { readAttention } from "./attention.ts";
 import { Panel } from "./Panel.tsx";
@@ -35,6 +37,7 @@ export const AttentionPanel = ({ title, request, asOf, order, column, cell, none
   const found = useLoad(requestKey(searchKeys, request), (options) => readAttention(request, order, Date.now(), options), {
     pollEvery,
     asOf,
+    unseen: unseenBy(searchKeys),
   });
   return (
     <Panel title={title} actions={<CodeDrawer method={searchKeys} request={request} />}>
@@ -42,7 +45,7 @@ export const AttentionPanel = ({ title, request, asOf, order, column, cell, none
         {({ keys, complete }) => (
           <>
             {keys.length === 0 ? (
-              <p class="quiet">{none}</p>
+              <NoRows>{none}</NoRows>
             ) : (
               <table aria-label={title}>
                 <thead>

@@ -1,6 +1,6 @@
 import { ApisService } from "../../../../gen/latchkey/v2/apis_pb.ts";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
-import { missingReason } from "../../data/access/missingReason.ts";
+import { unseenBy } from "../../data/access/unseen.ts";
 import { type Answer, type CallOptions, call } from "../../data/calls/call.ts";
 
 /** How far a new store has come on its way to the first verified key. */
@@ -10,16 +10,16 @@ export type FirstStep =
   | { readonly step: "verify"; readonly apiId: string; readonly apiName: string; readonly keyId: string; readonly keyName: string }
   | { readonly step: "done" };
 
-const { listApis, getApi } = ApisService.method;
-const { searchKeys, getKey } = KeysService.method;
+const { listApis } = ApisService.method;
+const { searchKeys } = KeysService.method;
 
 /** As many keys as a person makes by hand before the first one is used: a store with more is not new. */
 const few = 20n;
 
-/** Reads it. A session that sees no APIs or keys cannot tell, and has come all the way. */
+/** Reads it. A session that does not see all APIs and keys cannot tell, and has come all the way. */
 export const readFirstStep = async (options: CallOptions): Promise<Answer<FirstStep>> => {
   const at = (message: FirstStep): Answer<FirstStep> => ({ message, etag: undefined });
-  if (missingReason(getApi, {}) !== undefined || missingReason(getKey, {}) !== undefined) return at({ step: "done" });
+  if ([listApis, searchKeys].some((method) => unseenBy(method).permissions.length > 0)) return at({ step: "done" });
   const apis = await call(listApis, { limit: 1n }, options);
   const [api] = apis.message.data;
   if (api === undefined) return at({ step: "api" });

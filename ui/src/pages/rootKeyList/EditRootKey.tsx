@@ -1,10 +1,12 @@
 import type { JSX } from "preact";
 import { type RootKey, RootKeysService } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
 import { missingReason } from "../../data/access/missingReason.ts";
-import { localTimeText, readLocalTime } from "../../data/readInput.ts";
+import { expiryProblem } from "../../data/drafts/expiryDraft.ts";
+import { localTimeText } from "../../data/readInput.ts";
 import { Dialog } from "../../design/dialogs/Dialog.tsx";
 import { ReviewedForm } from "../../design/dialogs/ReviewedForm.tsx";
 import { Checkbox } from "../../design/forms/Checkbox.tsx";
+import { ExpiryField } from "../../design/forms/ExpiryField.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
 import { ThreeState } from "../../design/forms/ThreeState.tsx";
 import { PermissionPicker } from "../../design/permissions/PermissionPicker.tsx";
@@ -15,7 +17,8 @@ import { expiryOf, nameOf, titleOf } from "./rootKeyText.ts";
 const { updateKey } = RootKeysService.method;
 
 const problemIn = ({ keyId }: RootKey, { expires, permissions }: RootKeyDraft): string | undefined => {
-  if (expires.kind === "set" && readLocalTime(expires.value) === undefined) return "Say when it expires.";
+  const expiry = expires.kind === "set" ? expiryProblem(expires.value, Date.now()) : undefined;
+  if (expiry !== undefined) return expiry;
   return permissions.length === 0 ? "A root key holds at least one permission." : missingReason(updateKey, { key_id: keyId });
 };
 
@@ -63,9 +66,7 @@ export const EditRootKey = ({ rootKey, reload, onClose }: EditRootKeyProps): JSX
             clear="Never expires"
             initial={expiryOf(stored) === undefined ? "" : localTimeText(expiryOf(stored) ?? 0n)}
           >
-            {(value, change) => (
-              <TextField label="Expires at" name="expires" type="datetime-local" value={value} onChange={change} hint="In your zone." />
-            )}
+            {(value, change) => <ExpiryField label="Expires at" value={value} onChange={change} hint="In your time zone." />}
           </ThreeState>
           <Checkbox
             label="Enabled"

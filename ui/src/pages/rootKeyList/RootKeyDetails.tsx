@@ -1,5 +1,7 @@
 import type { JSX } from "preact";
-import type { RootKey } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
+import { type RootKey, RootKeysService } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
+import { unseenBy } from "../../data/access/unseen.ts";
+import type { CallOptions } from "../../data/calls/call.ts";
 import { useLoad } from "../../data/hooks/useLoad.ts";
 import { useNow } from "../../data/hooks/useNow.ts";
 import { Dialog } from "../../design/dialogs/Dialog.tsx";
@@ -44,7 +46,9 @@ export interface RootKeyDetailsProps {
 
 /** A root key with its permissions, and when each was needed last. */
 export const RootKeyDetails = ({ keyId, onAction, onClose }: RootKeyDetailsProps): JSX.Element => {
-  const query = useLoad(`root key ${keyId}`, async (options) => ({ message: await readRootKey(keyId, options), etag: undefined }));
+  const unseen = unseenBy(RootKeysService.method.listKeys, { ids: { key_id: keyId } });
+  const read = async (options: CallOptions) => ({ message: await readRootKey(keyId, options), etag: undefined });
+  const query = useLoad(`root key ${keyId}`, read, { unseen });
   const now = useNow(1000);
   return (
     <Dialog title={query.data === undefined ? keyId : (nameOf(query.data) ?? keyId)} onClose={onClose} place="side">

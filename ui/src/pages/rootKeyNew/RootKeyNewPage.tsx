@@ -3,11 +3,13 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { RootKeysService, type RootKeysServiceCreateKeyRequestSchema } from "../../../../gen/latchkey/v2/root_keys_pb.ts";
 import { missingReason } from "../../data/access/missingReason.ts";
+import { expiryProblem } from "../../data/drafts/expiryDraft.ts";
 import { useMutation } from "../../data/hooks/useMutation.ts";
 import { readLocalTime } from "../../data/readInput.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { Secret } from "../../design/dialogs/Secret.tsx";
+import { ExpiryField } from "../../design/forms/ExpiryField.tsx";
 import { Form } from "../../design/forms/Form.tsx";
 import { TextField } from "../../design/forms/TextField.tsx";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
@@ -37,9 +39,12 @@ export const Page = (): JSX.Element => {
   const [secret, setSecret] = useState<string>();
   const create = useMutation(createKey);
   const request = requestOf(name, expires, chosen);
-  const forbidden = missingReason(createKey, {}) ?? (chosen.length === 0 ? "Choose a permission first." : undefined);
+  const problem = (): string | undefined => {
+    const expiry = expires === "" ? undefined : expiryProblem(expires, Date.now());
+    return missingReason(createKey, {}) ?? expiry ?? (chosen.length === 0 ? "Choose a permission first." : undefined);
+  };
   const submit = async (): Promise<void> => {
-    if (forbidden !== undefined || create.pending) return;
+    if (problem() !== undefined || create.pending) return;
     const answer = await create.run(request);
     setSecret(answer?.message.data?.key);
   };
@@ -51,7 +56,7 @@ export const Page = (): JSX.Element => {
         fields={["name", "expires", "permissions"]}
         actions={
           <>
-            <Button kind="primary" type="submit" pending={create.pending} disabledBecause={forbidden}>
+            <Button kind="primary" type="submit" pending={create.pending} disabledBecause={problem()}>
               Create root key
             </Button>
             <CodeDrawer method={createKey} request={request} />
@@ -59,14 +64,7 @@ export const Page = (): JSX.Element => {
         }
       >
         <TextField label="Name" name="name" value={name} onChange={setName} hint="What it is for: people find it by this." />
-        <TextField
-          label="Expires"
-          name="expires"
-          type="datetime-local"
-          value={expires}
-          onChange={setExpires}
-          hint="Empty: never. No later than your own root key."
-        />
+        <ExpiryField label="Expires" value={expires} onChange={setExpires} hint="Empty: never. No later than your own root key." />
         <PermissionPicker chosen={chosen} onChange={setChosen} />
       </Form>
       {secret !== undefined && (

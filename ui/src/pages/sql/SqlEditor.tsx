@@ -1,7 +1,9 @@
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
+import { PartFailed } from "../../design/states/PartFailed.tsx";
 import { Skeleton } from "../../design/states/Skeleton.tsx";
 import { loadPart } from "../../router/loadPart.ts";
+import { usePart } from "../../router/usePart.ts";
 
 export interface SqlEditorProps {
   /** What it begins with; afterwards the text is the editor's. Another text needs another `key`. */
@@ -11,39 +13,37 @@ export interface SqlEditorProps {
   readonly onRun: () => void;
 }
 
+type EditorPart = typeof import("./codeEditor.ts");
+
+let loaded: EditorPart | undefined;
+
+const loadEditor = async (): Promise<EditorPart> => {
+  loaded = await loadPart(() => import("./codeEditor.ts"));
+  return loaded;
+};
+
 /** The editor of the query, which is loaded with this page only (console §1). */
 export const SqlEditor = ({ initial, onChange, onRun }: SqlEditorProps): JSX.Element => {
   const host = useRef<HTMLDivElement>(null);
-  const [open, setOpen] = useState(false);
   // The editor keeps what it was given; the page's functions are made anew at each render.
   const handlers = useRef({ onChange, onRun });
   handlers.current = { onChange, onRun };
+  const { part: editor, error, retry } = usePart(loadEditor, loadEditor, () => loaded);
   useEffect(() => {
-    let close: (() => void) | undefined;
-    let gone = false;
-    loadPart(() => import("./codeEditor.ts")).then(
-      ({ openCodeEditor }) => {
-        if (gone || host.current === null) return;
-        close = openCodeEditor({
-          host: host.current,
-          text: initial,
-          label: "Query",
-          name: "query",
-          onChange: (text) => handlers.current.onChange(text),
-          onRun: () => handlers.current.onRun(),
-        });
-        setOpen(true);
-      },
-      () => undefined,
-    );
-    return () => {
-      gone = true;
-      close?.();
-    };
-  }, []);
+    if (editor === undefined || host.current === null) return;
+    return editor.openCodeEditor({
+      host: host.current,
+      text: initial,
+      label: "Query",
+      name: "query",
+      onChange: (text) => handlers.current.onChange(text),
+      onRun: () => handlers.current.onRun(),
+    });
+  }, [editor]);
   return (
     <div class="sql-editor">
-      {!open && <Skeleton lines={6} />}
+      {error !== undefined && <PartFailed error={error} onRetry={retry} />}
+      {editor === undefined && error === undefined && <Skeleton lines={6} />}
       <div ref={host} />
     </div>
   );

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { unseenBy } from "../../data/access/unseen.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
 import { ExportDialog } from "../../design/dialogs/ExportDialog.tsx";
@@ -28,7 +29,7 @@ const Result = ({ latest, again }: { readonly latest: QueryRun; readonly again: 
   const { query, rows, took } = latest;
   return (
     <section class="section" aria-label="Result of the query">
-      <QueryView query={{ data: rows, error: latest.error, reload: again }}>
+      <QueryView query={{ data: rows, error: latest.error, reload: again, unseen: unseenBy(methodOf(query)) }}>
         {(found) => (
           <>
             <div class="actions">

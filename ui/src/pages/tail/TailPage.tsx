@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { AnalyticsService, UsageKind } from "../../../../gen/latchkey/v2/analytics_pb.ts";
 import { KeysService } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { RatelimitService } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
+import { unseenBy } from "../../data/access/unseen.ts";
 import { snippet } from "../../data/code/snippets.ts";
 import { Button } from "../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../design/dialogs/CodeDrawer.tsx";
@@ -89,7 +90,14 @@ export const Page = (): JSX.Element => {
       }
     >
       <TailFilters kind={followed.kind} />
-      <QueryView query={{ data: tail.listening ? tail.shown : undefined, error: tail.error, reload: tail.retry }}>
+      <QueryView
+        query={{
+          data: tail.listening ? tail.shown : undefined,
+          error: tail.error,
+          reload: tail.retry,
+          unseen: unseenBy(AnalyticsService.method.tail, { request: followed }),
+        }}
+      >
         {(events) => (
           <>
             <State tail={tail} />

@@ -1,10 +1,7 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { CreditOperation, KeysService, type UpdateCreditsRequestSchema } from "../../../../../gen/latchkey/v2/keys_pb.ts";
-import { MAX_CREDITS } from "../../../../../src/domain/refill.ts";
+import { KeysService } from "../../../../../gen/latchkey/v2/keys_pb.ts";
 import { useMutation } from "../../../data/hooks/useMutation.ts";
-import { readInteger } from "../../../data/readInput.ts";
 import { Button } from "../../../design/actions/Button.tsx";
 import { CodeDrawer } from "../../../design/dialogs/CodeDrawer.tsx";
 import { Dialog } from "../../../design/dialogs/Dialog.tsx";
@@ -13,51 +10,26 @@ import { RadioGroup } from "../../../design/forms/RadioGroup.tsx";
 import { TextField } from "../../../design/forms/TextField.tsx";
 import { announce } from "../../../design/states/announcements.ts";
 import { Diff } from "../../../design/values/Diff.tsx";
-import { balanceText } from "../keyChanges.ts";
 import type { KeyTabProps } from "../useKey.ts";
+import { type CreditsDraft, creditsChanges, creditsProblem, creditsRequest } from "./creditsChange.ts";
 
 const operations = [
   { value: "set", label: "Set to" },
   { value: "increment", label: "Add" },
   { value: "decrement", label: "Subtract" },
+  { value: "unlimited", label: "Unlimited credits, and no refill" },
 ] as const;
 
-type Operation = (typeof operations)[number]["value"];
-
-const operationOf: Readonly<Record<Operation, CreditOperation>> = {
-  set: CreditOperation.SET,
-  increment: CreditOperation.INCREMENT,
-  decrement: CreditOperation.DECREMENT,
-};
-
-/** What the service makes of a balance; undefined: unlimited. */
-const balanceAfter = (operation: Operation, before: bigint | undefined, value: bigint | undefined): bigint | undefined => {
-  if (operation === "set") return value;
-  const sum = (before ?? 0n) + (operation === "increment" ? 1n : -1n) * (value ?? 0n);
-  if (sum < 0n) return 0n;
-  return sum > BigInt(MAX_CREDITS) ? BigInt(MAX_CREDITS) : sum;
-};
-
-/** Sets the balance, adds to it or takes from it. */
+/** Sets the balance, adds to it, subtracts from it or lifts it. Shows every field that changes before it is saved. */
 export const ChangeCredits = ({ stored, etag, onClose }: KeyTabProps & { readonly onClose: () => void }): JSX.Element => {
-  const [operation, setOperation] = useState<Operation>("set");
-  const [typed, setTyped] = useState("");
+  const [draft, setDraft] = useState<CreditsDraft>({ operation: "set", amount: "" });
   const [seen] = useState(etag);
   const update = useMutation(KeysService.method.updateCredits);
-  const before = stored.credits?.remaining;
-  const read = readInteger(typed);
-  const value = read === "invalid" ? undefined : read;
-  const problem = (): string | undefined => {
-    if (read === "invalid") return "A whole number.";
-    return operation !== "set" && before === undefined ? "The balance is unlimited: set it first." : undefined;
-  };
-  const request: MessageInitShape<typeof UpdateCreditsRequestSchema> = {
-    keyId: stored.keyId,
-    operation: operationOf[operation],
-    value: { kind: value === undefined ? { case: "null", value: 0 } : { case: "value", value } },
-  };
+  const problem = creditsProblem(stored.credits, draft);
+  const changes = creditsChanges(stored.credits, draft);
+  const request = creditsRequest(stored.keyId, draft);
   const submit = async (): Promise<void> => {
-    if (problem() !== undefined || (await update.run(request, seen)) === undefined) return;
+    if (problem !== undefined || (await update.run(request, seen)) === undefined) return;
     announce("Saved.");
     onClose();
   };
@@ -69,32 +41,33 @@ export const ChangeCredits = ({ stored, etag, onClose }: KeyTabProps & { readonl
         fields={["operation", "value"]}
         actions={
           <>
-            <Button kind="primary" type="submit" pending={update.pending}>
+            <Button kind="primary" type="submit" pending={update.pending} disabledBecause={problem}>
               Save changes
             </Button>
             <CodeDrawer method={update.method} request={request} />
           </>
         }
       >
-        <RadioGroup label="Operation" name="operation" value={operation} options={operations} onChange={setOperation} />
-        <TextField
-          label="Amount"
-          name="value"
-          value={typed}
-          onChange={setTyped}
-          error={problem()}
-          hint={operation === "set" ? "Empty: unlimited credits, and no refill." : "Verifications meanwhile count as well."}
-          autofocus
+        <RadioGroup
+          label="Operation"
+          name="operation"
+          value={draft.operation}
+          options={operations}
+          onChange={(operation) => setDraft({ ...draft, operation })}
         />
-        <Diff
-          changes={[
-            {
-              field: "credits.remaining",
-              before: balanceText(before),
-              after: balanceText(operation !== "set" && before === undefined ? undefined : balanceAfter(operation, before, value)),
-            },
-          ]}
-        />
+        {draft.operation !== "unlimited" && (
+          <TextField
+            label="Amount"
+            name="value"
+            value={draft.amount}
+            onChange={(amount) => setDraft({ ...draft, amount })}
+            error={draft.amount === "" && stored.credits !== undefined ? undefined : problem}
+            hint={draft.operation === "set" ? undefined : "Credits that are spent meanwhile count as well."}
+            required
+            autofocus
+          />
+        )}
+        {changes.length === 0 ? <p class="quiet">{problem ?? "Nothing changes."}</p> : <Diff changes={changes} />}
       </Form>
     </Dialog>
   );

@@ -1,4 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
+import { KeysService } from "../../../../../gen/latchkey/v2/keys_pb.ts";
+import { lacking, type Unseen, unseenBy } from "../../../data/access/unseen.ts";
 import { CodeBlock } from "../../../design/values/CodeBlock.tsx";
 import { Time } from "../../../design/values/Time.tsx";
 import type { KeyTabProps } from "../useKey.ts";
@@ -13,6 +15,9 @@ const Fact = ({ label, children }: { readonly label: string; readonly children: 
   </div>
 );
 
+/** Why the API of a key is not known. */
+const apiUnknown = (unseen: Unseen): string => (unseen.permissions.length === 0 ? "–" : `Not shown. ${lacking(unseen)}`);
+
 /** Every field of a key, with what moves: balance, windows of its limits, effective permissions. */
 export const OverviewTab = (props: KeyTabProps): JSX.Element => {
   const { stored, api } = props;
@@ -22,7 +27,11 @@ export const OverviewTab = (props: KeyTabProps): JSX.Element => {
       <dl class="facts">
         <Fact label="Name">{stored.name ?? <span class="quiet">none</span>}</Fact>
         <Fact label="API">
-          {api === undefined ? <span class="quiet">–</span> : <a href={`/ui/apis/${encodeURIComponent(api.id)}`}>{api.name}</a>}
+          {api === undefined ? (
+            <span class="quiet">{apiUnknown(unseenBy(KeysService.method.searchKeys))}</span>
+          ) : (
+            <a href={`/ui/apis/${encodeURIComponent(api.id)}`}>{api.name}</a>
+          )}
         </Fact>
         <Fact label="Identity">
           {identity === undefined ? (

@@ -51,7 +51,7 @@ export const BusiestIdentifiers = ({ namespace }: { readonly namespace: Namespac
     orderBy: UsageOrder.COUNT,
     limit: most,
   };
-  const usage = useQuery(getUsage, request, { asOf });
+  const usage = useQuery(getUsage, request, { asOf, ids: { namespace_id: namespace.id } });
   return (
     <section class="section" aria-labelledby="busiest">
       <h2 id="busiest">Busiest identifiers</h2>

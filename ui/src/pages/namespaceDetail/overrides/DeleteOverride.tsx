@@ -13,10 +13,15 @@ import type { NamespaceNames } from "../readNamespace.ts";
 export interface DeleteOverrideProps {
   readonly namespace: NamespaceNames;
   readonly override: Override;
-  /** How many identifiers it limited lately. */
-  readonly matches: number;
+  /** How many identifiers it limited in the last 24 hours; undefined: not known. */
+  readonly matches: number | undefined;
   readonly onClose: () => void;
 }
+
+const limited = (matches: number): string =>
+  matches === 0
+    ? "No identifier that was seen in the last 24 hours is limited by it."
+    : `It limits ${matches.toLocaleString("en")} of the identifiers seen in the last 24 hours.`;
 
 /** Takes an override away: what it limited falls back to the next pattern, or to what each check asks for. */
 export const DeleteOverride = ({ namespace, override, matches, onClose }: DeleteOverrideProps): JSX.Element => {
@@ -33,10 +38,8 @@ export const DeleteOverride = ({ namespace, override, matches, onClose }: Delete
         <code>{override.identifier}</code>: <Int64 value={override.limit} /> per {formatDuration(override.duration)}.
       </p>
       <p>
-        {matches === 0
-          ? "No identifier that was seen in the last 24 hours is limited by it."
-          : `It limits ${matches.toLocaleString("en")} of the identifiers seen in the last 24 hours.`}{" "}
-        They fall back at once to the next pattern that matches, or to the limit that each check asks for.
+        {matches === undefined ? "It is not known how many identifiers it limits." : limited(matches)} They fall back at once to the next
+        pattern that matches, or to the limit that each check asks for.
       </p>
       {remove.error !== undefined && <ErrorNote error={remove.error} />}
       <div class="actions">

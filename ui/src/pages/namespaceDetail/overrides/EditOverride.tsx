@@ -6,11 +6,12 @@ import { QueryView } from "../../../design/states/QueryView.tsx";
 import type { NamespaceNames } from "../readNamespace.ts";
 import { OverrideForm } from "./OverrideForm.tsx";
 import { draftOf } from "./overrideDraft.ts";
+import type { SeenIdentifiers } from "./seenIdentifiers.ts";
 
 export interface EditOverrideProps {
   readonly namespace: NamespaceNames;
   readonly overrides: readonly Override[];
-  readonly seen: readonly string[] | undefined;
+  readonly seen: SeenIdentifiers;
   /** The exact text that the override was set with. */
   readonly identifier: string;
   readonly onClose: () => void;

@@ -16,6 +16,7 @@ import { announce } from "../../../design/states/announcements.ts";
 import type { NamespaceNames } from "../readNamespace.ts";
 import { MatchPreviewView } from "./MatchPreviewView.tsx";
 import { changesOf, draftOf, limitProblem, type OverrideDraft, valuesOf } from "./overrideDraft.ts";
+import type { SeenIdentifiers } from "./seenIdentifiers.ts";
 
 /** What is stored of an identifier, with its ETag; without an override there is neither. */
 export interface StoredOverride {
@@ -26,7 +27,7 @@ export interface StoredOverride {
 export interface OverrideFormProps {
   readonly namespace: NamespaceNames;
   readonly overrides: readonly Override[];
-  readonly seen: readonly string[] | undefined;
+  readonly seen: SeenIdentifiers;
   readonly initial: OverrideDraft;
   /** What is edited; undefined: a new one, looked up before it is reviewed, since setting replaces (ratelimit §8). */
   readonly edited: StoredOverride | undefined;

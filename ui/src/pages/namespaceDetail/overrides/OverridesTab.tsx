@@ -33,9 +33,9 @@ type Opened = { readonly act: "new" } | { readonly act: "edit" | "delete"; reado
 export const OverridesTab = ({ namespace }: { readonly namespace: NamespaceNames }): JSX.Element => {
   const { id } = namespace;
   const overrides = useLoad(`overrides of ${id}`, (options) => readOverrides(id, options));
-  const seen = useLoad(`identifiers of ${id}`, (options) => seenIdentifiers(id, options)).data;
+  const seen = useLoad(`identifiers of ${id}`, (options) => seenIdentifiers(id, options));
   const all = overrides.data ?? [];
-  const matches = useMemo(() => matchCounts(all, seen ?? []), [overrides.data, seen]);
+  const matches = useMemo(() => matchCounts(all, seen.data ?? []), [overrides.data, seen.data]);
   const [opened, setOpened] = useState<Opened>();
   const close = (): void => setOpened(undefined);
   const noSet = missingReason(setOverride, { id });
@@ -56,7 +56,7 @@ export const OverridesTab = ({ namespace }: { readonly namespace: NamespaceNames
       id: "matches",
       label: "Identifiers, 24 h",
       number: true,
-      cell: ({ identifier }) => (seen === undefined ? <span class="quiet">–</span> : <Int64 value={matches.get(identifier) ?? 0} />),
+      cell: ({ identifier }) => (seen.data === undefined ? <span class="quiet">–</span> : <Int64 value={matches.get(identifier) ?? 0} />),
     },
     { id: "overrideId", label: "ID", optional: true, cell: ({ overrideId }) => <code>{overrideId}</code> },
     {
@@ -117,7 +117,7 @@ export const OverridesTab = ({ namespace }: { readonly namespace: NamespaceNames
         <DeleteOverride
           namespace={namespace}
           override={opened.override}
-          matches={matches.get(opened.override.identifier) ?? 0}
+          matches={seen.data === undefined ? undefined : (matches.get(opened.override.identifier) ?? 0)}
           onClose={close}
         />
       )}

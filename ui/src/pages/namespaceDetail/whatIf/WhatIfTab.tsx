@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { AnalyticsService } from "../../../../../gen/latchkey/v2/analytics_pb.ts";
 import { RatelimitService } from "../../../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { missingReason } from "../../../data/access/missingReason.ts";
+import { unseenBy } from "../../../data/access/unseen.ts";
 import { snippet } from "../../../data/code/snippets.ts";
 import { useLoad } from "../../../data/hooks/useLoad.ts";
 import { Button } from "../../../design/actions/Button.tsx";
@@ -31,7 +32,7 @@ interface NewOverrideProps {
 /** Turns what was tried into an override. */
 const NewOverride = ({ namespace, initial, onClose }: NewOverrideProps): JSX.Element => {
   const overrides = useLoad(`overrides of ${namespace.id}`, (options) => readOverrides(namespace.id, options));
-  const seen = useLoad(`identifiers of ${namespace.id}`, (options) => seenIdentifiers(namespace.id, options)).data;
+  const seen = useLoad(`identifiers of ${namespace.id}`, (options) => seenIdentifiers(namespace.id, options));
   return (
     <Dialog title="Set override" onClose={onClose}>
       <OverrideForm
@@ -49,7 +50,8 @@ const NewOverride = ({ namespace, initial, onClose }: NewOverrideProps): JSX.Ele
 /** What another limit would have done to the checks of the last hour. */
 export const WhatIfTab = ({ namespace }: { readonly namespace: NamespaceNames }): JSX.Element => {
   const { id } = namespace;
-  const lastHour = useLoad(`last hour of ${id}`, (options) => readLastHour(id, options));
+  const unseen = unseenBy(AnalyticsService.method.getRatelimits, { ids: { namespace_id: id } });
+  const lastHour = useLoad(`last hour of ${id}`, (options) => readLastHour(id, options), { unseen });
   const [draft, setDraft] = useState<OverrideDraft>();
 
   const empty = (): JSX.Element => {

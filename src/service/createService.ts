@@ -244,7 +244,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     const current = material?.();
     if (current) for (const each of [listener, consoleListener]) each?.setTls(current);
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
-    if (engine.facts) events.storeOpened({ engine: engine.engine, ...engine.facts() });
+    events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
     await work.start(starting.signal);
     ready = true;
     health.setState("serving");

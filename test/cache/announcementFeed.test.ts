@@ -55,8 +55,6 @@ describe.each(engines)("on $name", (engine) => {
     const siblings = {
       tell: (ids: readonly string[]) => void told.push(ids),
       onTold: (listener: Listener) => void hear.push(listener),
-      announce: () => expect.unreachable("the store announces"),
-      onAnnounced: () => undefined,
     };
     const invalidations = createInvalidations(clock);
     store.behave("fails");
@@ -67,26 +65,6 @@ describe.each(engines)("on $name", (engine) => {
     expect(["key_1", "key_2"].map((id) => invalidations.changedSince([id], 0))).toEqual([true, true]);
     // What one told is not told again.
     expect(told).toHaveLength(1);
-    await feed.stop();
-  });
-
-  test("[issue 22] where the store is not told first, siblings hear of a write before it, and trust nothing for long that they read meanwhile", async () => {
-    const announced: (readonly string[])[] = [];
-    const hear: Listener[] = [];
-    const siblings = {
-      tell: () => undefined,
-      onTold: () => undefined,
-      announce: (ids: readonly string[]) => void announced.push(ids),
-      onAnnounced: (listener: Listener) => void hear.push(listener),
-    };
-    const invalidations = createInvalidations(clock);
-    const feed = createAnnouncementFeed({ clock, invalidations, changes, durable: false, siblings });
-    await feed.announce(["key_1"]);
-    expect(announced).toEqual([["key_1"]]);
-    expect(invalidations.changedSince(["key_1"], 0)).toBe(false);
-    hear[0]?.(["key_2"]);
-    expect(invalidations.changedSince(["key_2"], 0)).toBe(true);
-    expect(invalidations.isHeld(["key_2"], clock.monotonic())).toBe(true);
     await feed.stop();
   });
 

@@ -1,7 +1,7 @@
 import { type Config, configVariables } from "../../config/loadConfig.ts";
 import { suspiciousVariables } from "../../config/suspiciousVariables.ts";
 import { shareOfWorker } from "../../config/workersVariables.ts";
-import { createSettableClock, type SettableClock, systemClock } from "../../domain/clock.ts";
+import { createSettableClock, type SettableClock } from "../../domain/clock.ts";
 import { createEvents, type Events } from "../../telemetry/events.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { readArguments } from "../arguments.ts";
@@ -27,12 +27,7 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
   const { worker } = context;
   // Most of the program's modules are the service's: the other commands start in a third of the time without them.
   const { createService } = await import("../../service/createService.ts");
-  const service = await createService(worker ? shareOfWorker(config) : config, {
-    log,
-    worker,
-    ...(testClock && { testClock }),
-    ...(worker && config.mongodbUrl === undefined && { store: await worker.openStore({ directory: config.dataDir, clock: systemClock }) }),
-  });
+  const service = await createService(worker ? shareOfWorker(config) : config, { log, worker, ...(testClock && { testClock }) });
   let isStopping = false;
   let keepMemory: (() => void) | undefined;
   const stopped = context.untilStopped().then(async (reason) => {
@@ -47,7 +42,7 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
     let first: FirstRootKey | undefined;
     // Before the service is ready: whoever waits for that may read the file next.
     const urls = await service.start(async () => {
-      if (config.mongodbUrl !== undefined || worker) return;
+      if (config.mongodbUrl !== undefined) return;
       first = await createFirstRootKey(service.store, config.dataDir);
       if (first) events.firstRootKeyCreated(first);
     });
@@ -75,7 +70,6 @@ export const serve: Command = {
     const { values } = readArguments(args, { "test-clock": { type: "boolean" } });
     const config = readConfig(context.env);
     const testClock = values["test-clock"] ? createSettableClock() : undefined;
-    if (testClock && config.workers > 1) throw new UsageError("--test-clock is only for a service of one process: set WORKERS=1");
     if (testClock && config.mongodbUrl !== undefined) {
       throw new UsageError("--test-clock is only for the embedded store: unset MONGODB_URL");
     }
@@ -89,6 +83,6 @@ export const serve: Command = {
     if (suspicious.length > 0) events.suspiciousSettings(suspicious);
     if (config.workers === 1) return serveNode({ config, testClock, log, events, context });
     const { serveByWorkers } = await import("../serveByWorkers.ts");
-    return serveByWorkers(config, log, events, context);
+    return serveByWorkers(config, events, context);
   },
 };

@@ -1,3 +1,4 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Across } from "./series.ts";
 
 /** Handles and requests that node has open: the library calls these gauges `_total`, which is a counter's name. */
@@ -15,21 +16,18 @@ export const acrossProcesses = (name: string): Across => {
   return name.startsWith("nodejs_eventloop_") || name === "nodejs_version_info" ? "max" : "sum";
 };
 
-/**
- * What Node and the operating system know of this process, in Prometheus' text format; the library is loaded, and measures, from
- * the first use on.
- */
+const startMeasuring = (): Registry => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of LEFT_OUT) registry.removeSingleMetric(name);
+  return registry;
+};
+
+/** What Node and the operating system know of this process, in Prometheus' text format; measured from the first use on. */
 export const createProcessMetrics = (): (() => Promise<string>) => {
-  let registry: Promise<{ metrics(): Promise<string> }> | undefined;
-  const start = async (): Promise<{ metrics(): Promise<string> }> => {
-    const { collectDefaultMetrics, Registry } = await import("prom-client");
-    const own = new Registry();
-    collectDefaultMetrics({ register: own });
-    for (const name of LEFT_OUT) own.removeSingleMetric(name);
-    return own;
-  };
+  let registry: Registry | undefined;
   return async () => {
-    registry ??= start();
-    return (await registry).metrics();
+    registry ??= startMeasuring();
+    return registry.metrics();
   };
 };

@@ -1,9 +1,8 @@
-import type { Server, ServerOptions } from "node:http";
+import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
 import { secureContextOptions, type TlsMaterial } from "../../tls/tlsMaterial.ts";
-import { nodeHttp } from "../../util/nodeHttp.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { RequestHandler } from "./handlers.ts";
 import * as limits from "./limits.ts";
@@ -91,7 +90,7 @@ export const createHttp1Side = (
         ALPNProtocols: ["h2", "http/1.1"],
         handshakeTimeout: limits.handshakeTimeout,
       })
-    : nodeHttp.createServer(options);
+    : createServer(options);
   server.maxHeadersCount = limits.maxHeaders;
   server.timeout = limits.inactivityTimeout;
   // A client may close its sending side after its request and still gets the answer.

@@ -1,4 +1,5 @@
 import cluster from "node:cluster";
+import { recordProfile } from "../../admin/recordProfile.ts";
 import type { WorkerParts } from "../serviceOverrides.ts";
 import type { ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
 
@@ -36,7 +37,6 @@ export const openWorkerChannel = (): WorkerChannel | undefined => {
   on("record", async ({ recording, kind, seconds }) => {
     const dropped = new AbortController();
     recordings.set(recording, dropped);
-    const { recordProfile } = await import("../../admin/recordProfile.ts");
     const profile = await recordProfile(kind, seconds, dropped.signal).catch(() => undefined);
     recordings.delete(recording);
     void send({ type: "recorded", recording, profile });

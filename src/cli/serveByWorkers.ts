@@ -1,5 +1,5 @@
 import type { Config } from "../config/loadConfig.ts";
-import type { WorkersFailure } from "../service/workers/superviseWorkers.ts";
+import { superviseWorkers, type WorkersFailure } from "../service/workers/superviseWorkers.ts";
 import type { Events } from "../telemetry/events.ts";
 import { CANNOT_START, type CommandContext, type ExitCode } from "./command.ts";
 import { greet } from "./greeting.ts";
@@ -7,7 +7,6 @@ import { releaseMemory } from "./releaseMemory.ts";
 
 /** Runs a service of several processes until it is told to stop, be it during the start. This process starts them, and serves the admin port. */
 export const serveByWorkers = async (config: Config, events: Events, context: CommandContext): Promise<ExitCode> => {
-  const { superviseWorkers } = await import("../service/workers/superviseWorkers.ts");
   const workers = superviseWorkers({ config, clock: context.clock, events, writeLog: context.writeLog });
   const endWith = async ({ lines, exitCode }: WorkersFailure): Promise<ExitCode> => {
     for (const line of lines) await context.complain(line);

@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/loadConfig.ts";
+import { openDocumentation } from "../documentation/openDocumentation.ts";
 import { notAheadOfSystem, systemClock } from "../domain/clock.ts";
 import { bearerCaller } from "../rpc/edges/bearerCaller.ts";
 import { createConnectEdge } from "../rpc/edges/connect/connectEdge.ts";
 import { createConsoleEdge } from "../rpc/edges/console/consoleEdge.ts";
 import { unreadRequestHeaders } from "../rpc/edges/console/securityHeaders.ts";
 import { sessionCaller } from "../rpc/edges/console/sessionCaller.ts";
-import { readStaticFiles, type StaticFiles } from "../rpc/edges/console/staticFiles.ts";
+import { readStaticFiles } from "../rpc/edges/console/staticFiles.ts";
 import { createDispatcher, createOnlyPages } from "../rpc/edges/dispatcher.ts";
 import { createDocumentationEdge } from "../rpc/edges/docs/documentationEdge.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
@@ -71,13 +72,7 @@ export interface Service extends AsyncDisposable {
 }
 
 /** The page of the console, built and committed. */
-const builtDirectory = join(import.meta.dirname, "../../ui/dist");
-let builtFiles: StaticFiles | undefined;
-/** Read once for all services of a process. */
-const readBuiltFiles = (): StaticFiles | undefined => {
-  builtFiles ??= readStaticFiles(builtDirectory);
-  return builtFiles;
-};
+const builtFiles = join(import.meta.dirname, "../../ui/dist");
 /** The description of `/v2`, generated and committed. */
 const descriptionFile = join(import.meta.dirname, "../../docs/openapi.json");
 const docsDirectory = join(import.meta.dirname, "../../docs");
@@ -122,7 +117,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const parts = await assemble({
+  const parts = assemble({
     config,
     clock,
     testClock,
@@ -180,16 +175,12 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       clientAddress,
       isProxy,
       publicUrl: config.publicUrl,
-      files: overrides.consoleFiles === undefined ? readBuiltFiles() : readStaticFiles(overrides.consoleFiles),
+      files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
     });
   const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.publicUrl, isProxy });
   const documentation = config.docs
     ? createDocumentationEdge({
-        open: async () => {
-          // Loaded by the first who reads: a start does without.
-          const { openDocumentation } = await import("../documentation/openDocumentation.ts");
-          return openDocumentation({ directory: overrides.docsDirectory ?? docsDirectory, version });
-        },
+        open: () => openDocumentation({ directory: overrides.docsDirectory ?? docsDirectory, version }),
         searches: capacity.searches,
         clientAddress,
         isProxy,

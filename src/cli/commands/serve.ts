@@ -2,6 +2,7 @@ import { type Config, configVariables } from "../../config/loadConfig.ts";
 import { suspiciousVariables } from "../../config/suspiciousVariables.ts";
 import { shareOfWorker } from "../../config/workersVariables.ts";
 import { createSettableClock, type SettableClock } from "../../domain/clock.ts";
+import { createService } from "../../service/createService.ts";
 import { createEvents, type Events } from "../../telemetry/events.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { readArguments } from "../arguments.ts";
@@ -10,6 +11,7 @@ import { createFirstRootKey, type FirstRootKey } from "../firstStart.ts";
 import { greet, nextSteps } from "../greeting.ts";
 import { readConfig } from "../readConfig.ts";
 import { releaseMemory } from "../releaseMemory.ts";
+import { serveByWorkers } from "../serveByWorkers.ts";
 
 /** Reasons to stop for which nothing goes on as before, however long load balancers take to notice. */
 const atOnce: ReadonlySet<string> = new Set([UNHANDLED_ERROR, CANNOT_START]);
@@ -25,8 +27,6 @@ interface NodeOptions {
 /** Runs one node until it is told to stop: the whole service, or one worker of it. */
 const serveNode = async ({ config, testClock, log, events, context }: NodeOptions): Promise<ExitCode> => {
   const { worker } = context;
-  // Most of the program's modules are the service's: the other commands start in a third of the time without them.
-  const { createService } = await import("../../service/createService.ts");
   const service = await createService(worker ? shareOfWorker(config) : config, { log, worker, ...(testClock && { testClock }) });
   let isStopping = false;
   let keepMemory: (() => void) | undefined;
@@ -82,7 +82,6 @@ export const serve: Command = {
     );
     if (suspicious.length > 0) events.suspiciousSettings(suspicious);
     if (config.workers === 1) return serveNode({ config, testClock, log, events, context });
-    const { serveByWorkers } = await import("../serveByWorkers.ts");
     return serveByWorkers(config, events, context);
   },
 };

@@ -188,7 +188,7 @@ describe.each(engines)("on $name", (engine) => {
   });
 
   /** A feed whose store keeps every announcement waiting until the test lets it go. */
-  const slowly = () => {
+  const slowly = (durable = true) => {
     const appended: { readonly id: string; readonly ids: readonly string[]; readonly end: PromiseWithResolvers<void> }[] = [];
     const slow: ChangesRepository = {
       ...changes,
@@ -198,7 +198,7 @@ describe.each(engines)("on $name", (engine) => {
         return end.promise;
       },
     };
-    return { appended, feed: createAnnouncementFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable: true }) };
+    return { appended, feed: createAnnouncementFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable }) };
   };
 
   test("[design §9] announce resolves when the store has the announcement, and not before", async () => {
@@ -211,6 +211,15 @@ describe.each(engines)("on $name", (engine) => {
     expect(isThere).toBe(false);
     appended[0]?.end.resolve();
     await announced;
+  });
+
+  test("where no other node shares the store, a write does not wait for its announcement, which is stored soon after", async () => {
+    const { appended, feed } = slowly(false);
+    await feed.announce(["key_1"]);
+    expect(appended).toEqual([]);
+    await expect.poll(() => appended.map(({ ids }) => ids)).toEqual([["key_1"]]);
+    appended[0]?.end.resolve();
+    await feed.stop();
   });
 
   test("[design §9] what is announced while an insert is on its way shares the next one", async () => {

@@ -1,4 +1,3 @@
-import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Across } from "./series.ts";
 
 /** Handles and requests that node has open: the library calls these gauges `_total`, which is a counter's name. */
@@ -16,18 +15,19 @@ export const acrossProcesses = (name: string): Across => {
   return name.startsWith("nodejs_eventloop_") || name === "nodejs_version_info" ? "max" : "sum";
 };
 
-const startMeasuring = (): Registry => {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  for (const name of LEFT_OUT) registry.removeSingleMetric(name);
-  return registry;
-};
-
 /** What Node and the operating system know of this process, in Prometheus' text format; measured from the first use on. */
 export const createProcessMetrics = (): (() => Promise<string>) => {
-  let registry: Registry | undefined;
+  let registry: Promise<{ metrics(): Promise<string> }> | undefined;
+  const start = async (): Promise<{ metrics(): Promise<string> }> => {
+    // The library imports OpenTelemetry's API, of which a start without a collector loads nothing.
+    const { collectDefaultMetrics, Registry } = await import("prom-client");
+    const own = new Registry();
+    collectDefaultMetrics({ register: own });
+    for (const name of LEFT_OUT) own.removeSingleMetric(name);
+    return own;
+  };
   return async () => {
-    registry ??= startMeasuring();
-    return registry.metrics();
+    registry ??= start();
+    return (await registry).metrics();
   };
 };

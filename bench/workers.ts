@@ -1,7 +1,7 @@
 /**
- * `npm run bench:workers [-- --workers N --seconds N --rounds N --warm-up N]`: what a call costs a service with several workers, as often as
- * it costs one process: CPU time of all its processes, calls a second, and how long it takes to start. On the embedded store, and with
- * MONGODB_URL there, too; each service has a store of its own. They are loaded in turns, so that what else the machine does slows all of them alike.
+ * `MONGODB_URL=… npm run bench:workers [-- --workers N --seconds N --rounds N --warm-up N]`: what a call costs a service with several
+ * workers, as a multiple of what it costs one process: CPU time of all its processes, calls a second, and how long it takes to start. Each
+ * service has a database of its own. They are loaded in turns, so that what else the machine does slows all of them alike.
  * What a service does without calls, as each node does for itself, is measured first and shown apart, too.
  * Of CPU time each figure is the least of all rounds, as others on the machine only ever add to it; of all else it is the median. Services
  * use all cores, beside the store and the client, whose CPU time is shown apart: calls a second tell something only on a machine
@@ -44,13 +44,13 @@ const warmUpCalls = whole(values["warm-up"], 1, 1_000_000);
 const least = (all: readonly number[]): number => Math.min(...all);
 const median = (all: readonly number[]): number => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
 
-const targetsOf = async (served: Served, store: string): Promise<readonly Target[]> => {
+const targetsOf = async (served: Served): Promise<readonly Target[]> => {
   const objects = await createBenchObjects(served);
   const service = { ...served, ...objects };
   const warm = [...serviceTargets(service), ...rpcTargets(service)].filter(({ name }) => name === "verify" || name === "grpc-verify");
   const { key } = await served.call<{ key: string }>("keys.createKey", { apiId: objects.apiId, credits: { remaining: CREDITS } });
   const credits = v2(served)({ name: "credits", description: "/v2 keys.verifyKey: credits of one key" }, "keys.verifyKey", { key });
-  return [...warm, ...limitTargets(served, store === "MongoDB" ? store : "embedded").slice(0, 1), credits];
+  return [...warm, ...limitTargets(served, "MongoDB").slice(0, 1), credits];
 };
 
 interface Measured {
@@ -79,7 +79,7 @@ const warmUp = async ({ call }: Target, count: number): Promise<void> => {
 };
 
 /** Milliseconds from the process to its first greeting, one round of each. */
-const startUp = async (mongodbUrl: string | undefined, count: number): Promise<number> => {
+const startUp = async (mongodbUrl: string, count: number): Promise<number> => {
   const startedAt = systemClock.monotonic();
   const service = await startAt(mongodbUrl, { workers: count });
   const passed = systemClock.monotonic() - startedAt;
@@ -91,9 +91,9 @@ const judged = (value: number, most: number): string[] => [value.toFixed(2), val
 
 const counts = [1, workers];
 
-const compare = async (store: string, mongodbUrl: string | undefined): Promise<void> => {
+const compare = async (mongodbUrl: string): Promise<void> => {
   const services = await Promise.all(counts.map((count) => startAt(mongodbUrl, { workers: count })));
-  const targets = await Promise.all(services.map((served) => targetsOf(served, store)));
+  const targets = await Promise.all(services.map((served) => targetsOf(served)));
   await sleep(SETTLE_MS);
   const before = services.map(({ server }) => cpuSecondsOfAll(server.pid));
   await sleep(IDLE_MS);
@@ -123,7 +123,7 @@ const compare = async (store: string, mongodbUrl: string | undefined): Promise<v
   }
   for (const { stop } of services) await stop();
   const heads = ["Calls", "Calls/s", "CPU µs/call", "Client's µs/call", "Calls/s, ratio", "CPU, ratio", `≤ ${MOST_CPU}`];
-  console.log(`\n1 → ${workers} workers on ${store}, ${availableParallelism()} cores; ${rounds} × ${seconds} s\n`);
+  console.log(`\n1 → ${workers} workers, ${availableParallelism()} cores; ${rounds} × ${seconds} s\n`);
   console.log(formatTable([heads, ...rows]).join("\n"));
 
   console.log(`\nWithout calls: ${idle.map((each) => `${Math.round(each * 1_000)} ms`).join(" → ")} of CPU time a second`);
@@ -135,6 +135,6 @@ const compare = async (store: string, mongodbUrl: string | undefined): Promise<v
   );
 };
 
-await compare("the embedded store", undefined);
 const { MONGODB_URL: server } = process.env;
-if (server !== undefined) await compare("MongoDB", server);
+if (server === undefined) throw new Error("workers need MongoDB: set MONGODB_URL");
+await compare(server);

@@ -126,10 +126,8 @@ describe("one place for each of these", () => {
     expect(offenders(/from "chdb"/, (file) => file === engineProcess)).toEqual([]);
   });
 
-  test("only workers know node's cluster, which a service of one process does not load", () => {
+  test("only workers know node's cluster", () => {
     expect(offenders(/"node:cluster"/, (file) => file.startsWith("src/service/workers/"))).toEqual([]);
-    const loading = /^import (?!type )[^;]*\/workers\/(?!workerVariable\.ts)/m;
-    expect(offenders(loading, (file) => file.startsWith("src/service/workers/"))).toEqual([]);
   });
 
   test("only telemetry knows the log and metrics libraries", () => {

@@ -378,15 +378,20 @@ describe("[issue 22] workers", () => {
     expect(configOf({ ...mongo, WORKERS: "auto" }).workers).toBe(Math.min(availableParallelism(), 16));
   });
 
+  test("need MongoDB: on the embedded store auto is one process, and a larger number is refused with a sentence that names the fix", () => {
+    expect(configOf({ WORKERS: "auto" }).workers).toBe(1);
+    expect(configOf({ WORKERS: "1" }).workers).toBe(1);
+    const sentence = "WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1";
+    for (const analytics of [{}, { ANALYTICS: "embedded" }, { ANALYTICS: "off" }, { CLICKHOUSE_URL: "http://clickhouse:8123" }])
+      expect(problemsOf({ ...analytics, WORKERS: "2" })).toEqual([sentence]);
+  });
+
   test("need no embedded analytics engine; the sentence names the settings and the mend", () => {
     const sentence =
       "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1";
-    expect(problemsOf({ WORKERS: "2" })).toEqual([sentence]);
-    expect(problemsOf({ WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);
     expect(problemsOf({ ...mongo, WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);
-    expect(problemsOf({ WORKERS: "2", ANALYTICS: "off" })).toEqual([]);
-    for (const store of [{}, mongo]) expect(problemsOf({ ...store, WORKERS: "2", CLICKHOUSE_URL: "http://clickhouse:8123" })).toEqual([]);
-    expect(problemsOf({ WORKERS: "1" })).toEqual([]);
+    expect(problemsOf({ ...mongo, WORKERS: "2" })).toEqual([]);
+    expect(problemsOf({ ...mongo, WORKERS: "2", CLICKHOUSE_URL: "http://clickhouse:8123" })).toEqual([]);
   });
 
   test("divide the memory for caches and the calls in progress; all else is of the service or of each", () => {

@@ -1,10 +1,9 @@
 import { once } from "node:events";
-import type { RequestListener, ServerOptions, ServerResponse } from "node:http";
+import { createServer as createHttpServer, type RequestListener, type ServerOptions, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, createServer, isIPv6, type Server as NetServer, type Socket } from "node:net";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { replaceMaterial, secureContextOptions, type TlsMaterial } from "../tls/tlsMaterial.ts";
-import { nodeHttp } from "../util/nodeHttp.ts";
 import type { AdminAccess } from "./adminAccess.ts";
 import { createProfileAnswers, type ProfileAnswersOptions } from "./profileAnswers.ts";
 
@@ -95,7 +94,7 @@ export const createAdminServer = (options: AdminOptions): AdminServer => {
   const clients = { requestCert: tls?.clientCa !== undefined, rejectUnauthorized: false };
   const server = tls
     ? createSecureServer({ ...bounds, ...secureContextOptions(tls), ...clients, handshakeTimeout: HANDSHAKE_TIMEOUT }, listener)
-    : nodeHttp.createServer(bounds, listener);
+    : createHttpServer(bounds, listener);
   // Node starts its timeouts for headers and requests when a server begins to listen, and this one is handed connections instead.
   server.emit("listening");
   // The HTTP server knows no connection whose handshake never ends.

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ProfileKind, profileKinds } from "./profileKinds.ts";
+import { type ProfileKind, profileKinds } from "./recordProfile.ts";
 
 /** Of a recording. */
 const DEFAULT_SECONDS = 10;

@@ -1,6 +1,9 @@
 import { Session } from "node:inspector/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ProfileKind } from "./profileKinds.ts";
+
+/** What can be recorded, by what it is called in addresses. */
+export const profileKinds = ["cpu", "heap"] as const;
+export type ProfileKind = (typeof profileKinds)[number];
 
 /** Samples of a CPU profile, at most: beyond so many seconds they are taken less often than once in a millisecond. */
 const MOST_SAMPLES = 30_000;

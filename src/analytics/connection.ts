@@ -1,5 +1,4 @@
-import type { Agent } from "node:http";
-import { nodeHttp } from "../util/nodeHttp.ts";
+import { Agent } from "node:http";
 import { type ClickHouse, openClickHouse } from "./clickhouse.ts";
 import { createEngineProcess } from "./embedded/engineProcess.ts";
 import { migrate, tablesDue } from "./tables/migrateTables.ts";
@@ -101,7 +100,7 @@ export const connectEmbedded = ({ directory, memory, schema, onDeath }: Embedded
     const socketPath = await engine.running();
     // `socketPath` reaches the connections, though the types of an agent's options do not name it.
     const options = { keepAlive: true, socketPath };
-    agent ??= new nodeHttp.Agent(options);
+    agent ??= new Agent(options);
     opened ??= openClickHouse({ url: "http://engine", database: lookUpDatabase(DATABASE), agent, timeoutMs: TIMEOUT_MS });
     return opened;
   };

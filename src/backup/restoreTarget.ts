@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import type { Clock } from "../domain/clock.ts";
-import type { OpenStoreOptions } from "../storage/openStore.ts";
+import { openSnapshot } from "../storage/embedded/openSnapshot.ts";
+import { filesIn } from "../storage/embedded/storeFiles.ts";
+import { type OpenStoreOptions, openMongo } from "../storage/openStore.ts";
 import type { Collection } from "../storage/port/collection.ts";
 import type { KeyDocument } from "../storage/port/documents.ts";
 import { StoreDamagedError } from "../storage/port/errors.ts";
@@ -81,17 +83,12 @@ export const judgeTarget = async (
   clock: Clock,
 ): Promise<RestoreState | undefined> => {
   if (mongodbUrl !== undefined) {
-    const { openMongoStore } = await import("../storage/mongo/openMongoStore.ts");
-    const store = openMongoStore({ url: mongodbUrl, clock, mode: "look", limitsFor: "data" });
+    const store = await openMongo({ url: mongodbUrl, clock, mode: "look", limitsFor: "data" });
     return store
       .prepare()
       .then(() => judgeStore(store))
       .finally(store.close);
   }
-  const [{ openSnapshot }, { filesIn }] = await Promise.all([
-    import("../storage/embedded/openSnapshot.ts"),
-    import("../storage/embedded/storeFiles.ts"),
-  ]);
   if (!existsSync(filesIn(dataDir).database)) return undefined;
   let snapshot: ReturnType<typeof openSnapshot>;
   try {

@@ -32,9 +32,9 @@ export interface AnnouncementFeedOptions {
   readonly changes: ChangesRepository;
   /** Told whenever the store has answered what the others announced. */
   readonly contact?: Contact;
-  /** Where nodes share the store and nothing else, `announce` waits until the store has what is announced; else that is published soon after. */
+  /** Where nodes share the store, `announce` waits until the store has what is announced; else that is published soon after. */
   readonly durable: boolean;
-  /** Told at once of what this node has written, and before it where the store is not told of that first. */
+  /** Notified of what this node has written, in addition to the announcement. */
   readonly siblings?: Siblings | undefined;
   readonly onError?: (error: unknown) => void;
 }
@@ -86,7 +86,6 @@ export const createAnnouncementFeed = ({
   };
 
   siblings?.onTold(invalidations.invalidate);
-  siblings?.onAnnounced(invalidations.hear);
 
   const pollAgain = async (): Promise<void> => {
     const began = clock.monotonic();
@@ -104,7 +103,6 @@ export const createAnnouncementFeed = ({
     lag: () => Math.max(0, clock.now() - heardAt),
     announce: (ids) => {
       if (durable) return publisher.publish(ids);
-      siblings?.announce(ids);
       publisher.publishSoon(ids);
       return Promise.resolve();
     },

@@ -12,13 +12,13 @@ import { repair } from "./commands/repair.ts";
 import { rootKeyCommands } from "./commands/rootKeyCommands.ts";
 import { serve } from "./commands/serve.ts";
 import { transferCommands } from "./commands/transferCommands.ts";
+import { complete } from "./remote/completion.ts";
 
-/** Completion knows the procedures, which takes a moment to read: it is loaded when it is used. */
 const completion: Command = {
   name: "completion",
   usage: "bash|zsh",
   summary: "Print a script that completes commands, procedures and options: source <(latchkey completion bash).",
-  run: async (args, context) => (await import("./remote/completion.ts")).complete(args, context, ownCommands),
+  run: async (args, context) => complete(args, context, ownCommands),
 };
 
 /** The commands that are no procedures, in the order of help. */

@@ -1,31 +1,26 @@
 import { reasons, ServiceError } from "../domain/errors.ts";
 import { version } from "../version.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "./command.ts";
-import { serve } from "./commands/serve.ts";
 import { commandLines, helpText } from "./help.ts";
+import { ownCommands } from "./ownCommands.ts";
+import { findProcedure, namespaces } from "./remote/procedureCommands.ts";
+import { commonOptions, namespaceHelp, procedureHelp, procedureLines } from "./remote/procedureHelp.ts";
+import { runProcedure } from "./remote/runProcedure.ts";
 
-/** All of them. The service starts without the others. */
-const allCommands = async (): Promise<readonly Command[]> => (await import("./ownCommands.ts")).ownCommands;
-
-const findOwn = async (args: readonly string[]): Promise<Command | undefined> => {
-  if (args[0] === serve.name) return serve;
-  return (await allCommands()).find(({ name }) => name.split(" ").every((word, i) => args[i] === word));
-};
+const findOwn = (args: readonly string[]): Command | undefined =>
+  ownCommands.find(({ name }) => name.split(" ").every((word, i) => args[i] === word));
 
 const noCommand = (args: readonly string[], others: string): UsageError =>
   new UsageError(args.length === 0 ? "no command was given" : `there is no command ${JSON.stringify(args.slice(0, 2).join(" "))}${others}`);
 
 const help = async (about: readonly string[], context: CommandContext): Promise<ExitCode> => {
-  const { commonOptions, namespaceHelp, procedureHelp, procedureLines } = await import("./remote/procedureHelp.ts");
-  const { findProcedure } = await import("./remote/procedureCommands.ts");
-  const commands = await allCommands();
   const [first] = about;
   if (first === undefined) {
-    await context.print(helpText(commands, procedureLines(), commonOptions));
+    await context.print(helpText(ownCommands, procedureLines(), commonOptions));
     return 0;
   }
   const called = findProcedure(about);
-  const own = commands.filter(({ name }) => `${name} `.startsWith(`${about.join(" ")} `)).flatMap(commandLines);
+  const own = ownCommands.filter(({ name }) => `${name} `.startsWith(`${about.join(" ")} `)).flatMap(commandLines);
   const lines = called === undefined ? [...own, ...(about.length === 1 ? namespaceHelp(first) : [])] : [procedureHelp(called.found)];
   if (lines.length === 0) throw noCommand(about, "");
   await context.print(lines.join("\n"));
@@ -33,7 +28,7 @@ const help = async (about: readonly string[], context: CommandContext): Promise<
 };
 
 const run = async (args: readonly string[], context: CommandContext): Promise<ExitCode> => {
-  const own = await findOwn(args);
+  const own = findOwn(args);
   if (own !== undefined) {
     const rest = args.slice(own.name.split(" ").length);
     if (!rest.includes("--help") && !rest.includes("-h")) return own.run(rest, context);
@@ -41,12 +36,10 @@ const run = async (args: readonly string[], context: CommandContext): Promise<Ex
     return 0;
   }
   if (args.length === 0) throw noCommand(args, "");
-  const { findProcedure, namespaces } = await import("./remote/procedureCommands.ts");
   const called = findProcedure(args);
   const [first = "", second = ""] = args;
   if (called === undefined && namespaces.includes(first) && second === "--help") return help([first], context);
   if (called === undefined) throw noCommand(args, namespaces.includes(first) ? `; latchkey help ${first} shows what there is` : "");
-  const { runProcedure } = await import("./remote/runProcedure.ts");
   return runProcedure(called.found, called.rest, context);
 };
 

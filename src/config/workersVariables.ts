@@ -5,14 +5,14 @@ import { integer, type Parser, type Reading, type WithDefault } from "./parsers.
 const MOST_AUTOMATIC = 16;
 const MOST = 64;
 
-const workers: Parser<number> = (value) => {
-  if (value === "auto") return { value: Math.min(availableParallelism(), MOST_AUTOMATIC) };
+const workers: Parser<number | "auto"> = (value) => {
+  if (value === "auto") return { value };
   const parsed = integer(1, MOST)(value);
   return "value" in parsed ? parsed : { expected: `auto or ${parsed.expected}` };
 };
 
 interface WorkersVariables {
-  readonly workers: WithDefault<number>;
+  readonly workers: WithDefault<number | "auto">;
 }
 
 /** How many processes serve, a part of the one table. */
@@ -20,18 +20,23 @@ export const workersVariables: WorkersVariables = {
   workers: {
     name: "WORKERS",
     byDefault: "1",
-    description: `Processes that serve on the one port, each of them a node. \`auto\`: as many as there are CPU cores, up to ${MOST_AUTOMATIC}.`,
+    description: `Processes that serve on the one port, each of them a node; more than one needs \`MONGODB_URL\`. \`auto\`: as many as there are CPU cores, up to ${MOST_AUTOMATIC}; one on the embedded store.`,
     parse: workers,
   },
 };
 
 /** @param embeddedAnalytics whether events are kept by this machine. */
 export const readWorkers = (
-  { readRequired, problems }: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
+  { env, readRequired, problems }: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
   embeddedAnalytics: boolean,
 ): number => {
-  const count = readRequired(workersVariables.workers);
-  if (count > 1 && embeddedAnalytics)
+  const given = readRequired(workersVariables.workers);
+  const hasServer = env.MONGODB_URL !== undefined;
+  const automatic = hasServer ? Math.min(availableParallelism(), MOST_AUTOMATIC) : 1;
+  const count = given === "auto" ? automatic : given;
+  if (count === 1) return count;
+  if (!hasServer) problems.set("WORKERS", "WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1");
+  else if (embeddedAnalytics)
     problems.set(
       "WORKERS",
       "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1",

@@ -90,7 +90,7 @@ export interface Assembly {
 }
 
 /** Wires repositories, engines and procedures. Nothing runs yet. */
-export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
+export const assemble = (options: AssembleOptions): Assembly => {
   const {
     config,
     clock,
@@ -155,7 +155,7 @@ export const assemble = async (options: AssembleOptions): Promise<Assembly> => {
     onDecision: metrics.ratelimit,
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
-  const analytics = await openAnalytics({ config, clock, commonClock, limiter, metrics, events, trace, expire: testClock === undefined });
+  const analytics = openAnalytics({ config, clock, commonClock, limiter, metrics, events, trace, expire: testClock === undefined });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: failed("last used") });
   const rootKeysLastUsed = createLastUsed({ clock, write: rootKeys.markUsed, onError: failed("root keys last used") });
   const usedPermissions = createUsedPermissions({

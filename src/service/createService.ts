@@ -11,7 +11,7 @@ import { createDispatcher, createOnlyPages } from "../rpc/edges/dispatcher.ts";
 import { createDocumentationEdge } from "../rpc/edges/docs/documentationEdge.ts";
 import type { EdgeObserver } from "../rpc/edges/edgeObserver.ts";
 import { createGrpcEdge } from "../rpc/edges/grpc/grpcEdge.ts";
-import { readStaticFiles, type StaticFiles } from "../rpc/edges/staticFiles.ts";
+import { readStaticFiles } from "../rpc/edges/staticFiles.ts";
 import { createInterfaceDescription } from "../rpc/edges/v2/interfaceDescription.ts";
 import { createV2Edge } from "../rpc/edges/v2/v2Edge.ts";
 import { destroyCurrentConnection, isConnectionFault } from "../rpc/http/connectionFault.ts";
@@ -77,13 +77,7 @@ export interface Service extends AsyncDisposable {
 }
 
 /** The page of the console, built and committed. */
-const builtDirectory = join(import.meta.dirname, "../../ui/dist");
-let builtFiles: StaticFiles | undefined;
-/** Read once for all services of a process. */
-const readBuiltFiles = (): StaticFiles | undefined => {
-  builtFiles ??= readStaticFiles(builtDirectory);
-  return builtFiles;
-};
+const builtFiles = join(import.meta.dirname, "../../ui/dist");
 /** The description of `/v2`, generated and committed. */
 const descriptionFile = join(import.meta.dirname, "../../docs/openapi.json");
 /** The documentation, rendered and committed. */
@@ -129,7 +123,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
   });
   const clientAddress = createClientAddress(config.trustedProxies);
   const slices = createSlices();
-  const parts = await assemble({
+  const parts = assemble({
     config,
     clock,
     testClock,
@@ -187,7 +181,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
       clientAddress,
       isProxy,
       publicUrl: config.publicUrl,
-      files: overrides.consoleFiles === undefined ? readBuiltFiles() : readStaticFiles(overrides.consoleFiles),
+      files: readStaticFiles(overrides.consoleFiles ?? builtFiles),
     });
   const answerDescription = createInterfaceDescription({ file: descriptionFile, publicUrl: config.publicUrl, isProxy });
   const documentation = config.docs
@@ -245,7 +239,7 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     const current = material?.();
     if (current) for (const each of [listener, consoleListener]) each?.setTls(current);
     // Not before: a start that fails here has one reason, and nothing to say of a store of which nothing is wrong.
-    if (engine.facts) events.storeOpened({ engine: engine.engine, ...engine.facts() });
+    events.storeOpened({ engine: engine.engine, ...engine.facts?.() });
     await work.start(starting.signal);
     ready = true;
     health.setState("serving");

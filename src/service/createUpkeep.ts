@@ -74,7 +74,7 @@ export const createUpkeep = (options: UpkeepOptions): Upkeep => {
       clock: commonClock,
       leases,
       backfills: createBackfillsRepository(store),
-      isShared: store.isShared === true,
+      isShared: store.isInProcess !== true,
       onStart: (progress) => events.backfill("started", progress),
       onProgress: (progress) => events.backfill("going on", progress),
       onEnd: (progress) => events.backfill("ended", progress),

@@ -1,6 +1,7 @@
 import { createAdminAccess } from "../admin/adminAccess.ts";
 import { type AdminOptions, type AdminServer, createAdminServer } from "../admin/adminServer.ts";
 import type { ProfileAnswersOptions } from "../admin/profileAnswers.ts";
+import { recordProfile } from "../admin/recordProfile.ts";
 import type { AdminConfig } from "../config/adminVariables.ts";
 import { createFairShares } from "../domain/fairness/fairShares.ts";
 import { plainAddress } from "../domain/ipAllowlist.ts";
@@ -28,18 +29,13 @@ export interface OpenAdmin extends Pick<AdminServer, "stop"> {
   readonly url: string;
 }
 
-const ofThisProcess: Pick<ProfileAnswersOptions, "record"> = {
-  // Loaded by the first who asks, so hardly ever.
-  record: async (kind, seconds, signal) => (await import("../admin/recordProfile.ts")).recordProfile(kind, seconds, signal),
-};
-
 /** Reads what the admin port needs, and listens. Rejects when the files cannot be used, or the port is taken. */
 export const openAdmin = async ({
   config,
   files,
   events,
   onClientRefused,
-  profilesOf = ofThisProcess,
+  profilesOf = { record: recordProfile },
   ...more
 }: OpenAdminOptions): Promise<OpenAdmin> => {
   const { host, port, tls } = config;

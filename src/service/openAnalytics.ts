@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Analytics } from "../analytics/createAnalytics.ts";
+import { type Analytics, createAnalytics } from "../analytics/createAnalytics.ts";
 import { isEngineInstalled } from "../analytics/embedded/isEngineInstalled.ts";
 import type { Config } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -22,12 +22,11 @@ export interface OpenAnalyticsOptions {
   readonly trace: TraceOperation | undefined;
 }
 
-/** The configured analytics store; undefined when there is none, or its optional library is not installed: then nothing of it is loaded. */
-export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<Analytics | undefined> => {
+/** The configured analytics store; undefined when there is none, or its optional library is not installed. */
+export const openAnalytics = (options: OpenAnalyticsOptions): Analytics | undefined => {
   const { config, clock, commonClock, limiter, metrics, events, expire, trace } = options;
   const { analytics, dataDir } = config;
   if (!analytics || (analytics.clickhouseUrl === undefined && !isEngineInstalled())) return undefined;
-  const { createAnalytics } = await import("../analytics/createAnalytics.ts");
   return createAnalytics({
     ...analytics,
     clock,

@@ -1,4 +1,5 @@
-import type { OpenStoreOptions } from "./openStore.ts";
+import { lookAtEmbedded } from "./embedded/lookAtEmbedded.ts";
+import { type OpenStoreOptions, openMongo } from "./openStore.ts";
 import type { StoreLook } from "./port/storeLook.ts";
 import { createNodesRepository } from "./repositories/nodesRepository.ts";
 import { refuseUnusable } from "./schemaVersion.ts";
@@ -6,8 +7,7 @@ import { refuseUnusable } from "./schemaVersion.ts";
 type Place = Pick<OpenStoreOptions, "mongodbUrl" | "dataDir" | "clock" | "limitsFor">;
 
 const lookAtMongo = async <T>(url: string, { clock, limitsFor = "service" }: Place, use: (look: StoreLook) => Promise<T>): Promise<T> => {
-  const { openMongoStore } = await import("./mongo/openMongoStore.ts");
-  const store = openMongoStore({ url, clock, mode: "look", limitsFor });
+  const store = await openMongo({ url, clock, mode: "look", limitsFor });
   try {
     await store.prepare();
     const [schema, changes, nodes] = await Promise.all([
@@ -37,6 +37,5 @@ export const lookAtStore = async <T>(place: Place, use: (look: StoreLook) => Pro
     return use(look);
   };
   if (mongodbUrl !== undefined) return lookAtMongo(mongodbUrl, place, checked);
-  const { lookAtEmbedded } = await import("./embedded/lookAtEmbedded.ts");
   return lookAtEmbedded(dataDir, checked);
 };

@@ -1,5 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
+import { openEmbeddedStore } from "./embedded/openEmbeddedStore.ts";
 import type { CountersKept } from "./mongo/counterLogs/agreeOnCounters.ts";
+import type { MongoStoreOptions } from "./mongo/openMongoStore.ts";
 import type { TimeLimitsFor } from "./mongo/timeLimits.ts";
 import type { Store } from "./port/store.ts";
 import type { StoreLog } from "./port/storeLog.ts";
@@ -21,10 +23,13 @@ export interface OpenStoreOptions {
   readonly log?: StoreLog;
 }
 
-/**
- * The engine that the configuration names; the other one is not even loaded, it would cost memory and start-up time.
- * Nothing is opened or connected before `prepare`.
- */
+/** MongoDB's driver is large, and is loaded only where a server is configured. */
+export const openMongo = async (options: MongoStoreOptions): Promise<Store> => {
+  const { openMongoStore } = await import("./mongo/openMongoStore.ts");
+  return openMongoStore(options);
+};
+
+/** The engine that the configuration names. Nothing is opened or connected before `prepare`. */
 export const openStore = async ({
   mongodbUrl,
   dataDir,
@@ -35,12 +40,8 @@ export const openStore = async ({
   ratelimitCounters,
   log,
 }: OpenStoreOptions): Promise<Store> => {
-  if (mongodbUrl === undefined) {
-    const { openEmbeddedStore } = await import("./embedded/openEmbeddedStore.ts");
-    return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
-  }
-  const { openMongoStore } = await import("./mongo/openMongoStore.ts");
-  return openMongoStore({
+  if (mongodbUrl === undefined) return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
+  return openMongo({
     url: mongodbUrl,
     clock,
     mode,

@@ -37,7 +37,6 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
     clock: store.clock,
     ...(store.places !== undefined && { places: store.places }),
     ...(store.isInProcess && { isInProcess: true }),
-    ...(store.isShared && { isShared: true }),
     ...(store.progress && { progress: store.progress.bind(store) }),
     ...aroundStore(store, ({ collection, name, kind }, run) =>
       measure(collection, name, collection === "counters" ? "counter" : kind, run),

@@ -15,13 +15,11 @@ export const acrossProcesses = (name: string): Across => {
   return name.startsWith("nodejs_eventloop_") || name === "nodejs_version_info" ? "max" : "sum";
 };
 
-/**
- * What Node and the operating system know of this process, in Prometheus' text format; the library is loaded, and measures, from
- * the first use on.
- */
+/** What Node and the operating system know of this process, in Prometheus' text format; measured from the first use on. */
 export const createProcessMetrics = (): (() => Promise<string>) => {
   let registry: Promise<{ metrics(): Promise<string> }> | undefined;
   const start = async (): Promise<{ metrics(): Promise<string> }> => {
+    // The library imports OpenTelemetry's API, of which a start without a collector loads nothing.
     const { collectDefaultMetrics, Registry } = await import("prom-client");
     const own = new Registry();
     collectDefaultMetrics({ register: own });

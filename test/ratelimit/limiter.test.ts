@@ -7,14 +7,14 @@ import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/
 import type { Counters } from "../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { enginesOfNodes } from "../support/sharedStores.ts";
+import { engines } from "../support/stores.ts";
 import { createTestClock, type TestClock } from "../support/testClock.ts";
 
 const D = 10_000;
 /** Far enough that MongoDB, which removes expired counters once a minute, takes none of these for one; windows of D begin here. */
 const FUTURE = 1_925_000_000_000;
 
-describe.each(enginesOfNodes)("on $title", (engine) => {
+describe.each(engines)("on $name", (engine) => {
   let store: Store;
   let counters: Counters;
   let keys = 0;

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Check } from "../../src/ratelimit/check.ts";
 import { createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
 import type { Store } from "../../src/storage/port/store.ts";
-import { enginesOfNodes } from "../support/sharedStores.ts";
 import { sized } from "../support/sized.ts";
+import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 
 const MINUTE = 60_000;
 
-describe.each(enginesOfNodes)("on $title", { timeout: 120_000 }, (engine) => {
+describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
   const clock = createTestClock();
   let store: Store;
   let series = 0;

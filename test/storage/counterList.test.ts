@@ -11,8 +11,8 @@ import {
   createCounterListRepository,
   type ListedCounter,
 } from "../../src/storage/repositories/counterListRepository.ts";
-import { enginesOfNodes } from "../support/sharedStores.ts";
 import { sized } from "../support/sized.ts";
+import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 
 const LATER = new Date(8_000_000_000_000);
@@ -62,7 +62,7 @@ test("[management §3] budget that is charged while a page is read hides no coun
   expect(await listed(given, { seq: 1_000, amount: 8, current: 50 }, given)).toEqual([{ ...counts, current: 12, held: 8, used: 12 }]);
 });
 
-describe.each(enginesOfNodes)("on $title", (engine) => {
+describe.each(engines)("on $name", (engine) => {
   afterAll(() => engine.close());
 
   const rows = (namespaceId: string, duration: number, count: number, seq = 5) =>

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
+import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { type OtlpReceiver, startOtlpReceiver } from "../support/otlpReceiver.ts";
@@ -39,7 +40,10 @@ const certificateOf = async (url: string): Promise<string> => {
 
 const TOKEN = "the-first-admin-token";
 
-describe("[issue 22] the admin port of two workers", () => {
+const server = process.env.MONGODB_URL;
+
+describe.runIf(server !== undefined)("[issue 22] the admin port of two workers", () => {
+  const store = { MONGODB_URL: freshMongoUrl(server ?? "mongodb://127.0.0.1/") };
   let directory: string;
   let receiver: OtlpReceiver;
   let rootKey: string;
@@ -50,11 +54,11 @@ describe("[issue 22] the admin port of two workers", () => {
     receiver = await startOtlpReceiver();
     const { cert, key } = createCertificate(directory);
     await writeFile(join(directory, "token"), TOKEN);
-    rootKey = await createRootKeyOn({ DATA_DIR: directory });
+    rootKey = await createRootKeyOn(store);
     const tls = { TLS_CERT: cert, TLS_KEY: key, ADMIN_TLS_CERT: cert, ADMIN_TLS_KEY: key };
     const admin = { ADMIN_TOKEN_FILE: join(directory, "token"), PROFILES: "on", SHUTDOWN_DELAY: "300" };
     const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_TRACES_SAMPLER: "always_on" };
-    service = await startService({ dataDir: directory, env: { WORKERS: "2", LOG_LEVEL: "debug", ...tls, ...admin, ...tracing } });
+    service = await startService({ env: { ...store, WORKERS: "2", LOG_LEVEL: "debug", ...tls, ...admin, ...tracing } });
     callers = await createPlacedCallers(service, rootKey, 4);
   });
   afterAll(async () => {
@@ -63,6 +67,7 @@ describe("[issue 22] the admin port of two workers", () => {
     await (service as ServiceProcess | undefined)?.[Symbol.asyncDispose]();
     await receiver.close();
     await rm(directory, { recursive: true });
+    await dropMongoDatabase(store.MONGODB_URL);
   });
 
   test("shows metrics for the token only, of all processes, and probes to everybody", async () => {

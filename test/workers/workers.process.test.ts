@@ -1,15 +1,11 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runLatchkeyHere } from "../../bench/harness/commandLine.ts";
 import { runLatchkey, type ServiceProcess, startService } from "../../bench/harness/latchkeyProcess.ts";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { createRootKeyOn } from "../../bench/harness/placed.ts";
-import { onEveryEngine } from "../support/onEveryEngine.ts";
 import {
   type Caller,
   createCaller,
@@ -30,40 +26,17 @@ const counted = async ({ adminUrl }: ServiceProcess, name: string, label = ""): 
 
 const verified = (service: ServiceProcess): Promise<number> => counted(service, "latchkey_verifications_total", '"VALID"');
 
-interface Place {
-  readonly env: Record<string, string>;
-  readonly remove: () => Promise<void>;
-}
+const server = process.env.MONGODB_URL;
 
-const embedded = {
-  name: "the embedded store",
-  create: async (): Promise<Place> => {
-    const directory = await mkdtemp(join(tmpdir(), "latchkey-workers-"));
-    return { env: { DATA_DIR: directory }, remove: () => rm(directory, { recursive: true }) };
-  },
-};
-const mongo = (server: string): typeof embedded => ({
-  name: "MongoDB",
-  create: async () => {
-    const url = freshMongoUrl(server);
-    return { env: { MONGODB_URL: url }, remove: () => dropMongoDatabase(url) };
-  },
-});
-
-describe.each(onEveryEngine(embedded, mongo))("[issue 22] a service with two workers on $name", ({ create }) => {
-  let place: Place;
+describe.runIf(server !== undefined)("[issue 22] a service with two workers", () => {
   let env: Record<string, string>;
   let rootKey: string;
   beforeAll(async () => {
-    place = await create();
-    env = { ...place.env, WORKERS: "2" };
-    rootKey = await createRootKeyOn(place.env);
+    env = { MONGODB_URL: freshMongoUrl(server ?? ""), WORKERS: "2" };
+    rootKey = await createRootKeyOn(env);
   });
-  afterAll(() => place.remove());
-  const start = (more: Record<string, string> = {}): Promise<ServiceProcess> => {
-    const { DATA_DIR: dataDir, ...others } = { ...env, ...more };
-    return startService({ env: others, ...(dataDir !== undefined && { dataDir }) });
-  };
+  afterAll(() => dropMongoDatabase(env.MONGODB_URL ?? ""));
+  const start = (more: Record<string, string> = {}): Promise<ServiceProcess> => startService({ env: { ...env, ...more } });
 
   const callerOf = (service: ServiceProcess): Caller => {
     const caller = createCaller(service, rootKey);
@@ -99,7 +72,7 @@ describe.each(onEveryEngine(embedded, mongo))("[issue 22] a service with two wor
         expect.objectContaining({ url: service.url, adminUrl: service.adminUrl }),
       ]);
       const opened = linesOf(service).filter(({ msg }) => msg === "store opened");
-      expect(opened.map(({ worker }) => worker).sort()).toEqual(place.env.MONGODB_URL === undefined ? [undefined] : [1, 2]);
+      expect(opened.map(({ worker }) => worker).sort()).toEqual([1, 2]);
       const callers = await callersOf(service, 8);
       expect(new Set(callers.map(({ worker }) => worker))).toEqual(new Set([1, 2]));
       const { data } = await callerOf(service).call("nodes.listNodes", {});
@@ -224,7 +197,7 @@ describe.each(onEveryEngine(embedded, mongo))("[issue 22] a service with two wor
     await once(taken, "listening");
     onTestFinished(() => void taken.close());
     const { port } = taken.address() as AddressInfo;
-    const { code, stdout, stderr } = await runLatchkey(["serve"], { ...env, PORT: String(port), ADMIN_PORT: "0", ANALYTICS: "off" });
+    const { code, stdout, stderr } = await runLatchkey(["serve"], { ...env, PORT: String(port), ADMIN_PORT: "0" });
     expect([code, stdout]).toEqual([1, ""]);
     const told = stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
     const sentence = `latchkey: cannot listen on 127.0.0.1 port ${port}: another process listens there already (HOST, PORT): `;
@@ -233,11 +206,11 @@ describe.each(onEveryEngine(embedded, mongo))("[issue 22] a service with two wor
 });
 
 test("[issue 22] what serves one process only is refused with 2, and nothing is started", async () => {
-  const withEngine = await runLatchkey(["serve"], { WORKERS: "2" });
-  const withClock = await runLatchkeyHere(["serve", "--test-clock"], { ANALYTICS: "off", WORKERS: "2" });
+  const withFile = await runLatchkey(["serve"], { WORKERS: "2" });
+  const withEngine = await runLatchkeyHere(["serve"], { MONGODB_URL: "mongodb://127.0.0.1:1/", ANALYTICS: "embedded", WORKERS: "2" });
   for (const [{ code, stdout, stderr }, sentence] of [
+    [withFile, "WORKERS: the embedded store serves one process only: set MONGODB_URL, or WORKERS=1"],
     [withEngine, "the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1"],
-    [withClock, "--test-clock is only for a service of one process: set WORKERS=1"],
   ] as const) {
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(sentence);

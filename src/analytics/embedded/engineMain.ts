@@ -1,7 +1,6 @@
 import { rmSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Session } from "chdb";
-import { nodeHttp } from "../../util/nodeHttp.ts";
 
 /**
  * The process of the embedded engine: ClickHouse as a library, behind the part of ClickHouse's HTTP interface that
@@ -138,7 +137,7 @@ const answer = async (request: IncomingMessage, response: ServerResponse): Promi
 };
 
 const options = { keepAliveTimeout: 60_000, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES };
-const server = nodeHttp.createServer(options, (request, response) => void answer(request, response));
+const server = createServer(options, (request, response) => void answer(request, response));
 
 const end = async (): Promise<void> => {
   server.close();

@@ -1,11 +1,21 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { CheckedBackup } from "../../backup/checkBackup.ts";
-import type { Patiently } from "../../backup/patiently.ts";
-import type { RestoreOptions } from "../../backup/restoreBackup.ts";
+import type { BackupSource } from "../../backup/backupSource.ts";
+import { type CheckedBackup, checkBackup } from "../../backup/checkBackup.ts";
+import { embeddedSource } from "../../backup/embeddedSource.ts";
+import { createPatiently, type Patiently } from "../../backup/patiently.ts";
+import { readBackupHeader } from "../../backup/readBackup.ts";
+import { type RestoreOptions, restoreBackup } from "../../backup/restoreBackup.ts";
+import { judgeTarget, RestoreRefusedError } from "../../backup/restoreTarget.ts";
+import { storeSource } from "../../backup/storeSource.ts";
+import { writeBackup } from "../../backup/writeBackup.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
-import { openStore } from "../../storage/openStore.ts";
+import { openSnapshot } from "../../storage/embedded/openSnapshot.ts";
+import { isServerLockTaken } from "../../storage/embedded/serverLock.ts";
+import { filesIn } from "../../storage/embedded/storeFiles.ts";
+import { openMongo, openStore } from "../../storage/openStore.ts";
+import { StoreUnavailableError } from "../../storage/port/errors.ts";
 import type { RestoreState } from "../../storage/port/internalDocuments.ts";
 import type { Store } from "../../storage/port/store.ts";
 import { createNodesRepository } from "../../storage/repositories/nodesRepository.ts";
@@ -27,8 +37,7 @@ const refuseExisting = (file: string): void => {
 /** Writes all of a store to `file`. @param importInto the store that it is copied to, where it is a step of an import */
 const takeBackup = async (place: Place, file: string, context: CommandContext, importInto?: string): Promise<void> => {
   refuseExisting(file);
-  const { writeBackup } = await import("../../backup/writeBackup.ts");
-  const write = async (source: Parameters<typeof writeBackup>[0]): Promise<void> => {
+  const write = async (source: BackupSource): Promise<void> => {
     const bar = createProgressBar(context, source.size ?? 0);
     const now = context.clock.now();
     const { tallies } = await writeBackup(source, file, { product: version, now, importInto, onProgress: bar.reach }).finally(bar.end);
@@ -36,21 +45,13 @@ const takeBackup = async (place: Place, file: string, context: CommandContext, i
     await context.print(`${file}: ${counted(documents, "document")} of the ${describeStore(place)}`);
   };
   if (place.mongodbUrl === undefined) {
-    const [{ openSnapshot }, { embeddedSource }] = await Promise.all([
-      import("../../storage/embedded/openSnapshot.ts"),
-      import("../../backup/embeddedSource.ts"),
-    ]);
     const snapshot = openSnapshot(resolve(place.dataDir));
     return (async () => write(embeddedSource(snapshot, context.clock.now())))().finally(snapshot.close);
   }
-  const [{ openMongoStore }, { storeSource }] = await Promise.all([
-    import("../../storage/mongo/openMongoStore.ts"),
-    import("../../backup/storeSource.ts"),
-  ]);
-  const store = openMongoStore({ url: place.mongodbUrl, clock: context.clock, mode: "look", limitsFor: "data" });
+  const store = await openMongo({ url: place.mongodbUrl, clock: context.clock, mode: "look", limitsFor: "data" });
   try {
     await store.prepare();
-    const source = await storeSource(store, withoutCredentials(place.mongodbUrl), await patientlyWith(store, context));
+    const source = await storeSource(store, withoutCredentials(place.mongodbUrl), patientlyWith(store, context));
     const nodes = await createNodesRepository(store).list(store.clock.now());
     if (nodes.length > 0) {
       await context.complain(
@@ -64,8 +65,7 @@ const takeBackup = async (place: Place, file: string, context: CommandContext, i
 };
 
 /** Tries again what the store could not do, and says so. */
-const patientlyWith = async (store: Store, context: CommandContext): Promise<Patiently> => {
-  const { createPatiently } = await import("../../backup/patiently.ts");
+const patientlyWith = (store: Store, context: CommandContext): Patiently => {
   const onPause = ({ message }: Error, seconds: number): void => {
     context.showProgress?.("");
     void context.complain(`${message}; trying again in ${counted(seconds, "second")}`);
@@ -78,7 +78,6 @@ const givingUp = async <T>(work: Promise<T>, place: Place, advice: string): Prom
   try {
     return await work;
   } catch (error) {
-    const { StoreUnavailableError } = await import("../../storage/port/errors.ts");
     if (!(error instanceof StoreUnavailableError)) throw error;
     throw new CommandFailure(7, `gave up: the ${describeStore(place)} did not answer for five minutes; see that it is up, ${advice}`, {
       cause: error,
@@ -86,12 +85,9 @@ const givingUp = async <T>(work: Promise<T>, place: Place, advice: string): Prom
   }
 };
 
-const refusal = async () => (await import("../../backup/restoreTarget.ts")).RestoreRefusedError;
-
 /** Reads all of a backup. Rejects where it cannot be restored. */
 const check = async (file: string, despiteAuditFaults: boolean, config: Config, context: CommandContext): Promise<CheckedBackup> => {
   if (!existsSync(file)) throw new UsageError(`there is no file ${file}`);
-  const { checkBackup } = await import("../../backup/checkBackup.ts");
   context.showProgress?.("checking the backup …");
   const checked = await checkBackup(file).finally(() => context.showProgress?.(""));
   const { header, documents, entries, head, fault, encryptionKeys } = checked;
@@ -113,16 +109,13 @@ const check = async (file: string, despiteAuditFaults: boolean, config: Config, 
 };
 
 /** What of a store is there, where it is one that a restore may write into. */
-const judge = async (config: Config, context: CommandContext): Promise<RestoreState | undefined> => {
-  const { judgeTarget } = await import("../../backup/restoreTarget.ts");
-  return refusing(judgeTarget(config, context.clock), refusal);
-};
+const judge = (config: Config, context: CommandContext): Promise<RestoreState | undefined> =>
+  refusing(judgeTarget(config, context.clock), RestoreRefusedError);
 
 /** Writes a backup that was checked into the configured store. */
 const putBack = async (file: string, checked: CheckedBackup, config: Config, context: CommandContext, isImport?: true): Promise<void> => {
-  const { restoreBackup } = await import("../../backup/restoreBackup.ts");
   const store = await openStore({ ...config, clock: context.clock, mode: "restore" });
-  const patiently = await patientlyWith(store, context);
+  const patiently = patientlyWith(store, context);
   const advice = "then repeat this command: it goes on where it was";
   try {
     // A restore may have been given a wrong address; an import has used it before it read the other store, perhaps for hours.
@@ -140,7 +133,7 @@ const putBack = async (file: string, checked: CheckedBackup, config: Config, con
       else bar.reach(step === "write" ? count : checked.documents + count);
     };
     const restoring = restoreBackup(store, file, checked, { isImport, onProgress, patiently });
-    const done = await givingUp(refusing(restoring, refusal), config, advice).finally(bar.end);
+    const done = await givingUp(refusing(restoring, RestoreRefusedError), config, advice).finally(bar.end);
     const { documents, expired, expiring, resumedAt } = done;
     const notCompared = expiring === 0 ? "" : `, but for ${expiring.toLocaleString("en")} that will expire`;
     const resumed = resumedAt === undefined ? "" : `; ${resumedAt.toLocaleString("en")} of them by an attempt before this one`;
@@ -156,10 +149,6 @@ const putBack = async (file: string, checked: CheckedBackup, config: Config, con
 /** Of the embedded store a backup is one moment; what comes after that moment is not in the copy. */
 const warnOfService = async ({ mongodbUrl, dataDir }: Place, context: CommandContext): Promise<void> => {
   if (mongodbUrl !== undefined) return;
-  const [{ isServerLockTaken }, { filesIn }] = await Promise.all([
-    import("../../storage/embedded/serverLock.ts"),
-    import("../../storage/embedded/storeFiles.ts"),
-  ]);
   if (!isServerLockTaken(filesIn(dataDir).lock)) return;
   await context.complain(
     `a service is running on ${resolve(dataDir)}: what changes meanwhile is not in the copy; stop it for an exact one`,
@@ -169,7 +158,6 @@ const warnOfService = async ({ mongodbUrl, dataDir }: Place, context: CommandCon
 /** Whether a file is an import's own copy, which an attempt into the configured store has left. */
 const isLeftOfImport = async (file: string, config: Config): Promise<boolean> => {
   if (!existsSync(file)) return false;
-  const { readBackupHeader } = await import("../../backup/readBackup.ts");
   return (await readBackupHeader(file))?.importInto === describeStore(config);
 };
 

@@ -1,10 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { askVersion } from "../../analytics/connection.ts";
 import { isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import type { TlsFiles } from "../../config/tlsVariables.ts";
 import { hashKey } from "../../domain/secrets/keySecret.ts";
+import { examineStore } from "../../storage/embedded/damage/repairStore.ts";
 import { createRootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
 import { readTlsMaterial } from "../../tls/tlsMaterial.ts";
 import { version } from "../../version.ts";
@@ -28,7 +30,6 @@ class SeveralProblems extends Error {
 /** Reads all of the embedded store before it is opened: what is damaged then stays as it is. */
 const checkFiles = async ({ mongodbUrl, dataDir }: Config): Promise<void> => {
   if (mongodbUrl !== undefined) return;
-  const { examineStore } = await import("../../storage/embedded/damage/repairStore.ts");
   const problems = examineStore(resolve(dataDir)).map(
     ({ file, what, lost }) => `${file} ${what}; "latchkey repair" goes on without ${lost}`,
   );
@@ -54,7 +55,6 @@ const checkAnalytics = async ({ analytics, dataDir }: Config): Promise<string> =
   if (!analytics) return "none; its procedures answer 412";
   if (analytics.clickhouseUrl !== undefined) {
     const where = `ClickHouse at ${withoutCredentials(analytics.clickhouseUrl)}`;
-    const { askVersion } = await import("../../analytics/connection.ts");
     return `${where} answers, version ${await askVersion(analytics.clickhouseUrl)}`;
   }
   if (!isEngineInstalled()) return "none: the optional package chdb is not installed for this platform; its procedures answer 412";

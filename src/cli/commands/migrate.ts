@@ -1,3 +1,4 @@
+import { migrateServer } from "../../analytics/connection.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import { lookAtStore } from "../../storage/lookAtStore.ts";
 import { openStore } from "../../storage/openStore.ts";
@@ -92,7 +93,6 @@ const migrateStore = async (config: Config, due: Due, context: CommandContext): 
 const migrateAnalytics = async ({ analytics }: Config, isDry: boolean): Promise<string[]> => {
   if (analytics?.clickhouseUrl === undefined) return [];
   const { clickhouseUrl: url, cluster } = analytics;
-  const { migrateServer } = await import("../../analytics/connection.ts");
   const due = await migrateServer(url, { cluster, workspaceId: WORKSPACE_ID, expire: true }, isDry);
   return due === undefined ? [] : [`tables of ClickHouse at ${withoutCredentials(url)}: from version ${due.from} to ${due.to}`];
 };

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { repairStore } from "../../storage/embedded/damage/repairStore.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, UsageError } from "../command.ts";
 import { readConfig } from "../readConfig.ts";
@@ -12,7 +13,6 @@ export const repair: Command = {
     readArguments(args, {});
     const { mongodbUrl, dataDir } = readConfig(context.env);
     if (mongodbUrl !== undefined) throw new UsageError("repair is only for the embedded store: unset MONGODB_URL");
-    const { repairStore } = await import("../../storage/embedded/damage/repairStore.ts");
     const lines = repairStore(resolve(dataDir), context.clock);
     if (lines.length === 0) await context.print(`Nothing is damaged in ${resolve(dataDir)}.`);
     for (const line of lines) await context.print(line);

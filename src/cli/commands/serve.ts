@@ -1,7 +1,8 @@
 import { type Config, configVariables } from "../../config/loadConfig.ts";
 import { suspiciousVariables } from "../../config/suspiciousVariables.ts";
 import { shareOfWorker } from "../../config/workersVariables.ts";
-import { createSettableClock, type SettableClock, systemClock } from "../../domain/clock.ts";
+import { createSettableClock, type SettableClock } from "../../domain/clock.ts";
+import { createService } from "../../service/createService.ts";
 import { createEvents, type Events } from "../../telemetry/events.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { readArguments } from "../arguments.ts";
@@ -9,6 +10,7 @@ import { CANNOT_START, type Command, type CommandContext, type ExitCode, UNHANDL
 import { createFirstRootKey, type FirstRootKey } from "../firstStart.ts";
 import { greet, nextSteps } from "../greeting.ts";
 import { readConfig } from "../readConfig.ts";
+import { serveByWorkers } from "../serveByWorkers.ts";
 
 /** Reasons to stop for which nothing goes on as before, however long load balancers take to notice. */
 const atOnce: ReadonlySet<string> = new Set([UNHANDLED_ERROR, CANNOT_START]);
@@ -24,14 +26,7 @@ interface NodeOptions {
 /** Runs one node until it is told to stop: the whole service, or one worker of it. */
 const serveNode = async ({ config, testClock, log, events, context }: NodeOptions): Promise<ExitCode> => {
   const { worker } = context;
-  // Most of the program's modules are the service's: the other commands start in a third of the time without them.
-  const { createService } = await import("../../service/createService.ts");
-  const service = await createService(worker ? shareOfWorker(config) : config, {
-    log,
-    worker,
-    ...(testClock && { testClock }),
-    ...(worker && config.mongodbUrl === undefined && { store: await worker.openStore({ directory: config.dataDir, clock: systemClock }) }),
-  });
+  const service = await createService(worker ? shareOfWorker(config) : config, { log, worker, ...(testClock && { testClock }) });
   let isStopping = false;
   const stopped = context.untilStopped().then(async (reason) => {
     isStopping = true;
@@ -45,7 +40,7 @@ const serveNode = async ({ config, testClock, log, events, context }: NodeOption
     let first: FirstRootKey | undefined;
     // Before the service is ready: whoever waits for that may read the file next.
     const urls = await service.start(async () => {
-      if (config.mongodbUrl !== undefined || worker) return;
+      if (config.mongodbUrl !== undefined) return;
       first = await createFirstRootKey(service.store, config.dataDir);
       if (first) events.firstRootKeyCreated(first);
     });
@@ -72,7 +67,6 @@ export const serve: Command = {
     const { values } = readArguments(args, { "test-clock": { type: "boolean" } });
     const config = readConfig(context.env);
     const testClock = values["test-clock"] ? createSettableClock() : undefined;
-    if (testClock && config.workers > 1) throw new UsageError("--test-clock is only for a service of one process: set WORKERS=1");
     if (testClock && config.mongodbUrl !== undefined) {
       throw new UsageError("--test-clock is only for the embedded store: unset MONGODB_URL");
     }
@@ -85,7 +79,6 @@ export const serve: Command = {
     );
     if (suspicious.length > 0) events.suspiciousSettings(suspicious);
     if (config.workers === 1) return serveNode({ config, testClock, log, events, context });
-    const { serveByWorkers } = await import("../serveByWorkers.ts");
-    return serveByWorkers(config, log, events, context);
+    return serveByWorkers(config, events, context);
   },
 };

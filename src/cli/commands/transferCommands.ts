@@ -1,6 +1,12 @@
 import { join, resolve } from "node:path";
-import type { Connection } from "../../analytics/connection.ts";
+import { type Connection, connectEmbedded, connectServer } from "../../analytics/connection.ts";
 import { isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
+import { EngineUnavailableError } from "../../analytics/engineErrors.ts";
+import { latestOf } from "../../analytics/tables/migrateTables.ts";
+import { exportEvents, findBegun } from "../../analytics/transfer/exportEvents.ts";
+import { checkExport, importEvents } from "../../analytics/transfer/importEvents.ts";
+import { TransferRefusedError } from "../../analytics/transfer/manifest.ts";
+import { embeddedFiles, serverFiles } from "../../analytics/transfer/tableFiles.ts";
 import type { AnalyticsConfig } from "../../config/analyticsVariables.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import { isServerLockTaken } from "../../storage/embedded/serverLock.ts";
@@ -37,13 +43,9 @@ const countWriters = async (config: Config, { clock }: CommandContext): Promise<
   return lookAtStore({ ...config, clock }, async ({ nodes }) => nodes.filter(({ analytics }) => analytics.kind !== "none").length);
 };
 
-const refusal = async () => (await import("../../analytics/transfer/manifest.ts")).TransferRefusedError;
-
 /** Opens the configured analytics for the time of `use`; the embedded ones are nobody else's meanwhile. */
 const withAnalytics = async <T>(config: Config, use: (connection: Connection) => Promise<T>): Promise<T> => {
   const analytics = requireAnalytics(config);
-  const { connectEmbedded, connectServer } = await import("../../analytics/connection.ts");
-  const { EngineUnavailableError } = await import("../../analytics/engineErrors.ts");
   const schema = schemaOf(analytics);
   let death: string | undefined;
   const onDeath = (reason: string): void => {
@@ -64,16 +66,11 @@ const withAnalytics = async <T>(config: Config, use: (connection: Connection) =>
   }
 };
 
-const filesOf = async ({ clickhouseUrl }: AnalyticsConfig, { clickhouse }: Connection) => {
-  const { embeddedFiles, serverFiles } = await import("../../analytics/transfer/tableFiles.ts");
-  return clickhouseUrl === undefined ? embeddedFiles(clickhouse) : serverFiles(clickhouse);
-};
+const filesOf = ({ clickhouseUrl }: AnalyticsConfig, { clickhouse }: Connection) =>
+  clickhouseUrl === undefined ? embeddedFiles(clickhouse) : serverFiles(clickhouse);
 
 /** Version of the tables that this program makes. */
-const tablesOf = async (analytics: AnalyticsConfig): Promise<number> => {
-  const { latestOf } = await import("../../analytics/tables/migrateTables.ts");
-  return latestOf({ ...schemaOf(analytics), database: "" });
-};
+const tablesOf = (analytics: AnalyticsConfig): number => latestOf({ ...schemaOf(analytics), database: "" });
 
 const progressOf = (context: CommandContext) => {
   let bar: ReturnType<typeof createProgressBar> | undefined;
@@ -104,25 +101,27 @@ const exportCommand: Command = {
         `${counted(writers, "service")} ${writers === 1 ? "writes" : "write"} events: those of this time may be in the export by half; stop them for an exact one`,
       );
     }
-    const { exportEvents, findBegun } = await import("../../analytics/transfer/exportEvents.ts");
     const place = {
       directory: resolve(directory),
       header: {
         product: version,
-        tables: await tablesOf(analytics),
+        tables: tablesOf(analytics),
         takenAt: context.clock.now(),
         source: describe(analytics, config),
       },
     };
-    const begun = await refusing(findBegun(place), refusal);
+    const begun = await refusing(findBegun(place), TransferRefusedError);
     if (begun !== undefined) {
       await context.complain(
         `${directory}: going on with the export of ${new Date(begun.takenAt).toISOString()}; of events since then some may be missing: export them to another directory`,
       );
     }
     const bar = progressOf(context);
-    const manifest = await withAnalytics(config, async (connection) =>
-      refusing(exportEvents({ ...connection, ...place, files: await filesOf(analytics, connection), onProgress: bar.reach }), refusal),
+    const manifest = await withAnalytics(config, (connection) =>
+      refusing(
+        exportEvents({ ...connection, ...place, files: filesOf(analytics, connection), onProgress: bar.reach }),
+        TransferRefusedError,
+      ),
     ).finally(bar.end);
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
     await context.print(`${directory}: ${counted(manifest.files.length, "file")}, ${counted(bytes, "byte")}, of the ${manifest.source}`);
@@ -147,14 +146,16 @@ const importCommand: Command = {
     }
     const writers = await countWriters(config, context);
     if (writers > 0) throw new CommandFailure(5, `${counted(writers, "service")} may write events there: stop what is running first`);
-    const { checkExport, importEvents } = await import("../../analytics/transfer/importEvents.ts");
     const place = {
       directory: resolve(directory),
-      checked: await refusing(checkExport(resolve(directory), await tablesOf(analytics)), refusal),
+      checked: await refusing(checkExport(resolve(directory), tablesOf(analytics)), TransferRefusedError),
     };
     const bar = progressOf(context);
-    const events = await withAnalytics(config, async (connection) =>
-      refusing(importEvents({ ...connection, ...place, files: await filesOf(analytics, connection), onProgress: bar.reach }), refusal),
+    const events = await withAnalytics(config, (connection) =>
+      refusing(
+        importEvents({ ...connection, ...place, files: filesOf(analytics, connection), onProgress: bar.reach }),
+        TransferRefusedError,
+      ),
     ).finally(bar.end);
     const { files, takenAt } = place.checked.manifest;
     await context.print(

@@ -1,4 +1,4 @@
-import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { FieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import {
@@ -12,7 +12,6 @@ import {
   wrapper,
 } from "../../../gen/latchkey/v2/options_pb.ts";
 import { oncePer } from "../../util/oncePer.ts";
-import { optionOf } from "./optionOf.ts";
 import {
   crossRuleIds,
   expectEnumRules,
@@ -42,7 +41,7 @@ const enumShape = (place: string, desc: DescEnum, rules: FieldRules): EnumShape 
   const numbers = new Map<string, number>();
   const spellings = new Map<number, string>();
   for (const value of desc.values) {
-    const [first, ...others] = optionOf(value, json_names);
+    const [first, ...others] = getOption(value, json_names);
     if (first === undefined) continue;
     spellings.set(value.number, first);
     for (const name of [first, ...others]) numbers.set(name, value.number);
@@ -59,7 +58,7 @@ const valueShape = (field: DescField, rules: FieldRules): Shape => {
   expectNoRules(place, rules);
   if (field.message === undefined) throw new Error(`${place}: the codec does not know this kind of field`);
   if (field.message.typeName !== "google.protobuf.Struct") return messageShape(field.message);
-  const bounds = { maxBytes: optionOf(field, max_json_bytes), maxProperties: optionOf(field, max_properties) };
+  const bounds = { maxBytes: getOption(field, max_json_bytes), maxProperties: getOption(field, max_properties) };
   return { kind: "struct", rules: bounds, check: structCheck(bounds) };
 };
 
@@ -93,7 +92,7 @@ const fieldShape = (field: DescField): FieldShape => {
     shape,
     required: rules.required,
     explicit,
-    alwaysPresent: optionOf(field, always_present),
+    alwaysPresent: getOption(field, always_present),
   };
 };
 
@@ -124,7 +123,7 @@ const objectShape = (desc: DescMessage): ObjectShape => ({
   kind: "object",
   typeName: desc.typeName,
   fields: desc.fields.map(fieldShape),
-  ignoreUnknown: optionOf(desc, ignore_unknown),
+  ignoreUnknown: getOption(desc, ignore_unknown),
   crossRules: crossRuleIds(desc).map((id) => crossRule(desc, id)),
 });
 
@@ -133,11 +132,11 @@ const arrayBody = (desc: DescMessage): string | undefined =>
   desc.file.services
     .flatMap(({ methods }) => methods)
     .filter(({ input }) => input === desc)
-    .map((method) => optionOf(method, array_body))
+    .map((method) => getOption(method, array_body))
     .find((name) => name !== "");
 
 const readShape = (desc: DescMessage): Shape => {
-  const wraps = optionOf(desc, wrapper);
+  const wraps = getOption(desc, wrapper);
   if (wraps === Wrapper.NULLABLE) return nullableShape(desc);
   if (wraps === Wrapper.LIST) return boxedListShape(desc, "values");
   const list = arrayBody(desc);

@@ -1,8 +1,7 @@
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { comments } from "../../../gen/latchkey/v2/comments.ts";
 import { json_names, secret, Wrapper, wrapper } from "../../../gen/latchkey/v2/options_pb.ts";
-import { optionOf } from "../codec/optionOf.ts";
 import { rulesOfField } from "../codec/rules/annotations.ts";
 
 /**
@@ -31,7 +30,8 @@ export interface DescribedField {
 
 const commentOn = (fullName: string): string => comments[fullName] ?? "";
 
-const spellings = ({ enum: desc }: DescField): string[] => (desc?.values ?? []).flatMap((value) => optionOf(value, json_names).slice(0, 1));
+const spellings = ({ enum: desc }: DescField): string[] =>
+  (desc?.values ?? []).flatMap((value) => getOption(value, json_names).slice(0, 1));
 
 const kindOf = (field: DescField, comment: string): FieldKind => {
   if (field.enum !== undefined) return "enum";
@@ -47,7 +47,7 @@ const kindOf = (field: DescField, comment: string): FieldKind => {
 export const unwrapField = (
   field: DescField,
 ): { readonly inner: DescField; readonly isList: boolean; readonly none: DescribedField["none"] } => {
-  const wraps = field.message && optionOf(field.message, wrapper);
+  const wraps = field.message && getOption(field.message, wrapper);
   const [first, second] = field.message?.fields ?? [];
   if (wraps === Wrapper.NULLABLE && second !== undefined) return { ...unwrapField(second), none: null };
   if (wraps === Wrapper.LIST && first !== undefined) return { inner: first, isList: true, none: [] };
@@ -67,7 +67,7 @@ export const describeField = (field: DescField): DescribedField => {
     isList,
     none,
     required: rulesOfField(field).required,
-    secret: optionOf(field, secret),
+    secret: getOption(field, secret),
     comment,
     values: spellings(inner),
     fields: kind === "object" && inner.message ? describeFields(inner.message) : [],

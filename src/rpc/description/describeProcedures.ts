@@ -1,7 +1,6 @@
-import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
+import { type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/latchkey/v2/comments.ts";
 import { array_body, changes, permission } from "../../../gen/latchkey/v2/options_pb.ts";
-import { optionOf } from "../codec/optionOf.ts";
 import { unaryMethods } from "../edges/unaryMethods.ts";
 import { procedureName } from "../pipeline/procedureName.ts";
 import { type DescribedField, describeField, describeFields } from "./describeField.ts";
@@ -29,12 +28,12 @@ const describe = (method: DescMethodUnary): DescribedProcedure => {
   const { data, pagination } = method.output.field;
   if (data === undefined) throw new Error(`${String(method)} answers without data`);
   const fields = describeFields(method.input);
-  const list = optionOf(method, array_body);
+  const list = getOption(method, array_body);
   return {
     name: procedureName(method),
     comment: comments[`${method.parent.typeName}.${method.name}`] ?? "",
-    permissions: optionOf(method, permission),
-    changes: optionOf(method, changes),
+    permissions: getOption(method, permission),
+    changes: getOption(method, changes),
     fields,
     arrayBody: list === "" ? undefined : fields.find(({ name }) => name === list),
     data: describeField(data),

@@ -1,8 +1,7 @@
-import type { Server, ServerOptions } from "node:http";
+import { createServer, type Server, type ServerOptions } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
-import { nodeHttp } from "../../util/nodeHttp.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { RequestHandler } from "./handlers.ts";
 import * as limits from "./limits.ts";
@@ -69,7 +68,7 @@ const neverPause = (socket: Socket): void => {
 
 /** Node's HTTP/1.1 server for connections that were accepted elsewhere. Pipelined requests of one connection run one after the other. */
 export const createHttp1Side = (handler: RequestHandler, pace: Pace): Http1Side => {
-  const server = nodeHttp.createServer(options);
+  const server = createServer(options);
   server.maxHeadersCount = limits.maxHeaders;
   server.timeout = limits.inactivityTimeout;
   // A client may close its sending side after its request and still gets the answer.

@@ -1,7 +1,6 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { changes } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { CallKind, CountedProcedure } from "../../telemetry/callMetrics.ts";
-import { optionOf } from "../codec/optionOf.ts";
 import { procedureName } from "./procedureName.ts";
 
 /** What callers wait for on the way of their own requests. */
@@ -18,5 +17,5 @@ const kindOf = (name: string, isChange: boolean): CallKind =>
 /** How calls of a procedure are counted, and with which others they are timed. */
 export const countedProcedure = (method: DescMethod): CountedProcedure => {
   const name = procedureName(method);
-  return { name, kind: kindOf(name, optionOf(method, changes)) };
+  return { name, kind: kindOf(name, getOption(method, changes)) };
 };

@@ -1,4 +1,4 @@
-import type { DescMethodUnary, Message } from "@bufbuild/protobuf";
+import { type DescMethodUnary, getOption, type Message } from "@bufbuild/protobuf";
 import { changes, if_match } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Clock } from "../../domain/clock.ts";
@@ -9,7 +9,6 @@ import type { AnyProcedure, ProcedureTable } from "../../procedures/registry.ts"
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
 import type { CallerOfCall, UsedPermissions } from "../../rootKeys/usedPermissions.ts";
 import type { CallMetrics, CallOutcome } from "../../telemetry/callMetrics.ts";
-import { optionOf } from "../codec/optionOf.ts";
 import { mostFindings } from "../codec/rules/findings.ts";
 import type { Capacity } from "./capacity.ts";
 import { type ClientAddress, networkOf } from "./clientAddress.ts";
@@ -73,8 +72,8 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
       const { name } = counted;
       const procedure = procedures.get(method);
       if (procedure === undefined) throw new Error(`${name} is served, but not registered`);
-      const isConditional = optionOf(method, if_match) !== "";
-      found = { name, record: recorder(counted), procedure, keyed: optionOf(method, changes), isConditional };
+      const isConditional = getOption(method, if_match) !== "";
+      found = { name, record: recorder(counted), procedure, keyed: getOption(method, changes), isConditional };
       bound.set(method, found);
     }
     return found;

@@ -1,9 +1,8 @@
-import type { DescMessage, DescMethodUnary } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
 import { secret } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import { followRecipe, type Recipe, type Seed } from "../../idempotency/seed.ts";
 import { jsonReader, jsonWriter, type Reader } from "../codec/json/jsonForm.ts";
-import { optionOf } from "../codec/optionOf.ts";
 import type { Slices } from "./slices.ts";
 
 type Json = Record<string, unknown>;
@@ -22,7 +21,7 @@ export interface KeptAnswers {
 /** JSON paths of the fields that hold a secret. */
 const secretPaths = (desc: DescMessage, outer: readonly DescMessage[] = []): (readonly string[])[] =>
   desc.fields.flatMap((field) => {
-    if (optionOf(field, secret)) return [[field.jsonName]];
+    if (getOption(field, secret)) return [[field.jsonName]];
     if (field.message === undefined || outer.includes(field.message)) return [];
     const inner = secretPaths(field.message, [...outer, desc]);
     if (inner.length > 0 && field.fieldKind !== "message") throw new Error(`${field}: a secret in a list cannot be kept for repeats`);

@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { DescService } from "@bufbuild/protobuf";
+import { createConnectRouter } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { compressionGzip, universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { isGone } from "../http/http2Stream.ts";
 import { reflectionUnits, watchUnits } from "../http/limits.ts";
 import type { HealthService } from "./health.ts";
 import type { PublicStreams } from "./publicStreams.ts";
-import type { AnswerStandard } from "./standardRouter.ts";
+import { createReflectionService } from "./reflection.ts";
 
 /** Serves one method, or refuses to; rejects when the answer cannot be written. */
 export type StandardHandler = (req: IncomingMessage, res: ServerResponse, refuse: (error: ServiceError) => void) => Promise<void>;
@@ -16,8 +18,17 @@ export type StandardHandler = (req: IncomingMessage, res: ServerResponse, refuse
 const noRoom = (): ServiceError =>
   new ServiceError("service_unavailable", "Too many streams are open without credentials. Try again later.");
 
-const notLoaded = (): ServiceError =>
-  new ServiceError("service_unavailable", "What answers health and reflection could not be loaded. Try again later.");
+/** Their requests are names. */
+const maxMessageBytes: number = 64 * 1024;
+
+/** Undefined for a host that cannot be part of a URL, which the library builds. */
+const universalRequest = (req: IncomingMessage, res: ServerResponse): UniversalServerRequest | undefined => {
+  try {
+    return universalRequestFromNodeRequest(req, res, undefined, undefined);
+  } catch {
+    return undefined;
+  }
+};
 
 /**
  * An HTTP/1.1 client that stops sending does not listen to a stream either: without this, a stream with nothing to tell
@@ -31,56 +42,42 @@ const endWithClient = (req: IncomingMessage, res: ServerResponse): void => {
   res.once("close", () => socket.off("end", end));
 };
 
-type Router = Pick<typeof import("./standardRouter.ts"), "createStandardRouter">;
-
 export interface StandardServicesOptions {
   readonly health: HealthService;
   readonly publicStreams: PublicStreams;
   /** Whether reflection is served. */
   readonly reflection: boolean;
-  /** Called with what kept the router from being loaded; who asked for it is refused, and the next one loads it anew. */
-  readonly onFault: (fault: unknown) => void;
-  /** Instead of the router of this service. */
-  readonly load?: () => Promise<Router>;
 }
 
-/** Connect's router and its adapter for Node: the first who asks waits for them, so that a start does without. */
-const loadRouter = (): Promise<Router> => import("./standardRouter.ts");
-
-/** Health and reflection (grpc §1) by path: gRPC's own public services, which need no credentials and stream. */
+/**
+ * Health and reflection (grpc §1) by path: gRPC's own public services, which need no credentials, stream, and are
+ * served by Connect's router as it is.
+ */
 export const createStandardServices = (
   services: readonly DescService[],
-  { health, publicStreams, reflection, onFault, load = loadRouter }: StandardServicesOptions,
+  { health, publicStreams, reflection }: StandardServicesOptions,
 ): ReadonlyMap<string, StandardHandler> => {
-  let opened: Promise<AnswerStandard | undefined> | undefined;
-  const open = async (): Promise<AnswerStandard | undefined> => {
-    try {
-      return (await load()).createStandardRouter(services, health, reflection);
-    } catch (fault) {
-      opened = undefined;
-      onFault(fault);
-      return undefined;
-    }
-  };
-  const served = reflection ? [Health, ServerReflection, ServerReflectionAlpha] : [Health];
+  const router = createConnectRouter({ acceptCompression: [compressionGzip], readMaxBytes: maxMessageBytes });
+  router.service(Health, health.implementation);
+  if (reflection) {
+    const described = [...services, Health, ServerReflection, ServerReflectionAlpha];
+    const { v1, v1alpha } = createReflectionService(described, health.draining);
+    router.service(ServerReflection, v1).service(ServerReflectionAlpha, v1alpha);
+  }
   const handlerOf =
-    ({ methodKind }: DescMethod, path: string): StandardHandler =>
+    (handler: UniversalHandler): StandardHandler =>
     async (req, res, refuse) => {
       // The library listens for errors and stops doing so between the moment when one is decided and its event.
       req.on("error", () => undefined);
+      const { methodKind } = handler.method;
       if (methodKind !== "unary") {
         // Before anything of the request is read: it may never come to an end.
         if (!publicStreams.admit(req, res, methodKind === "server_streaming" ? watchUnits : reflectionUnits)) return refuse(noRoom());
         endWithClient(req, res);
       }
-      opened ??= open();
-      const answer = await opened;
-      // The library would wait for the end of one who left in the meantime.
-      if (isGone(res)) return;
-      if (answer === undefined) return refuse(notLoaded());
-      await answer(path, req, res);
+      const request = universalRequest(req, res);
+      if (request === undefined) res.writeHead(400).end();
+      else await universalResponseToNodeResponse(await handler(request), res);
     };
-  const methods = served.flatMap((service): readonly DescMethod[] => service.methods);
-  const paths = methods.map((method) => [method, `/${method.parent.typeName}/${method.name}`] as const);
-  return new Map(paths.map(([method, path]) => [path, handlerOf(method, path)]));
+  return new Map(router.handlers.map((handler) => [handler.requestPath, handlerOf(handler)]));
 };

@@ -62,7 +62,7 @@ const rememberPassed = (child: ChildProcess): ReadonlyMap<string, Connection> =>
  */
 export const forkWorker = ({ index, env, onMessage, onLog, onEnd }: ForkWorkerOptions): WorkerProcess => {
   cluster.schedulingPolicy = cluster.SCHED_RR;
-  cluster.setupPrimary({ exec: main, args: ["serve"], stdio: ["ignore", "inherit", "pipe", "ipc"], serialization: "advanced" });
+  cluster.setupPrimary({ exec: main, args: ["serve"], stdio: ["ignore", "inherit", "pipe", "ipc"] });
   const worker = cluster.fork({ ...env, [WORKER_VARIABLE]: String(index) });
   worker.on("message", onMessage);
   // Told of by its end.

@@ -1,5 +1,4 @@
-import type { ProfileKind } from "../../admin/profileKinds.ts";
-import type { OwnerReply, ToOwner } from "../../storage/embedded/owner/ownerMessages.ts";
+import type { ProfileKind } from "../../admin/recordProfile.ts";
 import type { Urls } from "../createService.ts";
 
 /** What a worker says once it serves. */
@@ -22,17 +21,7 @@ export type ToWorker =
   /** Nobody wants that profile any more. */
   | { readonly type: "dropRecording"; readonly recording: number }
   /** A sibling has written these. */
-  | { readonly type: "told"; readonly ids: readonly string[] }
-  /** A sibling is about to write these. */
-  | { readonly type: "announced"; readonly ids: readonly string[] }
-  /** To what it asked of the embedded store. */
-  | { readonly type: "replies"; readonly replies: readonly OwnerReply[] };
-
-/** Those of one turn of the event loop are one message, in their order: what is announced comes before its write. */
-export type Posted =
-  | { readonly type: "told"; readonly ids: readonly string[] }
-  | { readonly type: "announced"; readonly ids: readonly string[] }
-  | ToOwner;
+  | { readonly type: "told"; readonly ids: readonly string[] };
 
 /** From a worker to the primary. */
 export type ToPrimary =
@@ -45,4 +34,5 @@ export type ToPrimary =
   | { readonly type: "page"; readonly text: string }
   /** Without the profile if it could not be recorded. */
   | { readonly type: "recorded"; readonly recording: number; readonly profile: string | undefined }
-  | { readonly type: "posted"; readonly posted: readonly Posted[] };
+  /** It has written these. */
+  | { readonly type: "told"; readonly ids: readonly string[] };

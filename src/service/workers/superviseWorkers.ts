@@ -1,7 +1,5 @@
 import type { Config } from "../../config/loadConfig.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { EmbeddedStore } from "../../storage/embedded/openEmbeddedStore.ts";
-import { type OwnerSession, serveOwner } from "../../storage/embedded/owner/serveOwner.ts";
 import type { Events } from "../../telemetry/events.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { acrossProcesses } from "../../telemetry/processMetrics.ts";
@@ -13,7 +11,7 @@ import { type OpenAdmin, openAdmin } from "../openAdmin.ts";
 import { createWatchedFiles } from "../watchedFiles.ts";
 import { createPageCollector } from "./collectPages.ts";
 import { forkWorker, type WorkerEnd, type WorkerProcess } from "./forkWorker.ts";
-import type { Posted, ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
+import type { ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
 import { createWorkerRecorder } from "./recordWorkers.ts";
 import { ASK_EVERY_MS, createSilenceWatch } from "./silenceWatch.ts";
 import { createWorkerPages } from "./workerPages.ts";
@@ -37,14 +35,6 @@ export interface SuperviseOptions {
   readonly events: Events;
   /** Takes whole lines of the workers' logs. */
   readonly writeLog: (lines: string) => void;
-  /** The embedded store, which this process has open for all of them. Left out where each worker opens one of its own. */
-  readonly owned?: OwnedStore | undefined;
-}
-
-export interface OwnedStore {
-  readonly store: EmbeddedStore;
-  /** Done once, while the workers load; none uses the store before. */
-  readonly prepare: (signal: AbortSignal) => Promise<void>;
 }
 
 /** The processes of one service. */
@@ -62,8 +52,6 @@ export interface Workers {
 interface Slot {
   readonly index: number;
   process: WorkerProcess | undefined;
-  /** Of `process`, where the store is this process's. */
-  session: OwnerSession | undefined;
   isReady: boolean;
   readyAt: number;
   /** Ends in a row. */
@@ -81,10 +69,10 @@ const failureOf = ({ index, complaints }: Slot, end: WorkerEnd, doing: "started"
   exitCode: end.code || 1,
 });
 
-/** Starts the workers of a service, replaces those that end, and speaks for all of them on the admin port. */
-export const superviseWorkers = ({ config, clock, events, writeLog, owned }: SuperviseOptions): Workers => {
+/** Starts the workers of a service, replaces those that end, and speaks for all of them on the admin port. It opens no store. */
+export const superviseWorkers = ({ config, clock, events, writeLog }: SuperviseOptions): Workers => {
   const slots = Array.from({ length: config.workers }, (_, i): Slot => {
-    return { index: i + 1, process: undefined, session: undefined, isReady: false, readyAt: 0, ends: 0, timer: undefined, complaints: [] };
+    return { index: i + 1, process: undefined, isReady: false, readyAt: 0, ends: 0, timer: undefined, complaints: [] };
   });
   const metrics = createMetrics({ version, engine: "", ratelimitStoreDown: config.ratelimitStoreDown });
   const workerMetrics = createWorkerMetrics(config.workers);
@@ -92,8 +80,6 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
   const pages = createWorkerPages((name) => rules.get(name) ?? acrossProcesses(name));
   const files = createWatchedFiles({ metrics: workerMetrics, events });
 
-  const starting = new AbortController();
-  let prepared: Promise<void> | undefined;
   let first: WorkerStart | undefined;
   let hasStarted = false;
   let stoppingFor: string | undefined;
@@ -169,11 +155,6 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
     }
   };
 
-  const onPosted = (slot: Slot, message: Posted): void => {
-    if (message.type === "told" || message.type === "announced") tellOthers(message, slot);
-    else slot.session?.take(message);
-  };
-
   const onMessage = (slot: Slot, message: ToPrimary): void => {
     silence.heard(slot.index);
     if (message.type === "joined") {
@@ -182,7 +163,7 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
     else if (message.type === "complaint") slot.complaints.push(message.line);
     else if (message.type === "page") collector.take(slot.index, message.text);
     else if (message.type === "recorded") recorder.take(message);
-    else if (message.type === "posted") for (const each of message.posted) onPosted(slot, each);
+    else if (message.type === "told") tellOthers(message, slot);
   };
 
   const startAgain = (slot: Slot, end: WorkerEnd): void => {
@@ -197,7 +178,6 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
   const onEnd = (slot: Slot, end: WorkerEnd): void => {
     const wasReady = slot.isReady;
     slot.process = undefined;
-    slot.session = undefined;
     setReady(slot, false);
     collector.retire(slot.index);
     recorder.retire(slot.index);
@@ -215,19 +195,11 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
     return config.port === 0 && url !== undefined && running().length === 0 ? { PORT: new URL(url).port } : {};
   };
 
-  /** If that fails, the workers are stopped, and need not hear of it. */
-  const untilPrepared = (signal?: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      signal?.addEventListener("abort", () => reject(signal.reason));
-      prepared?.then(resolve, () => undefined);
-    });
-
   const fork = (slot: Slot): void => {
     slot.complaints = [];
     slot.readyAt = 0;
-    let worker: WorkerProcess;
     try {
-      worker = forkWorker({
+      slot.process = forkWorker({
         index: slot.index,
         env: portThatWas(),
         onMessage: (message) => onMessage(slot, message),
@@ -238,24 +210,13 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
       // The machine has no room for another process, such as ENOMEM.
       slot.complaints.push(`latchkey: worker ${slot.index} cannot be started: ${error instanceof Error ? error.message : String(error)}`);
       setImmediate(() => onEnd(slot, { code: 1, signal: null }));
-      return;
     }
-    slot.process = worker;
-    slot.session = owned && serveOwner({ ...owned.store, prepare: untilPrepared }, (replies) => worker.send({ type: "replies", replies }));
   };
 
   return {
     start: async () => {
       admin = await listen();
-      if (stoppingFor === undefined) {
-        prepared = owned?.prepare(starting.signal);
-        for (const slot of slots) fork(slot);
-      }
-      try {
-        await prepared;
-      } catch (error) {
-        if (stoppingFor === undefined) throw error;
-      }
+      if (stoppingFor === undefined) for (const slot of slots) fork(slot);
       const { urls, nextSteps } = await started.promise;
       return { urls: { ...urls, adminUrl: admin.url }, nextSteps };
     },
@@ -271,11 +232,9 @@ export const superviseWorkers = ({ config, clock, events, writeLog, owned }: Sup
         process?.send({ type: "stop", reason });
       }
       files.stop();
-      starting.abort(new Error("the service was stopped while it started"));
       // Until then they are asked: one that hangs would keep the others waiting for its end.
       if (running().length > 0) await ended.promise;
       clearInterval(asking);
-      await owned?.store.close();
       await admin?.stop();
       return badEnd;
     },

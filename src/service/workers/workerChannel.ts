@@ -1,13 +1,10 @@
 import cluster from "node:cluster";
-import type { SharedStoreOptions } from "../../storage/embedded/owner/openSharedStore.ts";
-import type { Store } from "../../storage/port/store.ts";
+import { recordProfile } from "../../admin/recordProfile.ts";
 import type { WorkerParts } from "../serviceOverrides.ts";
-import type { Posted, ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
+import type { ToPrimary, ToWorker, WorkerStart } from "./messages.ts";
 
 /** A worker's end of what it has to do with its service: the primary stops it, asks for its metrics and connects it with its siblings. */
 export interface WorkerChannel extends WorkerParts {
-  /** The embedded store, which the primary has open. */
-  readonly openStore: (options: Omit<SharedStoreOptions, "link">) => Promise<Store>;
   readonly started: (start: WorkerStart) => Promise<void>;
   /** Says why the worker ends; resolves once the primary will get to know. */
   readonly complain: (line: string) => Promise<void>;
@@ -40,38 +37,18 @@ export const openWorkerChannel = (): WorkerChannel | undefined => {
   on("record", async ({ recording, kind, seconds }) => {
     const dropped = new AbortController();
     recordings.set(recording, dropped);
-    const { recordProfile } = await import("../../admin/recordProfile.ts");
     const profile = await recordProfile(kind, seconds, dropped.signal).catch(() => undefined);
     recordings.delete(recording);
     void send({ type: "recorded", recording, profile });
   });
   on("dropRecording", ({ recording }) => recordings.get(recording)?.abort());
 
-  /** Of this turn of the event loop. */
-  let outbox: Posted[] = [];
-  const post = (message: Posted): void => {
-    if (outbox.push(message) > 1) return;
-    setImmediate(() => {
-      const posted = outbox;
-      outbox = [];
-      void send({ type: "posted", posted });
-    });
-  };
   return {
     siblings: {
       tell: (ids) => {
-        if (ids.length > 0) post({ type: "told", ids });
+        if (ids.length > 0) void send({ type: "told", ids });
       },
       onTold: (listener) => on("told", ({ ids }) => listener(ids)),
-      announce: (ids) => post({ type: "announced", ids }),
-      onAnnounced: (listener) => on("announced", ({ ids }) => listener(ids)),
-    },
-    openStore: async ({ directory, clock }) => {
-      const { createOwnerLink } = await import("../../storage/embedded/owner/ownerLink.ts");
-      const { openSharedStore } = await import("../../storage/embedded/owner/openSharedStore.ts");
-      const link = createOwnerLink(post);
-      on("replies", ({ replies }) => link.take(replies));
-      return openSharedStore({ directory, clock, link });
     },
     openAdmin: async ({ metrics }) => {
       const sendPage = async (): Promise<void> => send({ type: "page", text: await metrics.render() });

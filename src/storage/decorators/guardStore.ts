@@ -197,7 +197,6 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
   return {
     engine: store.engine,
     ...(store.isInProcess && { isInProcess: true }),
-    ...(store.isShared && { isShared: true }),
     clock: store.clock,
     ...aroundStore(store, around, refuseWhileAway),
     prepare: (signal) => store.prepare(signal),

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, linkSync, openSync, readFileSync, renameSync, rmSync, write, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
@@ -54,8 +55,7 @@ type MarkFiles = Pick<StoreFiles, "marks" | "database">;
 
 /** Writes a file that nobody else knows of, for the owner of the database only, and on disk; `place` gives it its name. */
 const makeMarks = ({ marks: file, database }: MarkFiles, marks: Marks, place: (draft: string) => void): void => {
-  // The global object is loaded when it is used: the writer thread, which makes no file, starts without it.
-  const draft = `${file}.${process.pid}-${crypto.randomUUID()}.new`;
+  const draft = `${file}.${process.pid}-${randomUUID()}.new`;
   const slots = SLOTS.map((name, which) => fill(Buffer.alloc(SLOT.size), which, marks.store, marks[name]));
   try {
     writeForOwner(draft, Buffer.concat(slots), database, dirname(file));

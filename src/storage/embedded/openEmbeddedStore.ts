@@ -24,7 +24,7 @@ import { createFileReader } from "./sqlite/fileReader.ts";
 import { createReadTurns } from "./sqlite/readTurns.ts";
 import { collectionNames } from "./sqlite/schema.ts";
 import { readStoreRow } from "./sqlite/storeRow.ts";
-import { createWriteQueue, type WriteQueue } from "./sqlite/writeQueue.ts";
+import { createWriteQueue } from "./sqlite/writeQueue.ts";
 import { createPrivately, filesIn, sizeOf } from "./storeFiles.ts";
 import { storeSizes, storeUsage } from "./storeUsage.ts";
 
@@ -38,11 +38,6 @@ export interface EmbeddedStoreOptions {
   readonly expiryInterval?: number;
 }
 
-/** The store with what those processes need that share it by way of this one (`owner/`). */
-export interface EmbeddedStore extends Store {
-  readonly write: WriteQueue["write"];
-}
-
 /** A server's writers are short; a tool may have to wait for a server under load. Milliseconds. */
 const patience = { server: 2000, tool: 5000, restore: 5000 } as const;
 
@@ -53,7 +48,7 @@ const decodeCounter = textDecoder<Documents["counters"]>("counters");
  * `prepare`, which rejects when another server uses the directory, or a tool finds one of an older version there, with
  * `SchemaTooNewError`, and with `StoreDamagedError`, having changed nothing, when a file is not what the others say of it. What was acknowledged survives the end of the process and of the machine.
  */
-export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval = 30_000 }: EmbeddedStoreOptions): EmbeddedStore => {
+export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval = 30_000 }: EmbeddedStoreOptions): Store => {
   const files = filesIn(directory);
   const { database: file, lock: lockFile } = files;
   const progress = createProgress();
@@ -125,7 +120,6 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     clock,
     collection,
     collectionsWith: embeddedCollectionsWith(reader, turns),
-    write: queue.write,
     // A tool beside the server has none of what that keeps in memory.
     counters: mode === "server" ? counters : collectionCounters(collection("counters")),
     prepare: async (signal) => {

@@ -173,7 +173,6 @@ export const openMongoStore = ({
   const { maxPoolSize } = client.options;
   return {
     engine: "mongo",
-    isShared: true,
     ...(maxPoolSize > 0 && { places: Math.max(1, maxPoolSize - SPARE_CONNECTIONS) }),
     clock,
     collection,

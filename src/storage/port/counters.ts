@@ -46,6 +46,6 @@ export interface Counters {
 export interface RecentCounters {
   /** Their keys; each run is in the order of `comparePlaces`. A key may be in two of them. */
   readonly runs: readonly (readonly string[])[];
-  /** What the counter is now, if it is in memory still; a promise where another process has that. */
-  readonly get: (key: string) => SharedCounter | undefined | Promise<SharedCounter | null>;
+  /** What the counter is now, if it is in memory still. */
+  readonly get: (key: string) => SharedCounter | undefined;
 }

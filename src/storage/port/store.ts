@@ -22,10 +22,8 @@ export interface Store {
   readonly clock: Clock;
   /** Operations that it takes at the same time; as many as come when left out. */
   readonly places?: number;
-  /** It is a part of this process, or of the one that this process does not outlive: it tells by itself what it cannot do, may be slow but not out of reach. */
+  /** It is a part of this process: it reports by itself what it cannot do, may be slow but not out of reach, and no other node shares it. */
   readonly isInProcess?: boolean;
-  /** Other nodes use it as well. */
-  readonly isShared?: boolean;
   /** Resolves with the next thing that it has finished on its disk: that one may be slow, but does not hang. Of those in this process. */
   progress?(): Promise<void>;
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
@@ -41,7 +39,7 @@ export interface Store {
   changesDue?(): Promise<readonly PendingChange[]>;
   /** About how many documents a collection has, of the same. */
   estimate?(name: CollectionName): Promise<number>;
-  /** What an operator wants to know of it, no secret: where it is, how large it was found, which versions meet. Empty before it is prepared. Left out where another process has opened it. */
+  /** What an operator wants to know of it, no secret: where it is, how large it was found, which versions meet. Empty before it is prepared. */
   facts?(): Readonly<Record<string, unknown>>;
   /**
    * What was deleted or replaced goes from its files as well; false while somebody reads what was there before, such as a backup. A store

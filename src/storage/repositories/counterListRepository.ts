@@ -210,8 +210,7 @@ export const createCounterListRepository = (store: Store): CounterListRepository
       if (last !== undefined && comparePlaces(first, last) === 0) continue;
       last = first;
       const { key, identifier, duration } = first;
-      const inMemory = recent?.get(key);
-      const shared = (inMemory instanceof Promise ? await inMemory : inMemory) ?? first.shared ?? (await counters.read(key, options));
+      const shared = recent?.get(key) ?? first.shared ?? (await counters.read(key, options));
       if (shared !== null) yield { key, identifier, duration, shared };
     }
   };

@@ -1,10 +1,9 @@
-import { create, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { array_body, max_json_bytes, max_properties, Wrapper, wrapper } from "../../../../gen/latchkey/v2/options_pb.ts";
 import { jsonText } from "../../../util/jsonText.ts";
 import { oncePer } from "../../../util/oncePer.ts";
 import type { Sliced } from "../../pipeline/slices.ts";
-import { optionOf } from "../optionOf.ts";
 import { listRules, rulesOfField } from "../rules/annotations.ts";
 import { type Finding, prefixFindings, report } from "../rules/findings.ts";
 import { structToText } from "../struct/structReader.ts";
@@ -32,7 +31,7 @@ interface FieldPlan {
 }
 
 const structReader = (field: DescField): ReadInner => {
-  const rules = { maxBytes: optionOf(field, max_json_bytes), maxProperties: optionOf(field, max_properties) };
+  const rules = { maxBytes: getOption(field, max_json_bytes), maxProperties: getOption(field, max_properties) };
   return function* (bytes, turn, findings) {
     const sink = createStructSink(rules);
     yield* structToText(bytes, sink, turn);
@@ -50,13 +49,13 @@ const scalarReader = (field: DescField): ((reader: BinaryReader) => unknown) => 
 };
 
 const isArrayBody = ({ parent, name }: DescField): boolean =>
-  parent.file.services.some(({ methods }) => methods.some((method) => method.input === parent && optionOf(method, array_body) === name));
+  parent.file.services.some(({ methods }) => methods.some((method) => method.input === parent && getOption(method, array_body) === name));
 
 const planOf = (field: DescField): FieldPlan => {
   const isList = field.fieldKind === "list";
   const isText = field.scalar === ScalarType.STRING;
   const isInner = field.message !== undefined;
-  const isHidden = optionOf(field.parent, wrapper) !== Wrapper.UNSPECIFIED || isArrayBody(field);
+  const isHidden = getOption(field.parent, wrapper) !== Wrapper.UNSPECIFIED || isArrayBody(field);
   const inner = field.message?.typeName === "google.protobuf.Struct" ? structReader(field) : field.message && messageReader(field.message);
   return {
     local: field.localName,

@@ -1,4 +1,4 @@
-import { type DescField, type DescMessage, isFieldSet, type Message } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, isFieldSet, type Message } from "@bufbuild/protobuf";
 import {
   EnumRulesSchema,
   type FieldRules,
@@ -13,7 +13,6 @@ import {
   RuleSchema,
   StringRulesSchema,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { optionOf } from "../optionOf.ts";
 
 /** Bounds of a text in code points, and the pattern that the whole of it matches. */
 export interface TextRules {
@@ -48,7 +47,7 @@ const refuseUnknown = (place: string, schema: DescMessage, rules: Message, known
 
 /** The protovalidate rules of a field. Throws for one that the codec does not implement. */
 export const rulesOfField = (field: DescField): FieldRules => {
-  const rules = optionOf(field, fieldOption);
+  const rules = getOption(field, fieldOption);
   refuseUnknown(String(field), FieldRulesSchema, rules, ["required", "string", "int64", "enum", "repeated"]);
   return rules;
 };
@@ -89,7 +88,7 @@ export const integerRules = (place: string, rules: FieldRules): IntegerRules => 
 
 export const listRules = (place: string, rules: FieldRules): ListRules => {
   expectCase(place, rules, "repeated");
-  const none: FieldRules = optionOf(FieldRulesSchema.field.required, fieldOption);
+  const none: FieldRules = getOption(FieldRulesSchema.field.required, fieldOption);
   if (rules.type.case !== "repeated") return { min: 0, max: Number.POSITIVE_INFINITY, items: none };
   const { value } = rules.type;
   refuseUnknown(place, RepeatedRulesSchema, value, ["min_items", "max_items", "items"]);
@@ -108,7 +107,7 @@ export const expectEnumRules = (place: string, rules: FieldRules): void => {
 
 /** Ids of the rules over several fields of a message. */
 export const crossRuleIds = (desc: DescMessage): readonly string[] => {
-  const rules = optionOf(desc, messageOption);
+  const rules = getOption(desc, messageOption);
   refuseUnknown(desc.typeName, MessageRulesSchema, rules, ["cel"]);
   for (const rule of rules.cel) refuseUnknown(desc.typeName, RuleSchema, rule, ["id", "message", "expression"]);
   return rules.cel.map((rule) => rule.id);
@@ -117,7 +116,7 @@ export const crossRuleIds = (desc: DescMessage): readonly string[] => {
 /** Whether one member of the message's only oneof must be set. */
 export const oneofIsRequired = (desc: DescMessage): boolean =>
   desc.oneofs.every((member) => {
-    const rules = optionOf(member, oneofOption);
+    const rules = getOption(member, oneofOption);
     refuseUnknown(String(member), OneofRulesSchema, rules, ["required"]);
     return rules.required;
   });

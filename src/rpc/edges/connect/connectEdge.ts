@@ -45,7 +45,7 @@ const rpcContentType = /^application\/(grpc|connect\+|proto$)/i;
 export const createConnectEdge = (options: ConnectEdgeOptions): ConnectEdge => {
   const { services, routes, clock, observer } = options;
 
-  const standard = createStandardServices(services, { ...options, onFault: (fault) => observer.fault("none", fault) });
+  const standard = createStandardServices(services, options);
   const prefixes = [...new Set(services.map((service) => `/${service.file.proto.package}.`))];
   const describeError = options.describeError ?? createDescribeError(options.errorsBaseUrl);
 

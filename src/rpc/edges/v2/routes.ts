@@ -1,6 +1,5 @@
 import { type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
 import { no_store, problem_json, rate_limited_json } from "../../../../gen/latchkey/v2/options_pb.ts";
-import { oncePer } from "../../../util/oncePer.ts";
 import { jsonReader, jsonWriter, type Read, type WriteJson } from "../../codec/json/jsonForm.ts";
 import { procedureName } from "../../pipeline/procedureName.ts";
 import type { Slices } from "../../pipeline/slices.ts";
@@ -16,18 +15,13 @@ export interface Route extends ErrorMediaTypes {
   readonly successHeaders: readonly string[];
 }
 
-/** What the options of a procedure say: the library reads each out of its bytes, every time. */
-const describedBy = oncePer((method: DescMethodUnary) => ({
-  successHeaders: ["Content-Type", "application/json", ...(getOption(method, no_store) ? ["Cache-Control", "no-store"] : [])],
-  problemJson: getOption(method, problem_json),
-  rateLimitedJson: getOption(method, rate_limited_json),
-}));
-
 const compileRoute = (method: DescMethodUnary, slices: Slices): Route => ({
   method,
   read: jsonReader(method.input, "v2", slices),
   write: jsonWriter(method.output, "v2", slices),
-  ...describedBy(method),
+  successHeaders: ["Content-Type", "application/json", ...(getOption(method, no_store) ? ["Cache-Control", "no-store"] : [])],
+  problemJson: getOption(method, problem_json),
+  rateLimitedJson: getOption(method, rate_limited_json),
 });
 
 /** Routes of every unary procedure by its exact path, `/v2/<namespace>.<procedure>`. */

@@ -1,4 +1,0 @@
-import { createSharedEngine } from "../../support/sharedStores.ts";
-import { testStore } from "../contract.ts";
-
-testStore(createSharedEngine());

@@ -2,11 +2,14 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLoad } from "../../data/hooks/useLoad.ts";
 import { PageFrame } from "../../design/navigation/PageFrame.tsx";
+import { lazyPart } from "../../design/states/lazyPart.tsx";
 import { QueryView } from "../../design/states/QueryView.tsx";
-import { Checklist } from "./Checklist.tsx";
 import { Dashboard } from "./Dashboard.tsx";
 import { readFirstStep } from "./firstSteps.ts";
 import "./panels.css";
+
+/** Only a new store shows it. */
+const Checklist = lazyPart(async () => (await import("./Checklist.tsx")).Checklist, 8);
 
 /** Milliseconds between looks while the checklist shows: a step may be done elsewhere, by its command. */
 const lookEvery = 5000;

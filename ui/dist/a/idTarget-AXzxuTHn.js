@@ -1,1 +1,0 @@
-var e=/^[a-z]{2,4}_[1-9A-HJ-NP-Za-km-z]{24}$/,t=t=>{let n=e.test(t),r=!n&&t.length>=20&&!/\s/.test(t);return{mayBeSecret:r,mayBeName:!n&&!r&&t.length>=2}},n=(e,t)=>{let n=e.trim();if(!/^[a-zA-Z0-9_]{8,255}$/.test(n))return;let r=t.find(({idPrefix:e})=>e!==void 0&&n.startsWith(e));return(r?.idPath??r?.path)?.replace(/:[^/]+/,encodeURIComponent(n))};export{t as n,n as t};

@@ -1,1 +1,0 @@
-import{t as e}from"./ratelimit_pb-B0k9OyaD.js";import{t}from"./call-ByPU-MIU.js";var n=async(n,r)=>{let{message:i}=await t(e.method.listNamespaces,{search:n,limit:5n},{signal:r});return i.data.map(({id:e,name:t})=>({label:t,detail:e,href:`/ui/limits/${encodeURIComponent(e)}`}))};export{n as search};

@@ -1,1 +1,0 @@
-import{a as e}from"./keys_pb-CKiENobE.js";import{t}from"./call-ByPU-MIU.js";var n=async(n,r)=>{let{message:i}=await t(e.method.searchKeys,{query:n,limit:5n},{signal:r});return i.data.map(({keyId:e,name:t})=>({label:t??e,detail:e,href:`/ui/keys/${encodeURIComponent(e)}`}))};export{n as search};

@@ -1,6 +1,6 @@
 import { CommandFailure } from "./command.ts";
 
-/** Ends a command with 5 where its work rejects with an error of this class, whose message says what is against it; what the work gives otherwise. */
+/** Resolves to what the work gives; ends the command with 5 where it rejects with an error of this class, whose message is for the user. */
 export const refusing = async <T>(work: Promise<T>, refusal: new (...args: never[]) => Error): Promise<T> => {
   try {
     return await work;

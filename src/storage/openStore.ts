@@ -1,5 +1,4 @@
 import type { Clock } from "../domain/clock.ts";
-import type { CountersKept } from "./mongo/counterLogs/agreeOnCounters.ts";
 import type { TimeLimitsFor } from "./mongo/timeLimits.ts";
 import type { Store } from "./port/store.ts";
 import type { StoreLog } from "./port/storeLog.ts";
@@ -16,8 +15,6 @@ export interface OpenStoreOptions {
   readonly limitsFor?: TimeLimitsFor;
   /** See `MongoStoreOptions`: the embedded store is always brought up to date. */
   readonly migrates?: boolean;
-  /** See `MongoStoreOptions`: the embedded store has a way of its own. */
-  readonly ratelimitCounters?: CountersKept;
   readonly log?: StoreLog;
 }
 
@@ -32,7 +29,6 @@ export const openStore = async ({
   mode,
   limitsFor,
   migrates = true,
-  ratelimitCounters,
   log,
 }: OpenStoreOptions): Promise<Store> => {
   if (mongodbUrl === undefined) {
@@ -45,7 +41,6 @@ export const openStore = async ({
     clock,
     mode,
     migrates,
-    ...(ratelimitCounters && { counters: ratelimitCounters }),
     ...(limitsFor && { limitsFor }),
     ...(log && { log }),
   });

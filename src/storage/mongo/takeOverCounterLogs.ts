@@ -67,7 +67,7 @@ const readLogs = async ({ database, run, maxTimeMS }: TakeOverOptions): Promise<
 
 /** Writes the counts as documents, except those that another node has written already. */
 const writeDocuments = async ({ database, clock, run, maxTimeMS }: TakeOverOptions, counts: Counts): Promise<void> => {
-  const expireAt = new Date(clock.now() + 2 * LONGEST_WINDOW_MS);
+  const expireAt = new Date(clock.now() + 3 * LONGEST_WINDOW_MS);
   const writes = Array.from(counts, ([_id, windows]) => {
     const seq = Math.max(...windows.keys());
     const countOf = (window: number): number => Math.max(0, windows.get(window) ?? 0);

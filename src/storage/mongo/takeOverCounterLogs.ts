@@ -10,10 +10,11 @@ import { isTransient } from "./mongoErrors.ts";
 import { repeated } from "./repeated.ts";
 import { writeConditionally } from "./writeConditionally.ts";
 
-/** Ids of leases: which way the nodes count, and the way of each node that has just started. */
-const ALL = "counters ";
-const WAY = `${ALL}kept`;
-const STARTED = `${ALL}start `;
+/** Ids of the leases that say where nodes count: all of them together, and each that has just started. */
+const LEASES = "counters ";
+const KEPT = `${LEASES}kept`;
+const START = `${LEASES}start `;
+/** Prefix of the ids of entries in the logs. */
 const ENTRIES = "e/";
 /** The longest window that was counted in logs, in milliseconds. */
 const LONGEST_WINDOW_MS = 60_000;
@@ -92,10 +93,10 @@ const writeDocuments = async ({ database, clock, run, maxTimeMS }: TakeOverOptio
 export const takeOverCounterLogs = async (options: TakeOverOptions): Promise<void> => {
   const { database, clock, run, maxTimeMS } = options;
   const leases = collectionOf<Lease>(database, "leases");
-  const found = await run(() => leases.find({ _id: beginningWith(ALL) }, { maxTimeMS }).toArray());
+  const found = await run(() => leases.find({ _id: beginningWith(LEASES) }, { maxTimeMS }).toArray());
   if (found.length === 0) return;
-  const isInLogs = found.some(({ _id, holder }) => _id === WAY && holder === "logs");
-  const isStarting = found.some(({ _id, holder, expires }) => _id.startsWith(STARTED) && holder === "logs" && expires >= clock.now());
+  const isInLogs = found.some(({ _id, holder }) => _id === KEPT && holder === "logs");
+  const isStarting = found.some(({ _id, holder, expires }) => _id.startsWith(START) && holder === "logs" && expires >= clock.now());
   const nodes = collectionOf(database, "nodes");
   const isRunning = isInLogs && (await run(() => nodes.countDocuments({ expireAt: { $gt: new Date(clock.now()) } }, { maxTimeMS }))) > 0;
   if (isStarting || isRunning) {
@@ -107,5 +108,5 @@ export const takeOverCounterLogs = async (options: TakeOverOptions): Promise<voi
     await writeDocuments(options, await readLogs(options));
     await run(() => database.collection("counterLog").drop());
   }
-  await run(() => leases.deleteMany({ _id: beginningWith(ALL) }, { maxTimeMS }));
+  await run(() => leases.deleteMany({ _id: beginningWith(LEASES) }, { maxTimeMS }));
 };

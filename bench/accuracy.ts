@@ -1,25 +1,22 @@
 /**
- * `npm run accuracy [-- --all] [--json] [--counters logs]`: how exactly several nodes keep one limit together (contract: ratelimit §13).
+ * `npm run accuracy [-- --all] [--json]`: how exactly several nodes keep one limit together (contract: ratelimit §13).
  * Puts every combination of the matrix on real limiters in virtual time, over a store that needs 2 to 6 ms to answer.
  * Prints a row per limit and number of nodes with the sums over its loads and lengths, with `--all` a row per
  * combination. With MONGODB_URL it also loads three processes on that server in real time. Fails when anything was
  * admitted beyond a limit, or less than 95 % of what one node admits.
  */
 import { parseArgs } from "node:util";
-import { LONGEST_WINDOW_MS } from "../src/storage/mongo/counterLogs/windowCounts.ts";
 import { formatTable } from "../src/util/table.ts";
 import { startCluster } from "./limiterRuns/cluster.ts";
-import { type Accuracy, LENGTHS, loads, rateOf, simulate } from "./limiterRuns/matrix.ts";
+import { type Accuracy, loads, simulate } from "./limiterRuns/matrix.ts";
 import { runReal } from "./limiterRuns/realRun.ts";
 
 const { values } = parseArgs({
   options: {
     all: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
-    counters: { type: "string", default: "documents" },
   },
 });
-const kept = values.counters === "logs" ? "logs" : "documents";
 
 type Figures = Pick<Accuracy, "total" | "admitted" | "allowed" | "overAdmitted">;
 
@@ -48,15 +45,14 @@ const sum = (rows: readonly Accuracy[]): Figures & { readonly storeOperations: n
 };
 
 const results: Accuracy[] = [];
-const kinds = loads.filter(({ duration }) => kept === "documents" || duration <= LONGEST_WINDOW_MS);
-for (const load of kinds) results.push(...(await simulate(load, rateOf(load), LENGTHS, kept)));
+for (const load of loads) results.push(...(await simulate(load)));
 
 const server = process.env.MONGODB_URL;
 const real =
   server === undefined
     ? undefined
     : await (async () => {
-        await using cluster = await startCluster(server, 3, { RATELIMIT_STORE_DOWN: "deny", RATELIMIT_COUNTERS: kept });
+        await using cluster = await startCluster(server, 3, { RATELIMIT_STORE_DOWN: "deny" });
         return await runReal(cluster);
       })();
 

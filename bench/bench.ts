@@ -50,7 +50,6 @@ const populated = await startPopulatedService(keys);
 type Started = Served & { readonly stop: () => Promise<void> };
 const { MONGODB_URL: mongodbUrl } = process.env;
 const onMongo: Started | undefined = mongodbUrl === undefined ? undefined : await startAt(mongodbUrl);
-const inLogs: Started | undefined = mongodbUrl === undefined ? undefined : await startAt(mongodbUrl, { counters: "logs" });
 const ofService = [...serviceTargets(service), ...rpcTargets(service)];
 const named = (name: string): Target => {
   const found = ofService.find((target) => target.name === name);
@@ -66,7 +65,6 @@ const targets = [
   ...ofService,
   ...populatedTargets(populated, keys),
   ...(onMongo === undefined ? [] : limitTargets(onMongo, "MongoDB")),
-  ...(inLogs === undefined ? [] : limitTargets(inLogs, "MongoDB", true).slice(0, 2)),
 ];
 for (const { call } of targets) {
   const first =
@@ -106,7 +104,7 @@ const results = targets.map((target) => {
 });
 
 // Services that tidy up after their load would take the core of those that are measured now.
-await Promise.all([populated.stop(), onMongo?.stop(), inLogs?.stop()]);
+await Promise.all([populated.stop(), onMongo?.stop()]);
 
 const steady: Steady[] = [];
 if (isInstalled("h2load")) {

@@ -4,8 +4,7 @@
  * main thread from start to end, and leaves a `.cpuprofile` for a browser's developer tools.
  *
  * Targets: verify, limit-embedded, limits-embedded, denied-embedded, create, connect-verify, grpc-verify, grpc-limit; on a store of `--keys` keys
- * (100,000 unless given): credits-one, credits-many, uniform; with MONGODB_URL: limit-MongoDB, limits-MongoDB, denied-MongoDB,
- * and the same with -logs behind, of counters that are kept in logs.
+ * (100,000 unless given): credits-one, credits-many, uniform; with MONGODB_URL: limit-MongoDB, limits-MongoDB, denied-MongoDB.
  */
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,9 +49,8 @@ interface Started {
 const start = async (nodeFlags: readonly string[]): Promise<Started> => {
   const begin = async () => {
     if (mongodbUrl !== undefined) {
-      const inLogs = values.target.endsWith("-logs");
-      const served = await startAt(mongodbUrl, { nodeFlags, counters: inLogs ? "logs" : undefined });
-      return { targets: limitTargets(served, "MongoDB", inLogs), stop: served.stop };
+      const served = await startAt(mongodbUrl, { nodeFlags });
+      return { targets: limitTargets(served, "MongoDB"), stop: served.stop };
     }
     if (!isPopulated) {
       const service = await startBenchService(nodeFlags);

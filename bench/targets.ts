@@ -180,23 +180,21 @@ const countCounterOperations =
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
 
-/** Rate limits of a service, on whatever store. @param inLogs it counts in logs */
-export const limitTargets = (served: Served, engine: "embedded" | "MongoDB", inLogs = false): Target[] => {
-  const store = inLogs ? `${engine} in logs` : engine;
-  const end = inLogs ? `${engine}-logs` : engine;
+/** Rate limits of a service, on either store. */
+export const limitTargets = (served: Served, engine: "embedded" | "MongoDB"): Target[] => {
   const target = v2(served);
   const counterOperations = countCounterOperations(served);
   const check = (identifier: string, limit: number) => ({ namespace: "bench", identifier, limit, duration: 60_000 });
   return [
     target(
-      { name: `limit-${end}`, description: `/v2 ratelimit.limit, ${store}: one identifier`, goal: 0.5, counterOperations },
+      { name: `limit-${engine}`, description: `/v2 ratelimit.limit, ${engine}: one identifier`, goal: 0.5, counterOperations },
       "ratelimit.limit",
       check("user_1", PLENTY),
     ),
     target(
       {
-        name: `limits-${end}`,
-        description: `/v2 ratelimit.limit, ${store}: ${IDENTIFIERS.toLocaleString("en")} identifiers`,
+        name: `limits-${engine}`,
+        description: `/v2 ratelimit.limit, ${engine}: ${IDENTIFIERS.toLocaleString("en")} identifiers`,
         goal: 0.4,
         // Where that takes less than the longest warm-up, most have been seen in their window: one that is new to it costs a write to the disk.
         warmUpCalls: 3 * IDENTIFIERS,
@@ -207,7 +205,7 @@ export const limitTargets = (served: Served, engine: "embedded" | "MongoDB", inL
       IDENTIFIERS,
     ),
     target(
-      { name: `denied-${end}`, description: `/v2 ratelimit.limit, ${store}: a limit of 10, denied`, counterOperations },
+      { name: `denied-${engine}`, description: `/v2 ratelimit.limit, ${engine}: a limit of 10, denied`, counterOperations },
       "ratelimit.limit",
       check("flood", 10),
     ),
@@ -280,25 +278,22 @@ interface StartOptions {
   /** As many, on all cores; one process on the server's core unless told. */
   readonly workers?: number | undefined;
   readonly nodeFlags?: readonly string[] | undefined;
-  /** Where it counts rate limits; in documents unless told. */
-  readonly counters?: "logs" | undefined;
 }
 
 /** A service on an empty store, the embedded one without a URL. */
 export const startAt = async (
   mongodbUrl: string | undefined,
-  { workers, nodeFlags, counters }: StartOptions = {},
+  { workers, nodeFlags }: StartOptions = {},
 ): Promise<Served & { readonly stop: () => Promise<void> }> => {
   const place = createPlace(mongodbUrl);
-  const env = { ...place.env, ...(counters && { RATELIMIT_COUNTERS: counters }) };
   const { key } = await place.withStore((store) =>
     createRootKey(createRootKeysRepository(store), { name: "bench" }, systemSource(systemClock)),
   );
   const rootKey = key.reveal();
   const served =
     workers === undefined
-      ? await serve(env, { rootKey, nodeFlags })
-      : await serve({ ...env, WORKERS: String(workers) }, { rootKey, cores: "all" });
+      ? await serve(place.env, { rootKey, nodeFlags })
+      : await serve({ ...place.env, WORKERS: String(workers) }, { rootKey, cores: "all" });
   return {
     ...served,
     stop: async () => {

@@ -43,7 +43,6 @@ describe("an empty environment", () => {
       maxInFlight: 10_000,
       managementRateLimit: undefined,
       ratelimitStoreDown: "allow",
-      ratelimitCounters: "documents",
       verifyStoreDown: 30_000,
       trustedProxies: [],
       reflection: true,
@@ -125,7 +124,6 @@ describe("a value that is set", () => {
       maxInFlight: 200,
       managementRateLimit: 0,
       ratelimitStoreDown: "deny",
-      ratelimitCounters: "documents",
       verifyStoreDown: 5_000,
       trustedProxies: ["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"],
       reflection: false,
@@ -260,6 +258,18 @@ describe("a malformed value is refused, never replaced by the default", () => {
     const problems = problemsOf({ ...(name.startsWith("OIDC") ? oidc : {}), [name]: value });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^${name}: `));
+  });
+});
+
+describe("a setting that was removed", () => {
+  test.each(["logs", "Logs", ""])("RATELIMIT_COUNTERS=%j is refused, and the sentence says what to do", (value) => {
+    expect(problemsOf({ RATELIMIT_COUNTERS: value })).toEqual([
+      "RATELIMIT_COUNTERS was removed, because rate limits on MongoDB are always counted in documents: unset it",
+    ]);
+  });
+
+  test("RATELIMIT_COUNTERS=documents, the former default, changes nothing", () => {
+    expect(configOf({ RATELIMIT_COUNTERS: "documents" })).toEqual(configOf({}));
   });
 });
 

@@ -1,7 +1,6 @@
 import { windowAt } from "../../src/domain/slidingWindow.ts";
 import { createLimiter, type Limiter } from "../../src/ratelimit/limiter.ts";
 import { type Admission, countExcess, countPasses } from "./admissions.ts";
-import { simulatedLogs } from "./simulatedLogs.ts";
 import { simulatedCounters } from "./simulation.ts";
 import { createVirtualWorld } from "./virtualWorld.ts";
 
@@ -81,18 +80,12 @@ export const simulate = async (
   load: Load,
   rate: number = rateOf(load),
   lengths: readonly number[] = LENGTHS,
-  kept: "documents" | "logs" = "documents",
 ): Promise<readonly Accuracy[]> => {
   const { limit, duration } = load;
   const random = createRandom();
   const world = createVirtualWorld(START);
-  const simulation = { latency: () => 1 + random(3), travel: world.elapse, clock: world.clock };
-  const logs = kept === "logs" ? simulatedLogs(simulation) : undefined;
-  const documents = simulatedCounters(simulation);
-  const { operations: operationsOf } = logs ?? documents;
-  const nodes = Array.from({ length: load.nodes }, () =>
-    createLimiter({ clock: world.clock, counters: logs?.join() ?? documents, storeDown: "deny" }),
-  );
+  const counters = simulatedCounters({ latency: () => 1 + random(3), travel: world.elapse });
+  const nodes = Array.from({ length: load.nodes }, () => createLimiter({ clock: world.clock, counters, storeDown: "deny" }));
   const totals = lengths.map((windows) => totalOf(load, rate, windows));
   const total = Math.max(...totals);
   // In the middle of its interval: a call at the very start of a window meets all of the window before, and the formula
@@ -104,7 +97,7 @@ export const simulate = async (
   const check = { key: "a", limit, duration, cost: 1 };
   const note = (i: number, isPassed: boolean, reset: number): void => {
     if (isPassed) passed[i] = { seq: windowAt(reset - 1, duration), at: Math.min(world.clock.now(), reset - 1), cost: 1 };
-    operations[i] = operationsOf();
+    operations[i] = counters.operations();
   };
   let reclaimAt = START + RECLAIM_EVERY_MS;
   for (let i = 0; i < total; i++) {

@@ -21,51 +21,38 @@ export interface SimulationOptions {
   readonly isShared?: boolean;
 }
 
-export const byTimer = async (milliseconds: number): Promise<void> => {
+const byTimer = async (milliseconds: number): Promise<void> => {
   if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds));
-};
-
-export interface SimulatedOperations {
-  readonly operate: <T>(operation: () => T) => Promise<T>;
-  /** So far. */
-  readonly operations: () => number;
-}
-
-/** The operations of a store that answers after random delays, so that they overtake each other. */
-export const simulatedOperations = ({
-  latency,
-  fate = () => "works",
-  travel = byTimer,
-}: Pick<SimulationOptions, "latency" | "fate" | "travel">): SimulatedOperations => {
-  let operations = 0;
-  return {
-    operations: () => operations,
-    operate: async (operation) => {
-      operations++;
-      const outcome = fate();
-      await travel(latency());
-      if (outcome === "not sent") throw new StoreUnavailableError("simulated");
-      const result = operation();
-      await travel(latency());
-      if (outcome === "answer lost") throw new StoreUnavailableError("simulated", { outcomeUnknown: true });
-      return result;
-    },
-  };
 };
 
 /**
  * The counters of a store that answers after random delays, so that operations overtake each other. Under fake timers
  * a test can let any time pass in it.
  */
-export const simulatedCounters = (options: SimulationOptions): SimulatedCounters => {
-  const { isShared = true } = options;
+export const simulatedCounters = ({
+  latency,
+  fate = () => "works",
+  travel = byTimer,
+  isShared = true,
+}: SimulationOptions): SimulatedCounters => {
   const counters = new Map<string, SharedCounter>();
-  const { operate, operations } = simulatedOperations(options);
+  let operations = 0;
+
+  const operate = async <T>(operation: () => T): Promise<T> => {
+    operations++;
+    const outcome = fate();
+    await travel(latency());
+    if (outcome === "not sent") throw new StoreUnavailableError("simulated");
+    const result = operation();
+    await travel(latency());
+    if (outcome === "answer lost") throw new StoreUnavailableError("simulated", { outcomeUnknown: true });
+    return result;
+  };
 
   return {
     isShared,
     peek: (key) => counters.get(key),
-    operations,
+    operations: () => operations,
     read: (key) => operate(() => counters.get(key) ?? null),
     charge: (key, seq, atMost, amount) =>
       operate(() => {

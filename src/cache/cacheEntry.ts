@@ -1,3 +1,13 @@
+import { SILENT_AFTER_MS } from "./contact.ts";
+import { memorySize } from "./memorySize.ts";
+
+/** Bound of the contract: nothing cached is older while the feed is heard (protocol §7, verify §12). */
+export const MAX_AGE_MS = 30_000;
+
+/** An entry itself and its place in the map. The ids that it depends on are mostly texts that are there anyway. */
+const OWN_BYTES = 200;
+const SLOT_BYTES = 8;
+
 /** What a load found. */
 export interface LoadResult<V> {
   readonly value: V;
@@ -36,11 +46,32 @@ export interface CacheEntry<V> extends Cached<V> {
   readonly bytes: number;
 }
 
-/** A load that is under way, which calls for the same key share (single flight). */
-export interface InFlightLoad<V> {
+/** What is known of a load when its result becomes an entry. */
+interface Loaded {
+  /** Of `Invalidations`, and monotonic time, when it began. */
   readonly sequence: number;
   readonly began: number;
-  readonly result: Promise<CacheEntry<V>>;
-  /** What it found, undefined when that failed or takes too long; made when somebody asks. */
-  soon: Promise<CacheEntry<V> | undefined> | undefined;
+  /** `Invalidations.isHeld` of what it read. */
+  readonly isHeld: boolean;
+  /** Bytes of the value. */
+  readonly valueBytes: number;
 }
+
+/** The entry for what a load found. One that is held is good for a second after the load began. */
+export const createEntry = <V>(key: string, found: LoadResult<V>, { sequence, began, isHeld, valueBytes }: Loaded): CacheEntry<V> => {
+  const { value, dependsOn, sentAt, maxAge = MAX_AGE_MS, sureUntil: partsAreSure = Number.POSITIVE_INFINITY } = found;
+  const sureUntil = isHeld ? Math.min(partsAreSure, began + SILENT_AFTER_MS) : partsAreSure;
+  const lasts = maxAge === MAX_AGE_MS;
+  return {
+    value,
+    dependsOn,
+    readAt: sentAt,
+    sureUntil,
+    expiresAt: Math.min(sentAt + maxAge, sureUntil),
+    lasts,
+    refreshes: lasts && sureUntil === Number.POSITIVE_INFINITY,
+    checked: sequence,
+    referenced: false,
+    bytes: OWN_BYTES + memorySize(key) + SLOT_BYTES * dependsOn.length + valueBytes,
+  };
+};

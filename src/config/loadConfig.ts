@@ -53,8 +53,6 @@ export interface Config {
   /** Calls per minute of the whole workspace (protocol §8); absent = no limit, 0 = everything is refused. */
   readonly managementRateLimit: number | undefined;
   readonly ratelimitStoreDown: "allow" | "deny";
-  /** Where nodes on MongoDB keep the counters of rate limits. */
-  readonly ratelimitCounters: "documents" | "logs";
   /** For how long remembered keys may be answered without contact with the store, in milliseconds; 0 = not at all. */
   readonly verifyStoreDown: number;
   /** Newest first; absent = no recoverable keys. Never printed. */
@@ -220,6 +218,10 @@ export const loadConfig = (
   };
 
   for (const variable of Object.values(secretFileVariables)) read(variable);
+  // `documents`, the former default, may stay in an environment.
+  if ((env.RATELIMIT_COUNTERS ?? "documents") !== "documents") {
+    problems.set("COUNTERS", "RATELIMIT_COUNTERS was removed, because rate limits on MongoDB are always counted in documents: unset it");
+  }
   const maxConnectionAge = read(variables.maxConnectionAge);
   const analyticsMode = read(variables.analytics);
   const clickhouseUrl = read(variables.clickhouseUrl);
@@ -264,7 +266,6 @@ export const loadConfig = (
     maxInFlight: readRequired(variables.maxInFlight),
     managementRateLimit: read(variables.managementRateLimit),
     ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
-    ratelimitCounters: readRequired(variables.ratelimitCounters),
     verifyStoreDown: readRequired(variables.verifyStoreDown),
     encryptionKeys: read(variables.encryptionKeys),
     trustedProxies: read(variables.trustedProxies) ?? [],

@@ -27,9 +27,3 @@ export const comparePlaces = (a: CounterPlace, b: CounterPlace): number =>
 /** Name of a limit's counter. Limits of a key and inline limits count per key, those of an identity per identity (verify §5). */
 export const limitCounterKey = (scope: "key" | "identity", subjectId: string, duration: number, name: string): string =>
   `${scope}:${subjectId}:${duration}:${name}`;
-
-/** The length of the windows, in milliseconds, of any of these counters; undefined: the key is of none. A clock that tests turn may stand before it. */
-export const durationOfKey = (key: string): number | undefined => {
-  const [, duration] = /^(?:[^:]*:\d+#)?(?:namespace|key|identity):[^:]*:(\d+):/.exec(key) ?? [];
-  return duration === undefined ? undefined : Number(duration);
-};

@@ -1,6 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
 import { openEmbeddedStore } from "./embedded/openEmbeddedStore.ts";
-import type { CountersKept } from "./mongo/counterLogs/agreeOnCounters.ts";
 import type { MongoStoreOptions } from "./mongo/openMongoStore.ts";
 import type { TimeLimitsFor } from "./mongo/timeLimits.ts";
 import type { Store } from "./port/store.ts";
@@ -18,8 +17,6 @@ export interface OpenStoreOptions {
   readonly limitsFor?: TimeLimitsFor;
   /** See `MongoStoreOptions`: the embedded store is always brought up to date. */
   readonly migrates?: boolean;
-  /** See `MongoStoreOptions`: the embedded store has a way of its own. */
-  readonly ratelimitCounters?: CountersKept;
   readonly log?: StoreLog;
 }
 
@@ -37,7 +34,6 @@ export const openStore = async ({
   mode,
   limitsFor,
   migrates = true,
-  ratelimitCounters,
   log,
 }: OpenStoreOptions): Promise<Store> => {
   if (mongodbUrl === undefined) return openEmbeddedStore({ directory: dataDir, clock, mode, ...(log && { log }) });
@@ -46,7 +42,6 @@ export const openStore = async ({
     clock,
     mode,
     migrates,
-    ...(ratelimitCounters && { counters: ratelimitCounters }),
     ...(limitsFor && { limitsFor }),
     ...(log && { log }),
   });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import type { Edge } from "../../bench/harness/v2Edge.ts";
 import { type Admission, countExcess } from "../../bench/limiterRuns/admissions.ts";
 import { type Cluster, type ClusterNode, startCluster } from "../../bench/limiterRuns/cluster.ts";
@@ -20,14 +20,12 @@ const mongo = engines.find(({ name }) => name === "mongo");
 const RATE = sized(18, 60);
 const LIMIT = sized(30, 100);
 
-type Kept = "documents" | "logs";
-
 /** A node in this process, whose clock is ahead, on the database of a cluster and through a network of its own. */
-const joinAhead = async ({ connect }: Cluster, counters: Kept) => {
+const joinAhead = async ({ connect }: Cluster) => {
   const { url, network } = await connect();
   const clock = createShiftedClock();
   clock.shift(AHEAD);
-  const store = openMongoStore({ url, counters });
+  const store = openMongoStore({ url });
   await store.prepare();
   if (!mongo) throw new Error("there is no MongoDB server");
   const api = await startApi(mongo, { clock, store, env: { RATELIMIT_STORE_DOWN: "deny" } });
@@ -68,55 +66,53 @@ const load = (edges: readonly (() => Edge)[], rootKey: string, perSecond: number
 
 // Each test has a cluster of its own, and real time to wait for.
 describe.runIf(server !== undefined)("three nodes on one MongoDB server", { concurrent: true }, () => {
-  test.each<{ kept: Kept }>([{ kept: "documents" }, { kept: "logs" }])(
-    "[design §4] with deny and counters in $kept admit nothing over a limit, whatever is stopped, killed, cut off or ahead; counters survive",
-    async ({ kept }) => {
-      await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "deny", RATELIMIT_COUNTERS: kept });
-      const { rootKey, join } = cluster;
-      const [steady, started] = cluster.nodes as [ClusterNode, ClusterNode];
-      let victim: ClusterNode = started;
-      const ahead = await joinAhead(cluster, kept);
-      const month = { namespace: "nemesis", identifier: "month", limit: 10, duration: MONTH };
-      for (let i = 0; i < 10; i++) expect(dataOf(await victim.edge.call("ratelimit.limit", month, rootKey)).success).toBe(true);
+  test("[design §4] with deny admit nothing over a limit, whatever is stopped, killed, cut off or ahead; counters survive", async ({
+    expect,
+  }) => {
+    await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "deny" });
+    const { rootKey, join } = cluster;
+    const [steady, started] = cluster.nodes as [ClusterNode, ClusterNode];
+    let victim: ClusterNode = started;
+    const ahead = await joinAhead(cluster);
+    const month = { namespace: "nemesis", identifier: "month", limit: 10, duration: MONTH };
+    for (let i = 0; i < 10; i++) expect(dataOf(await victim.edge.call("ratelimit.limit", month, rootKey)).success).toBe(true);
 
-      const edges = [() => steady.edge, () => victim.edge, () => ahead.edge];
-      const body = { namespace: "nemesis", identifier: "everyone", limit: LIMIT, duration: 1_000 };
-      const large = { ...body, identifier: "large", limit: 4 * LIMIT, duration: 4_000 };
-      const loads = [load(edges, rootKey, RATE, body), load(edges, rootKey, RATE, large)];
-      const calm = 1_000;
-      await sleep(2 * calm);
-      victim.service.kill("SIGSTOP");
-      await sleep(1_500);
-      victim.service.kill("SIGCONT");
-      await sleep(calm);
-      steady.network.hang();
-      await sleep(1_500);
-      steady.network.resume();
-      ahead.network.cut();
-      await sleep(calm);
-      ahead.network.resume();
-      await sleep(calm);
-      victim.service.kill("SIGKILL");
-      victim = await join();
-      expect(dataOf(await victim.edge.call("ratelimit.limit", month, rootKey)).success).toBe(false);
-      for (const { network } of [steady, victim, ahead]) network.hang();
-      await sleep(calm);
-      for (const { network } of [steady, victim, ahead]) network.resume();
-      await sleep(3 * calm);
-      const until = systemClock.now();
-      await Promise.all(loads.map(({ stop }) => stop()));
-      await ahead.api.close();
+    const edges = [() => steady.edge, () => victim.edge, () => ahead.edge];
+    const body = { namespace: "nemesis", identifier: "everyone", limit: LIMIT, duration: 1_000 };
+    const large = { ...body, identifier: "large", limit: 4 * LIMIT, duration: 4_000 };
+    const loads = [load(edges, rootKey, RATE, body), load(edges, rootKey, RATE, large)];
+    const calm = 1_000;
+    await sleep(2 * calm);
+    victim.service.kill("SIGSTOP");
+    await sleep(1_500);
+    victim.service.kill("SIGCONT");
+    await sleep(calm);
+    steady.network.hang();
+    await sleep(1_500);
+    steady.network.resume();
+    ahead.network.cut();
+    await sleep(calm);
+    ahead.network.resume();
+    await sleep(calm);
+    victim.service.kill("SIGKILL");
+    victim = await join();
+    expect(dataOf(await victim.edge.call("ratelimit.limit", month, rootKey)).success).toBe(false);
+    for (const { network } of [steady, victim, ahead]) network.hang();
+    await sleep(calm);
+    for (const { network } of [steady, victim, ahead]) network.resume();
+    await sleep(3 * calm);
+    const until = systemClock.now();
+    await Promise.all(loads.map(({ stop }) => stop()));
+    await ahead.api.close();
 
-      for (const [i, { limit, duration }] of [body, large].entries()) {
-        const log = loads[i]?.log ?? [];
-        // More than one window's worth was admitted, on all of the nodes, also at the end.
-        expect(log.length).toBeGreaterThan(4 * limit * (1_000 / duration));
-        expect(Math.max(...log.map(({ at }) => at))).toBeGreaterThan(until - 2 * duration);
-        expect(countExcess(log, limit, duration)).toBe(0);
-      }
-    },
-    120_000,
-  );
+    for (const [i, { limit, duration }] of [body, large].entries()) {
+      const log = loads[i]?.log ?? [];
+      // More than one window's worth was admitted, on all of the nodes, also at the end.
+      expect(log.length).toBeGreaterThan(4 * limit * (1_000 / duration));
+      expect(Math.max(...log.map(({ at }) => at))).toBeGreaterThan(until - 2 * duration);
+      expect(countExcess(log, limit, duration)).toBe(0);
+    }
+  }, 120_000);
 
   test("[design §4] with allow admit at most one further limit each while the store is away, and go on with it by themselves", async ({
     expect,

@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Admission, countExcess } from "../../bench/limiterRuns/admissions.ts";
-import { simulatedLogs } from "../../bench/limiterRuns/simulatedLogs.ts";
-import { type Fate, type SimulationOptions, simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
+import { type Fate, simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
 import { type Clock, systemClock } from "../../src/domain/clock.ts";
 import type { Check } from "../../src/ratelimit/check.ts";
 import { createLimiter, type Decision, type Limiter } from "../../src/ratelimit/limiter.ts";
-import type { Counters, SharedCounter } from "../../src/storage/port/counters.ts";
+import type { Counters } from "../../src/storage/port/counters.ts";
 import { sized } from "../support/sized.ts";
 
 /** Start of a window of 30 days, and so of every shorter window that divides it. */
@@ -39,18 +38,6 @@ const latencies = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 40 })
 
 const SECOND = 1_000;
 
-/** Where the counters of nodes are: `join` gives those of one node more. */
-interface Kept {
-  readonly join: (clock?: Clock) => Counters;
-  readonly peek: (key: string) => SharedCounter | undefined;
-}
-type Keep = (options: SimulationOptions) => Kept;
-const inDocuments: Keep = (options) => {
-  const counters = simulatedCounters(options);
-  return { join: () => counters, peek: counters.peek };
-};
-const inLogs: Keep = simulatedLogs;
-
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Lets time pass until all is done, but never while there is something to do. */
@@ -79,10 +66,9 @@ const now = async <T>(asked: T | Promise<T>): Promise<T> => {
 };
 
 describe.each([
-  { kept: "documents that are shared", isShared: true, keep: inDocuments },
-  { kept: "documents of its own", isShared: false, keep: inDocuments },
-  { kept: "logs", isShared: true, keep: inLogs },
-])("one node, counters are kept in $kept", ({ isShared, keep }) => {
+  { counted: "that others share", isShared: true },
+  { counted: "of its own", isShared: false },
+])("one node with counters $counted", ({ isShared }) => {
   const store = { isShared };
   const check = fc.record({
     key: fc.constantFrom("a", "b", "c"),
@@ -98,8 +84,8 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 60 }), latencies, async (calls, delays) => {
         beginAgain();
-        const counters = keep({ ...store, latency: cycle(delays, 0) });
-        const limiter = limiterOn(counters.join());
+        const counters = simulatedCounters({ ...store, latency: cycle(delays, 0) });
+        const limiter = limiterOn(counters);
         const ordered = calls.toSorted((a, b) => a.at - b.at);
         const running = ordered.map(async ({ at, checks }): Promise<Decision> => {
           await elapse(at);
@@ -149,7 +135,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(batches, async (calls) => {
         beginAgain();
-        const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
+        const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
         const used = new Map<string, number>();
         for (const entries of calls) {
           const decision = await now(
@@ -177,7 +163,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
         beginAgain();
-        const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
+        const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
         const counts = new Map<string, number>();
         for (const { wait, reclaims, key, limit, cost } of steps) {
           await vi.advanceTimersByTimeAsync(wait);
@@ -199,8 +185,7 @@ describe.each([
   test("[design §4] what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
     beginAgain();
     let fate: Fate = "works";
-    const kept = keep({ ...store, latency: () => 0, fate: () => fate });
-    const counters = kept.join();
+    const counters = simulatedCounters({ ...store, latency: () => 0, fate: () => fate });
     const losingRolls: Counters = {
       ...counters,
       roll: async (...args) => {
@@ -222,12 +207,12 @@ describe.each([
     await vi.advanceTimersByTimeAsync(SECOND - (Date.now() % SECOND));
     await check(limiter);
     await check(limiter);
-    expect(kept.peek("a")?.previous).toBeGreaterThanOrEqual(122);
+    expect(counters.peek("a")?.previous).toBeGreaterThanOrEqual(122);
   });
 
   test("[ratelimit §3] after a denial at the beginning of a window the next call is judged without what was held in the last one", async () => {
     beginAgain();
-    const limiter = limiterOn(keep({ ...store, latency: () => 0 }).join());
+    const limiter = limiterOn(simulatedCounters({ ...store, latency: () => 0 }));
     for (let i = 0; i < 90; i++) await now(limiter.check([{ key: "a", limit: 400, duration: SECOND, cost: 1 }], Date.now()));
     vi.setSystemTime(START + SECOND);
     const [denied, passing] = [311, 310].map((cost) => limiter.check([{ key: "a", limit: 400, duration: SECOND, cost }], Date.now()));
@@ -239,7 +224,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(batches, fc.array(fc.nat({ max: 30 }), { minLength: 1 }), latencies, async (calls, times, delays) => {
         beginAgain();
-        const limiter = limiterOn(keep({ ...store, latency: cycle(delays, 0) }).join());
+        const limiter = limiterOn(simulatedCounters({ ...store, latency: cycle(delays, 0) }));
         // Peeks are judged at any moment of their call, and so not in the order of arrival.
         const spending = calls.map((entries) => entries.filter(({ cost }) => cost > 0)).filter(({ length }) => length > 0);
         const ordered = spending.map((entries, i) => ({ entries, at: times[i % times.length] ?? 0 })).sort((a, b) => a.at - b.at);
@@ -266,7 +251,7 @@ describe.each([
         latencies,
         async (limit, times, delays) => {
           beginAgain();
-          const limiter = limiterOn(keep({ ...store, latency: cycle(delays, 0) }).join());
+          const limiter = limiterOn(simulatedCounters({ ...store, latency: cycle(delays, 0) }));
           const running = times.map(async (at) => {
             await elapse(at);
             return limiter.check([{ key: "a", limit, duration: MONTH, cost: 1 }], Date.now());
@@ -282,10 +267,7 @@ describe.each([
   });
 });
 
-describe.each([
-  { kept: "documents", keep: inDocuments },
-  { kept: "logs", keep: inLogs },
-])("several nodes, counters are kept in $kept", ({ keep }) => {
+describe("several nodes", () => {
   const D = 1_000;
   const call = fc.record({
     at: fc.nat({ max: 6 * D }),
@@ -306,9 +288,9 @@ describe.each([
 
   const run = async ({ limit, calls, delays, skews, fates }: typeof world extends fc.Arbitrary<infer W> ? W : never) => {
     beginAgain();
-    const counters = keep({ latency: cycle(delays, 0), fate: cycle(fates, "works") });
+    const counters = simulatedCounters({ latency: cycle(delays, 0), fate: cycle(fates, "works") });
     const clocks = skews.map((skew): Clock => ({ now: () => Date.now() + skew, monotonic: () => performance.now() }));
-    const nodes = clocks.map((clock) => limiterOn(counters.join(clock), clock));
+    const nodes = clocks.map((clock) => limiterOn(counters, clock));
     for (const node of nodes) node.start();
     const ahead = Math.max(...skews);
     const log: Admission[] = [];
@@ -350,8 +332,8 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(burst, async ({ nodes, limit, factor, spread, delays }) => {
         beginAgain();
-        const counters = keep({ latency: cycle(delays, 0) });
-        const limiters = Array.from({ length: nodes }, () => limiterOn(counters.join()));
+        const counters = simulatedCounters({ latency: cycle(delays, 0) });
+        const limiters = Array.from({ length: nodes }, () => limiterOn(counters));
         const count = Math.ceil(limit * factor);
         const running = Array.from({ length: count }, async (_, i) => {
           await elapse(Math.floor((i * spread) / count));

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { type Accuracy, boundsOf, LENGTHS, type Load, loads, rateOf, simulate } from "../../bench/limiterRuns/matrix.ts";
-import { LONGEST_WINDOW_MS } from "../../src/storage/mongo/counterLogs/windowCounts.ts";
 import { sized } from "../support/sized.ts";
 
 const expectAccurate = (accuracy: Accuracy, rate: number, excess: number): void => {
@@ -25,19 +24,6 @@ describe("the matrix", () => {
     async (load) => {
       const lengths = sized(LENGTHS.slice(0, 1), LENGTHS);
       for (const accuracy of await simulate(load, rateOf(load), lengths)) expectAccurate(accuracy, rateOf(load), 0.1 * load.nodes);
-    },
-  );
-
-  test.each(
-    sized(
-      loads.filter(({ nodes, duration, factor }) => nodes === 3 && duration <= 10_000 && factor >= 1),
-      loads.filter(({ duration }) => duration <= LONGEST_WINDOW_MS),
-    ),
-  )(
-    "[ratelimit §13] $nodes nodes that count in logs, $limit per $duration ms, load $factor: none over the limit, 95 % of what one node admits",
-    async (load) => {
-      const lengths = sized(LENGTHS.slice(0, 1), LENGTHS);
-      for (const accuracy of await simulate(load, rateOf(load), lengths, "logs")) expectAccurate(accuracy, rateOf(load), 0.1 * load.nodes);
     },
   );
 

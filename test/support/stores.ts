@@ -93,7 +93,7 @@ const mongo = (server: string): Engine => {
     (place) => {
       if (owners.get(place.url) !== place) throw new Error("somebody else has this database since all of its stores were closed");
       enter(place, 1);
-      const store = openMongoStore({ ...place, counters: process.env.LATCHKEY_TEST_COUNTERS === "logs" ? "logs" : "documents" });
+      const store = openMongoStore(place);
       let isOpen = true;
       const close = async (): Promise<void> => {
         await store.close();

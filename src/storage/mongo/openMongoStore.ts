@@ -10,17 +10,13 @@ import type { MongoStoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion, refuseUnusable, StoreNotMigratedError } from "../schemaVersion.ts";
 import { batchedCounters } from "./batchedCounters.ts";
 import { countConnections } from "./countConnections.ts";
-import { agreeOnCounters, type CountersKept } from "./counterLogs/agreeOnCounters.ts";
-import { createCounterLog } from "./counterLogs/counterLog.ts";
-import { loggedCounters } from "./counterLogs/loggedCounters.ts";
-import { mongoCounterLogStore } from "./counterLogs/mongoCounterLogStore.ts";
-import { shortWindowsInLog } from "./counterLogs/shortWindowsInLog.ts";
 import { mongoCollection } from "./mongoCollection.ts";
 import { mongoCollectionsWith } from "./mongoCollectionsWith.ts";
 import { toStoreError } from "./mongoErrors.ts";
 import { createOperations } from "./operations.ts";
 import { indexChangesDue, prepareIndexes } from "./prepareIndexes.ts";
 import { createStoreClock } from "./storeClock.ts";
+import { takeOverCounterLogs } from "./takeOverCounterLogs.ts";
 import { type TimeLimits, type TimeLimitsFor, timeLimits } from "./timeLimits.ts";
 import { watchClock } from "./watchClock.ts";
 
@@ -35,8 +31,6 @@ export interface MongoStoreOptions {
   readonly limitsFor?: TimeLimitsFor;
   /** False: `prepare` leaves a store as it is that is not up to date, and rejects with `StoreNotMigratedError`. */
   readonly migrates?: boolean;
-  /** Where a server keeps the counters of rate limits, in documents unless told: all of them the same. */
-  readonly counters?: CountersKept;
   readonly log?: StoreLog;
 }
 
@@ -84,7 +78,6 @@ export const openMongoStore = ({
   mode = "server",
   limitsFor = mode === "restore" ? "data" : "service",
   migrates = true,
-  counters: kept = "documents",
   log,
 }: MongoStoreOptions): Store => {
   const limits = timeLimits[limitsFor];
@@ -113,12 +106,6 @@ export const openMongoStore = ({
   const turns = createKeyedMutex();
   const collection = <N extends CollectionName>(name: N) =>
     mongoCollection<Documents[N]>(name, database.collection(name), run, turns, traits, limits.operation);
-
-  const counterLogStore = mongoCounterLogStore(database.collection("counterLog"), run, limits.operation);
-  const openCounterLog = () => createCounterLog({ store: counterLogStore, clock, patience: limits.operation });
-  const counterLog = openCounterLog();
-  const inDocuments = batchedCounters(database.collection("counters"), run, limits.operation);
-  const counters = kept === "logs" ? shortWindowsInLog(loggedCounters(counterLog, clock), inDocuments) : inDocuments;
 
   /** The driver waits for ever for what it never sent: nothing but a new connection of the client ends that. */
   let isBroken = false;
@@ -177,7 +164,7 @@ export const openMongoStore = ({
     clock,
     collection,
     collectionsWith: (field, among) => reachable(() => mongoCollectionsWith(database, field, among, limits.operation)),
-    counters,
+    counters: batchedCounters(database.collection("counters"), run, limits.operation),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.
@@ -192,10 +179,7 @@ export const openMongoStore = ({
       const version = mode === "look" ? {} : await bringUpToDate(signal);
       const { version: server, ferretdb } = await reachable(() => database.command({ buildInfo: 1 }));
       traits.sortsInMemory = ferretdb !== undefined;
-      if (mode === "server") {
-        await agreeOnCounters({ database, kept, clock, openLog: openCounterLog, run: reachable });
-        if (kept === "logs") await counterLog.open();
-      }
+      if (mode === "server") await takeOverCounterLogs({ database, clock, run: reachable, maxTimeMS: limits.operation });
       facts ??= { database: database.databaseName, replicaSet, server, ferretdb: ferretdb?.version, ...version };
     },
     buildIndexes: () => buildIndexes(),
@@ -218,7 +202,6 @@ export const openMongoStore = ({
       }
     },
     close: async () => {
-      await within(CLOSE_TIME, counterLog.close());
       await operations.end();
       await within(CLOSE_TIME, client.close());
     },

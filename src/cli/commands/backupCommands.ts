@@ -89,7 +89,12 @@ const givingUp = async <T>(work: Promise<T>, place: Place, advice: string): Prom
 const refusal = async () => (await import("../../backup/restoreTarget.ts")).RestoreRefusedError;
 
 /** Reads all of a backup. Rejects where it cannot be restored. */
-const check = async (file: string, despiteAuditFaults: boolean, config: Config, context: CommandContext): Promise<CheckedBackup> => {
+export const checkBackupFile = async (
+  file: string,
+  despiteAuditFaults: boolean,
+  config: Config,
+  context: CommandContext,
+): Promise<CheckedBackup> => {
   if (!existsSync(file)) throw new UsageError(`there is no file ${file}`);
   const { checkBackup } = await import("../../backup/checkBackup.ts");
   context.showProgress?.("checking the backup …");
@@ -119,7 +124,13 @@ const judge = async (config: Config, context: CommandContext): Promise<RestoreSt
 };
 
 /** Writes a backup that was checked into the configured store. */
-const putBack = async (file: string, checked: CheckedBackup, config: Config, context: CommandContext, isImport?: true): Promise<void> => {
+export const putBack = async (
+  file: string,
+  checked: CheckedBackup,
+  config: Config,
+  context: CommandContext,
+  isImport?: true,
+): Promise<void> => {
   const { restoreBackup } = await import("../../backup/restoreBackup.ts");
   const store = await openStore({ ...config, clock: context.clock, mode: "restore" });
   const patiently = await patientlyWith(store, context);
@@ -200,7 +211,7 @@ const restore: Command = {
     const [file = ""] = positionals;
     const config = readConfig(context.env);
     await judge(config, context);
-    await putBack(file, await check(file, values["despite-audit-faults"] === true, config, context), config, context);
+    await putBack(file, await checkBackupFile(file, values["despite-audit-faults"] === true, config, context), config, context);
     return 0;
   },
 };
@@ -243,7 +254,7 @@ const importStore: Command = {
       await takeBackup(place, file, context, describeStore(config));
     }
     try {
-      const checked = await check(file, values["despite-audit-faults"] === true, config, context);
+      const checked = await checkBackupFile(file, values["despite-audit-faults"] === true, config, context);
       if (mayGoOn) {
         if (checked.end.sha256 !== restoring.backup) refuseExisting(file);
         await context.print(`${file} is there: going on with it`);

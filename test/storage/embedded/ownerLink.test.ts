@@ -62,7 +62,7 @@ test("[issue 22] a call has all parts of its result; one that is aborted before 
     { status: "rejected", reason },
     { status: "fulfilled", value: true },
   ]);
-  const listed = link.call("recent", ["k"]);
+  const listed = link.call("list", [{ $gte: "k" }, 2]);
   link.take([{ call: 3, part: ["a"] }]);
   link.take([
     { call: 3, part: ["b"] },

@@ -34,7 +34,7 @@ export const openSharedStore = ({ directory, clock, link: { call, close } }: Sha
     open: (key, seq, atMost, amount, expireAt) => call("open", [key, seq, atMost, amount, expireAt]),
     roll: (key, from, to, expireAt) => call("roll", [key, plain(from), plain(to), expireAt]),
     refund: (key, seq, amount) => call("refund", [key, seq, amount]),
-    recent: async (keys) => ({ runs: await call("recent", [keys]), get: (key) => call("read", [key]) }),
+    list: (range, limit) => call("list", [range, limit]),
   };
   return {
     engine: "embedded",

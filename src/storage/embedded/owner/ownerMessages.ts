@@ -1,4 +1,4 @@
-import type { SharedCounter } from "../../port/counters.ts";
+import type { Counters, SharedCounter } from "../../port/counters.ts";
 import type { WriteOperation, WriteResult } from "../sqlite/messages.ts";
 import type { CarriedError } from "./carriedErrors.ts";
 
@@ -17,8 +17,7 @@ export interface OwnerOperations {
   readonly open: (key: string, seq: number, atMost: number, amount: number, expireAt: Date) => Promise<SharedCounter | null>;
   readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date) => Promise<boolean>;
   readonly refund: (key: string, seq: number, amount: number) => Promise<void>;
-  /** `RecentCounters.runs`: one part each, as all of them may be megabytes. */
-  readonly recent: (keys: string) => Promise<readonly (readonly string[])[]>;
+  readonly list: NonNullable<Counters["list"]>;
 }
 
 type OperationName = keyof OwnerOperations;

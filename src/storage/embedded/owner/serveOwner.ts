@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EmbeddedStore } from "../openEmbeddedStore.ts";
 import { carryError } from "./carriedErrors.ts";
 import type { OwnerOperations, OwnerReply, ToOwner } from "./ownerMessages.ts";
@@ -31,13 +30,7 @@ const operationsOf = (store: EmbeddedStore): Operations => {
     open: (_, key, seq, atMost, amount, expireAt) => counters.open(key, seq, atMost, amount, expireAt),
     roll: (_, key, from, to, expireAt) => counters.roll(key, from, to, expireAt),
     refund: (_, key, seq, amount) => counters.refund(key, seq, amount),
-    recent: async ({ tellPart }, keys) => {
-      for (const run of (await counters.recent?.(keys))?.runs ?? []) {
-        tellPart(run);
-        await nextTurn();
-      }
-      return [];
-    },
+    list: async (_, range, limit) => (await counters.list?.(range, limit)) ?? [],
   };
 };
 

@@ -5,7 +5,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import { systemClock } from "../../../domain/clock.ts";
-import { createCommitCount } from "./commitCount.ts";
 import { damaged, executeBatch, rollBack } from "./executeBatch.ts";
 import { writeExecutor } from "./executeWrite.ts";
 import type { BatchReply, ToWriter, WriteOperation, WriteResult, WriterReply, WriterSettings } from "./messages.ts";
@@ -26,14 +25,13 @@ interface Writer {
   readonly close: () => void;
 }
 
-const openWriter = ({ file, patience, marks, slowCommit = SLOW_COMMIT }: WriterSettings): Writer => {
+const openWriter = ({ file, patience, slowCommit = SLOW_COMMIT }: WriterSettings): Writer => {
   const database = new DatabaseSync(file, { timeout: patience });
   database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
   // What is deleted or replaced is overwritten: freed pages would keep it for as long as nothing else needs them.
   database.exec("PRAGMA secure_delete=ON");
   database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
   const execute = writeExecutor(database);
-  const count = marks === undefined ? undefined : createCommitCount(database, marks);
 
   const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
     rollBack(database);
@@ -53,7 +51,7 @@ const openWriter = ({ file, patience, marks, slowCommit = SLOW_COMMIT }: WriterS
   const commit = (operations: readonly WriteOperation[]): BatchReply => {
     let results: readonly WriteResult[];
     try {
-      results = executeBatch(database, operations, execute, () => count?.raise());
+      results = executeBatch(database, operations, execute);
     } catch (error) {
       if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
       return unavailable(error, false);
@@ -71,16 +69,12 @@ const openWriter = ({ file, patience, marks, slowCommit = SLOW_COMMIT }: WriterS
       return unavailable(error, true);
     }
     const took = systemClock.monotonic() - began;
-    count?.committed();
     return took < slowCommit ? { results } : { results, slowMs: took };
   };
 
   return {
     commit,
-    close: () => {
-      database.close();
-      count?.close();
-    },
+    close: () => database.close(),
   };
 };
 

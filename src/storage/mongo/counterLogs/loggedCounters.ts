@@ -1,18 +1,9 @@
 import type { Clock } from "../../../domain/clock.ts";
 import type { Counters } from "../../port/counters.ts";
-import { createRecentKeys } from "../../recentKeys.ts";
 import type { CounterLog } from "./counterLog.ts";
 
 /** Counters of rate limits (DESIGN §4) that are kept in the logs of nodes. */
-export const loggedCounters = (log: CounterLog, clock: Clock): Counters => {
-  const inMemory = {
-    get size() {
-      return log.parts().reduce((sum, { size }) => sum + size, 0);
-    },
-    keys: () => Iterator.from(log.parts()).flatMap((part) => part.keys()),
-  };
-  const recentKeys = createRecentKeys(inMemory, clock);
-
+export const loggedCounters = (log: CounterLog, _clock: Clock): Counters => {
   return {
     isShared: true,
     read: (key) => log.read(key),
@@ -54,10 +45,5 @@ export const loggedCounters = (log: CounterLog, clock: Clock): Counters => {
       return true;
     },
     refund: (key, seq, amount) => log.change({ key, seq, amount: -amount }),
-    recent: async (keys) => {
-      // Up to date, whoever has counted: the key is nobody's.
-      await log.read("");
-      return { runs: await recentKeys(keys), get: (key) => log.known(key) };
-    },
   };
 };

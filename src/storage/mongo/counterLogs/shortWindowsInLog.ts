@@ -18,6 +18,5 @@ export const shortWindowsInLog = (logged: Counters, inDocuments: Counters): Coun
     open: (key, ...rest) => keeping(key).open(key, ...rest),
     roll: (key, ...rest) => keeping(key).roll(key, ...rest),
     refund: (key, ...rest) => keeping(key).refund(key, ...rest),
-    ...(logged.recent && { recent: logged.recent }),
   };
 };

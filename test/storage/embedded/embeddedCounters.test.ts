@@ -18,6 +18,7 @@ import { createReadTurns } from "../../../src/storage/embedded/sqlite/readTurns.
 import type { Counters, SharedCounter } from "../../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterListRepository.ts";
+import { eventually } from "../../support/eventually.ts";
 import { withServerStore } from "./withServerStore.ts";
 
 const LATER = new Date(8_000_000_000_000);
@@ -163,6 +164,20 @@ describe("counters in memory in front of a file", () => {
       for (const id of acknowledged) expect(await after.read(id)).toEqual({ seq: 5, current: 1, previous: 0 });
       await after.close();
     }
+  });
+
+  test("counters that change at once are right, also when there are more of them than may be in memory", async () => {
+    const counters = open({ mostInMemory: 4 });
+    const charge = () => Promise.all(Array.from({ length: 40 }, (_, i) => counters.open(`many ${i % 20}`, 5, 9, 1, LATER)));
+    expect((await charge()).map((counter) => counter?.current)).toEqual([...Array(20).fill(1), ...Array(20).fill(2)]);
+    expect((await charge()).map((counter) => counter?.current)).toEqual([...Array(20).fill(3), ...Array(20).fill(4)]);
+  });
+
+  test("a commit that waits for the disk follows those that do not", async () => {
+    const counters = open();
+    expect(inFile("PRAGMA user_version")).toEqual([{ user_version: 0 }]);
+    await counters.open("a", 5, 9, 1, LATER);
+    await eventually(() => expect(inFile("PRAGMA user_version")).toEqual([{ user_version: 1 }]));
   });
 
   test("nothing is answered before the file is open", async () => {

@@ -9,6 +9,9 @@ import { messageOf } from "../sqlite/sqliteErrors.ts";
 import { createWriteQueue } from "../sqlite/writeQueue.ts";
 import type { StoredCounter } from "./counterTable.ts";
 
+/** What a loss of power may take of the counts. */
+const SYNC_WITHIN_MS = 20;
+
 /** The counters of rate limits on the embedded store. */
 export interface EmbeddedCounters extends Counters {
   /** The file must be there, see `openCounterFile`. Does nothing when it is open. */
@@ -55,11 +58,13 @@ export const createEmbeddedCounters = ({
   mostInMemory = 131_072,
 }: EmbeddedCountersOptions): EmbeddedCounters => {
   const reader = createFileReader(file);
-  const queue = createWriteQueue({ file, patience: 2_000 }, { clock, log, ...(onCommit && { onCommit }) });
+  const queue = createWriteQueue({ file, patience: 2_000, syncWithin: SYNC_WITHIN_MS }, { clock, log, ...(onCommit && { onCommit }) });
   /** In the order in which they came there. */
   const memory = new Map<string, StoredCounter>();
   let weight = 0;
   let isOpen = false;
+  /** Everything in the file is in memory, so what is not there need not be looked up. */
+  let isWhole = false;
   let waiting: Commit | undefined;
   let running: Commit | undefined;
 
@@ -72,6 +77,7 @@ export const createEmbeddedCounters = ({
     if (!memory.has(key)) weight += weightOf(key);
     memory.set(key, counter);
     if (weight <= mostInMemory) return;
+    isWhole = false;
     for (const known of memory.keys()) {
       if (isCommitted(known)) forget(known);
       if (weight <= mostInMemory) return;
@@ -88,6 +94,7 @@ export const createEmbeddedCounters = ({
       commit?.done.reject(unavailable(cause));
     }
     waiting = undefined;
+    isWhole = false;
   };
 
   const commit = async (): Promise<void> => {
@@ -106,12 +113,13 @@ export const createEmbeddedCounters = ({
   const schedule = (): void => gatherForGroupCommit(() => waiting?.changed.size ?? 0, commit);
 
   const change = (key: string, counter: StoredCounter): Promise<void> => {
-    remember(key, counter);
     if (waiting === undefined) {
       waiting = { changed: new Map(), done: Promise.withResolvers() };
       if (running === undefined) schedule();
     }
+    // First: it must not leave memory again at once.
     waiting.changed.set(key, counter);
+    remember(key, counter);
     return waiting.done.promise;
   };
 
@@ -131,7 +139,7 @@ export const createEmbeddedCounters = ({
   const find = (key: string): StoredCounter | undefined => {
     requireOpen();
     const known = memory.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined || isWhole) return known;
     const row = reading(() => reader.row("SELECT seq, current, previous, expireAt FROM counters WHERE key=?", [key]));
     return row as unknown as StoredCounter | undefined;
   };
@@ -189,6 +197,7 @@ export const createEmbeddedCounters = ({
     start: () => {
       reader.open();
       isOpen = true;
+      isWhole = reader.row("SELECT 1 FROM counters LIMIT 1", []) === undefined;
     },
     removeExpired: async () => {
       const now = clock.now();

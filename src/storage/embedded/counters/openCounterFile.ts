@@ -14,7 +14,8 @@ const open = (file: string, store: string): DatabaseSync => {
   createPrivately(file);
   const database = new DatabaseSync(file, { timeout: PATIENCE_MS });
   try {
-    database.exec("PRAGMA journal_mode=WAL");
+    // A commit writes whole pages, and the counters of one commit are on as many pages as there are counters.
+    database.exec("PRAGMA page_size=1024; PRAGMA journal_mode=WAL");
     createCounterTable(database);
     nameStore(database, store);
     if (readStoreId(database) !== store) throw new Error("it is of another store");

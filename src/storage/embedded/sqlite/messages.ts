@@ -62,6 +62,11 @@ export interface WriterSettings {
   readonly file: string;
   /** How long a batch waits for another process that is writing, in milliseconds. */
   readonly patience: number;
+  /**
+   * Commits are with the operating system when they are acknowledged, and on disk within this many milliseconds; on disk at once where it
+   * is left out.
+   */
+  readonly syncWithin?: number;
   /** A commit is slow that takes so many milliseconds; 1000 unless told. */
   readonly slowCommit?: number;
 }

@@ -15,6 +15,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../node_modules/.c
 enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 // Static imports would be compiled before the cache is on.
+const { askLine } = await import("./cli/askLine.ts");
 const { UNHANDLED_ERROR } = await import("./cli/command.ts");
 const { createLineWriter } = await import("./cli/lineWriter.ts");
 const { runCommandLine } = await import("./cli/runCommandLine.ts");
@@ -70,6 +71,7 @@ const context: CommandContext = {
   // Nobody is left to be told.
   complain: worker?.complain ?? ((line) => complain(line).catch(() => undefined)),
   readInput,
+  ask: process.stdin.isTTY && process.stderr.isTTY ? (question) => askLine(process.stdin, process.stderr, question) : undefined,
   // Back to the beginning of the line, and whatever stands there goes.
   showProgress: process.stderr.isTTY ? (line) => void process.stderr.write(`\r\u001b[K${line}`) : undefined,
   printsToTerminal: process.stdout.isTTY,

@@ -20,7 +20,7 @@ export const labelTexts: Readonly<Record<string, string>> = {
   status: "The class of the HTTP status: `2xx`, `4xx` or `5xx`.",
   what: "What may lack recent changes in an answer given without the store: `verification` or `ratelimits`.",
   lease: "A job that one node does for all: `audit`, `sweep` or `backfill`.",
-  file: "Of the embedded store: `database`, `wal` (its log), `journal` (of rate limits).",
+  file: "Of the embedded store: `database`, `wal` (its log), `counters` (of rate limits).",
   state: "Of connections to MongoDB: `open`, or `in_use`. Of workers: `wanted`, or `ready`.",
   within: "A time from now, such as `7d`.",
   table: "A table of events.",

@@ -18,8 +18,8 @@ export const describeStore = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl"
 
 /** Whether the configured store is there, also by half, as far as can be seen without opening it: a database is made by whoever connects. */
 export const storeExists = ({ mongodbUrl, dataDir }: Pick<Config, "mongodbUrl" | "dataDir">): boolean => {
-  const { database, marks, logs, rootKey } = filesIn(dataDir);
-  return mongodbUrl !== undefined || [database, marks, ...logs, rootKey].some((file) => existsSync(file));
+  const { database, counters, rootKey } = filesIn(dataDir);
+  return mongodbUrl !== undefined || [database, counters, rootKey].some((file) => existsSync(file));
 };
 
 /** Throws where the configured store is missing. */

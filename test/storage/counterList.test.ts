@@ -3,7 +3,6 @@ import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { counterKey, counterKeysOf } from "../../src/domain/counterKey.ts";
 import { type CountersFrom, readCountersPage } from "../../src/ratelimit/countersPage.ts";
 import { createLimiter } from "../../src/ratelimit/limiter.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
 import type { Store } from "../../src/storage/port/store.ts";
 import {
   ALL_LENGTHS,
@@ -67,9 +66,15 @@ describe.each(engines)("on $name", (engine) => {
 
   const rows = (namespaceId: string, duration: number, count: number, seq = 5) =>
     Array.from({ length: count }, (_, i) => ({
-      _id: counterKey(namespaceId, duration, `user_${String(i).padStart(5, "0")}`),
-      ...{ v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, seq, current: i + 1, previous: 0, expireAt: LATER },
+      key: counterKey(namespaceId, duration, `user_${String(i).padStart(5, "0")}`),
+      seq,
+      current: i + 1,
     }));
+  const insert = async ({ counters }: Store, all: readonly { key: string; seq: number; current: number }[]): Promise<void> => {
+    for (let at = 0; at < all.length; at += 500) {
+      await Promise.all(all.slice(at, at + 500).map(({ key, seq, current }) => counters.open(key, seq, current, current, LATER)));
+    }
+  };
 
   test("[management §3] a page reads of each length of window about as many counters as it shows, whatever else is there", async () => {
     let read = 0;
@@ -83,7 +88,7 @@ describe.each(engines)("on $name", (engine) => {
       return result;
     });
     const documents = ["rlns_0", "rlns_1", "rlns_2"].flatMap((id) => [1_000, 20_000, 3_000].flatMap((duration) => rows(id, duration, 400)));
-    for (let at = 0; at < documents.length; at += 400) await store.collection("counters").insertMany(documents.slice(at, at + 400));
+    await insert(store, documents);
     const pageOf = async (prefix: string, from?: { identifier: string; duration: number }) => {
       [read, reads] = [0, 0];
       const page: ListedCounter[] = [];
@@ -111,7 +116,10 @@ describe.each(engines)("on $name", (engine) => {
     const store = await engine.open();
     const durations = Array.from({ length: 150 }, (_, i) => 1_000 + i * 7);
     for (const some of [durations.slice(0, 75), durations.slice(75)]) {
-      await store.collection("counters").insertMany(some.flatMap((duration) => rows("rlns_1", duration, 12)));
+      await insert(
+        store,
+        some.flatMap((duration) => rows("rlns_1", duration, 12)),
+      );
     }
     const places = (await found(store, { ...all, namespaceId: "rlns_1" })).map(({ identifier, duration }) => [identifier, duration]);
     expect(places).toEqual(
@@ -131,7 +139,7 @@ describe.each(engines)("on $name", (engine) => {
     const durations = Array.from({ length: sized(1_100, 3_000) }, (_, i) => HOUR + i * 7);
     const seqOf = (duration: number): number => Math.floor((1_000 * HOUR) / duration);
     const documents = durations.flatMap((duration) => rows("rlns_1", duration, duration % 10 === 0 ? 3 : 1, seqOf(duration)));
-    for (let at = 0; at < documents.length; at += 500) await inner.collection("counters").insertMany(documents.slice(at, at + 500));
+    await insert(inner, documents);
     const clock = createTestClock(1_000 * HOUR);
     const limiter = createLimiter({ clock, counters: store.counters, storeDown: "deny" });
     const deps = { clock, limiter, counterList: createCounterListRepository(store) };
@@ -147,17 +155,16 @@ describe.each(engines)("on $name", (engine) => {
     }
     expect(most).toBeLessThanOrEqual(8);
     expect(pages).toBeLessThanOrEqual(Math.ceil(documents.length / 500) + 3);
-    expect(seen.toSorted()).toEqual(documents.map(({ _id }) => _id.split(":").slice(2).join(" ")).sort());
+    expect(seen.toSorted()).toEqual(documents.map(({ key }) => key.split(":").slice(2).join(" ")).sort());
   });
 
   test("[management §3] a page looks at a thousand counters; where most count no more it is short, and says that there are more", async () => {
     const store = await engine.open();
     const clock = createTestClock(1_000 * HOUR);
-    const counters = store.collection("counters");
-    for (let at = 0; at < 1_500; at += 500) await counters.insertMany(rows("rlns_1", HOUR, 1_500, 998).slice(at, at + 500));
-    await counters.insertMany([
-      { ...(rows("rlns_1", HOUR, 1)[0] ?? expect.unreachable()), _id: counterKey("rlns_1", HOUR, "user_00500x"), seq: 999 },
-      { ...(rows("rlns_1", HOUR, 1)[0] ?? expect.unreachable()), _id: counterKey("rlns_1", HOUR, "user_01400x"), seq: 1_000 },
+    await insert(store, [
+      ...rows("rlns_1", HOUR, 1_500, 998),
+      { key: counterKey("rlns_1", HOUR, "user_00500x"), seq: 999, current: 1 },
+      { key: counterKey("rlns_1", HOUR, "user_01400x"), seq: 1_000, current: 1 },
     ]);
     const limiter = createLimiter({ clock, counters: store.counters, storeDown: "deny" });
     const deps = { clock, limiter, counterList: createCounterListRepository(store) };

@@ -90,7 +90,7 @@ test("[issue 15, 11] a store in this process is back when it answers, however la
   await eventually(() => expect(guarded.state()).toBe("up"));
 });
 
-test("[issue 15, 11] each commit and each record of the journal is progress", async () => {
+test("[issue 15, 11] each commit and each commit of counters is progress", async () => {
   expect(inner.progress).toBeDefined();
   const commit = inner.progress?.();
   await inner.collection("keys").insertOne(sampleKey());

@@ -86,7 +86,12 @@ const givingUp = async <T>(work: Promise<T>, place: Place, advice: string): Prom
 };
 
 /** Reads all of a backup. Rejects where it cannot be restored. */
-const check = async (file: string, despiteAuditFaults: boolean, config: Config, context: CommandContext): Promise<CheckedBackup> => {
+export const checkBackupFile = async (
+  file: string,
+  despiteAuditFaults: boolean,
+  config: Config,
+  context: CommandContext,
+): Promise<CheckedBackup> => {
   if (!existsSync(file)) throw new UsageError(`there is no file ${file}`);
   context.showProgress?.("checking the backup …");
   const checked = await checkBackup(file).finally(() => context.showProgress?.(""));
@@ -113,7 +118,13 @@ const judge = (config: Config, context: CommandContext): Promise<RestoreState | 
   refusing(judgeTarget(config, context.clock), RestoreRefusedError);
 
 /** Writes a backup that was checked into the configured store. */
-const putBack = async (file: string, checked: CheckedBackup, config: Config, context: CommandContext, isImport?: true): Promise<void> => {
+export const putBack = async (
+  file: string,
+  checked: CheckedBackup,
+  config: Config,
+  context: CommandContext,
+  isImport?: true,
+): Promise<void> => {
   const store = await openStore({ ...config, clock: context.clock, mode: "restore" });
   const patiently = patientlyWith(store, context);
   const advice = "then repeat this command: it goes on where it was";
@@ -188,7 +199,7 @@ const restore: Command = {
     const [file = ""] = positionals;
     const config = readConfig(context.env);
     await judge(config, context);
-    await putBack(file, await check(file, values["despite-audit-faults"] === true, config, context), config, context);
+    await putBack(file, await checkBackupFile(file, values["despite-audit-faults"] === true, config, context), config, context);
     return 0;
   },
 };
@@ -231,7 +242,7 @@ const importStore: Command = {
       await takeBackup(place, file, context, describeStore(config));
     }
     try {
-      const checked = await check(file, values["despite-audit-faults"] === true, config, context);
+      const checked = await checkBackupFile(file, values["despite-audit-faults"] === true, config, context);
       if (mayGoOn) {
         if (checked.end.sha256 !== restoring.backup) refuseExisting(file);
         await context.print(`${file} is there: going on with it`);

@@ -6,7 +6,9 @@ import { isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import type { TlsFiles } from "../../config/tlsVariables.ts";
 import { hashKey } from "../../domain/secrets/keySecret.ts";
-import { examineStore } from "../../storage/embedded/damage/repairStore.ts";
+import { findDamage } from "../../storage/embedded/damage/findDamage.ts";
+import { isServerLockTaken } from "../../storage/embedded/serverLock.ts";
+import { filesIn } from "../../storage/embedded/storeFiles.ts";
 import { createRootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
 import { readTlsMaterial } from "../../tls/tlsMaterial.ts";
 import { version } from "../../version.ts";
@@ -18,22 +20,12 @@ import { readConfig } from "../readConfig.ts";
 /** One thing to look at; resolves to what it saw, rejects with what is wrong. */
 type Check = readonly [subject: string, look: () => Promise<string>];
 
-/** Each line is a problem of its own. */
-class SeveralProblems extends Error {
-  readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
-    super(problems.join("; "));
-    this.problems = problems;
-  }
-}
-
-/** Reads all of the embedded store before it is opened: what is damaged then stays as it is. */
+/** Reads the whole state file of the embedded store before it is opened. */
 const checkFiles = async ({ mongodbUrl, dataDir }: Config): Promise<void> => {
   if (mongodbUrl !== undefined) return;
-  const problems = examineStore(resolve(dataDir)).map(
-    ({ file, what, lost }) => `${file} ${what}; "latchkey repair" goes on without ${lost}`,
-  );
-  if (problems.length > 0) throw new SeveralProblems(problems);
+  const files = filesIn(resolve(dataDir));
+  const damage = findDamage(files, isServerLockTaken(files.lock));
+  if (damage !== undefined) throw new Error(`${damage}: stop the service and run "latchkey repair" to restore a backup`);
 };
 
 const checkStore = async (config: Config, { clock }: CommandContext): Promise<string> => {
@@ -96,8 +88,7 @@ export const doctor: Command = {
         await context.print(`ok    ${subject}: ${await look()}`);
       } catch (error) {
         healthy = false;
-        const problems = error instanceof SeveralProblems ? error.problems : [error instanceof Error ? error.message : String(error)];
-        for (const problem of problems) await context.print(`FAIL  ${subject}: ${problem}`);
+        await context.print(`FAIL  ${subject}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
     return healthy ? 0 : 1;

@@ -4,7 +4,7 @@ import type { AroundOperation, StoreOperation } from "./aroundCollection.ts";
 
 const operation = (name: StoreOperation["name"], kind: StoreOperation["kind"]): StoreOperation => ({ collection: "counters", name, kind });
 const READ = operation("read", "read");
-const RECENT = operation("recent", "read");
+const LIST = operation("find", "read");
 const CHARGE = operation("charge", "write");
 const OPEN = operation("open", "write");
 const ROLL = operation("roll", "write");
@@ -18,7 +18,7 @@ const callerOf = (behalf: Behalf | undefined): Behalf | undefined => behalf && {
  * @param beforeRead runs before a read that may be answered from memory; may throw.
  */
 export const aroundCounters = (inner: Counters, around: AroundOperation, beforeRead?: () => void): Counters => {
-  const { isShared, recent } = inner;
+  const { isShared, list } = inner;
   const readHere: Counters["read"] = (key, behalf) => {
     beforeRead?.();
     try {
@@ -38,6 +38,6 @@ export const aroundCounters = (inner: Counters, around: AroundOperation, beforeR
     roll: (key, from, to, expireAt, behalf) =>
       around(ROLL, () => inner.roll(key, from, to, expireAt, behalf), isShared ? behalf : undefined),
     refund: (key, seq, amount, behalf) => around(REFUND, () => inner.refund(key, seq, amount, behalf), isShared ? behalf : undefined),
-    ...(recent && { recent: (keys) => around(RECENT, () => recent(keys), undefined) }),
+    ...(list && { list: (range, limit) => around(LIST, () => list(range, limit), undefined) }),
   };
 };

@@ -48,5 +48,5 @@ export const makeDataDirectory = (directory: string, files: StoreFiles): void =>
   } catch (error) {
     throw new Error(`DATA_DIR: ${existsSync(whole) ? explain(error, directory) : explainMissing(error, whole)}`, { cause: error });
   }
-  for (const path of [directory, files.database, files.marks, files.lock, ...files.logs]) if (existsSync(path)) requireAccess(path);
+  for (const path of [directory, files.database, files.lock]) if (existsSync(path)) requireAccess(path);
 };

@@ -3,9 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import type { CollectionName } from "../port/documents.ts";
 import type { SystemDocument } from "../port/internalDocuments.ts";
 import type { StoreLook } from "../port/storeLook.ts";
-import { refuseDamage } from "./damage/findings.ts";
-import { isServerLockTaken } from "./serverLock.ts";
+import { refuseMissingState } from "./damage/findDamage.ts";
 import { readStored } from "./sqlite/documentText.ts";
+import { openDatabase } from "./sqlite/openDatabase.ts";
 import { changesDue, collectionNames } from "./sqlite/schema.ts";
 import { filesIn } from "./storeFiles.ts";
 
@@ -27,13 +27,11 @@ const look = (database: DatabaseSync): StoreLook => {
   };
 };
 
-/** Looks at the embedded store of a directory, beside a service as well. Rejects with `StoreDamagedError` where files do not fit each other. */
+/** Looks at the embedded store of a directory, beside a service as well. Rejects with `StoreDamagedError` where the state file is damaged or missing. */
 export const lookAtEmbedded = async <T>(directory: string, use: (look: StoreLook) => Promise<T>): Promise<T> => {
   const files = filesIn(directory);
-  refuseDamage(files, () => isServerLockTaken(files.lock));
-  const database = existsSync(files.database)
-    ? new DatabaseSync(files.database, { readOnly: true, timeout: 5000 })
-    : new DatabaseSync(":memory:");
+  refuseMissingState(files);
+  const database = existsSync(files.database) ? openDatabase(files.database, { readOnly: true }) : new DatabaseSync(":memory:");
   try {
     return await use(look(database));
   } finally {

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
-import { collectionCounters } from "../collectionCounters.ts";
 import { SCHEMA_VERSION } from "../port/baseDocument.ts";
 import type { Filter } from "../port/collection.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
@@ -9,23 +8,24 @@ import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
 import type { StoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion } from "../schemaVersion.ts";
-import { openAppendLog } from "./counters/appendLog.ts";
-import { createJournaledCounters } from "./counters/journaledCounters.ts";
-import { refuseDamage } from "./damage/findings.ts";
-import { undoInterrupted } from "./damage/interrupted.ts";
-import { createProgress } from "./damage/progress.ts";
+import { createEmbeddedCounters } from "./counters/embeddedCounters.ts";
+import { hasOldFiles, importOldCounters } from "./counters/importOldCounters.ts";
+import { openCounterFile } from "./counters/openCounterFile.ts";
+import { refuseMissingState } from "./damage/findDamage.ts";
 import { makeDataDirectory } from "./dataDirectory.ts";
 import { embeddedCollectionsWith } from "./embeddedCollectionsWith.ts";
-import { createMarks, type MarkWriter, openMark } from "./marks.ts";
+import { createProgress } from "./progress.ts";
 import { isServerLockTaken, takeServerLock } from "./serverLock.ts";
-import { expiryField, textDecoder } from "./sqlite/documentText.ts";
+import { expiryField } from "./sqlite/documentText.ts";
 import { embeddedCollection } from "./sqlite/embeddedCollection.ts";
 import { createFileReader } from "./sqlite/fileReader.ts";
+import { openDatabase } from "./sqlite/openDatabase.ts";
 import { createReadTurns } from "./sqlite/readTurns.ts";
 import { collectionNames } from "./sqlite/schema.ts";
-import { readStoreRow } from "./sqlite/storeRow.ts";
+import { damageAdvice } from "./sqlite/sqliteErrors.ts";
+import { readStoreId } from "./sqlite/storeRow.ts";
 import { createWriteQueue } from "./sqlite/writeQueue.ts";
-import { createPrivately, filesIn, sizeOf } from "./storeFiles.ts";
+import { createPrivately, filesIn } from "./storeFiles.ts";
 import { storeSizes, storeUsage } from "./storeUsage.ts";
 
 export interface EmbeddedStoreOptions {
@@ -41,25 +41,21 @@ export interface EmbeddedStoreOptions {
 /** A server's writers are short; a tool may have to wait for a server under load. Milliseconds. */
 const patience = { server: 2000, tool: 5000, restore: 5000 } as const;
 
-const decodeCounter = textDecoder<Documents["counters"]>("counters");
-
 /**
- * The store in a SQLite file, with the counters of rate limits in a journal beside it. Nothing is opened before
- * `prepare`, which rejects when another server uses the directory, or a tool finds one of an older version there, with
- * `SchemaTooNewError`, and with `StoreDamagedError`, having changed nothing, when a file is not what the others say of it. What was acknowledged survives the end of the process and of the machine.
+ * The store in a SQLite file, with the counters of rate limits in another one. Nothing is opened before `prepare`, which rejects
+ * when another server uses the directory, or a tool finds one of an older version there, with `SchemaTooNewError`, and with
+ * `StoreDamagedError` when the state file is damaged or missing. Every other file is made again when it cannot be used. Acknowledged
+ * changes survive the end of the process and of the machine.
  */
 export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval = 30_000 }: EmbeddedStoreOptions): Store => {
   const files = filesIn(directory);
   const { database: file, lock: lockFile } = files;
   const progress = createProgress();
-  const queue = createWriteQueue({ file, patience: patience[mode], marks: files.marks }, { clock, log, onCommit: progress.made });
-  let isInspected = false;
+  const queue = createWriteQueue({ file, patience: patience[mode] }, { clock, log, onCommit: progress.made });
+  let isPrepared = false;
   /** As it was prepared first. */
   let facts: Readonly<Record<string, unknown>> | undefined;
-  let mark: MarkWriter | undefined;
   let releaseLock: (() => void) | undefined;
-  /** The store's id. */
-  let store: string | undefined;
   let expiring: NodeJS.Timeout | undefined;
 
   const reader = createFileReader(file);
@@ -67,32 +63,24 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
 
   const collection = <N extends CollectionName>(name: N) => embeddedCollection<Documents[N]>(name, reader, turns, queue);
 
-  const counters = createJournaledCounters({
-    directory,
-    clock,
-    find: (key) => {
-      const row = reader.row("SELECT doc FROM counters WHERE id=?", [key]);
-      return row === undefined ? undefined : decodeCounter(row.doc as string);
-    },
-    tableIsEmpty: () => reader.row("SELECT id FROM counters LIMIT 1", []) === undefined,
-    write: queue.write,
-    mark: (record, last) => {
-      if (store !== undefined) last ? mark?.writeNow(store, record) : mark?.write(store, record);
-    },
-    log,
-    openLog: (...log) => {
-      const opened = openAppendLog(...log);
-      return { ...opened, append: (record) => opened.append(record).then(progress.made) };
-    },
-  });
+  const counters = createEmbeddedCounters({ file: files.counters, clock, turns, log, onCommit: progress.made });
 
-  /** The marks come after the name: a store whose commits were counted has them. */
   const identify = async (signal: AbortSignal | undefined): Promise<string> => {
     await queue.write({ kind: "name", store: randomBytes(16).toString("hex") }, signal);
-    const row = readStoreRow(reader.open());
-    if (row === undefined) throw new StoreDamagedError(`${file} has lost the id of its store`);
-    if (sizeOf(files.marks) === undefined) createMarks(files, { ...row, record: 0 });
-    return row.store;
+    const store = readStoreId(reader.open());
+    if (store === undefined) throw new StoreDamagedError(`${file} has lost the id of its store: ${damageAdvice}`);
+    return store;
+  };
+
+  const prepareCounters = (store: string, isNew: boolean): void => {
+    const counterFile = openCounterFile(files.counters, store, { isExpected: !isNew && !hasOldFiles(directory), log });
+    try {
+      if (mode !== "server") return;
+      importOldCounters(directory, file, counterFile, clock.now());
+    } finally {
+      counterFile.close();
+    }
+    counters.start();
   };
 
   /** It would go on by the old schema, and not fill columns that this version makes. */
@@ -112,6 +100,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
         .deleteMany(expired)
         .catch((error: unknown) => log?.warn({ err: error, collection: name }, "expired documents could not be removed"));
     }
+    await counters.removeExpired().catch((error: unknown) => log?.warn({ err: error }, "expired rate limit counters could not be removed"));
   };
 
   return {
@@ -120,29 +109,27 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     clock,
     collection,
     collectionsWith: embeddedCollectionsWith(reader, turns),
-    // A tool beside the server has none of what that keeps in memory.
-    counters: mode === "server" ? counters : collectionCounters(collection("counters")),
+    // Of a server only: a tool next to it has none of what that keeps in memory.
+    counters,
     prepare: async (signal) => {
       signal?.throwIfAborted();
       makeDataDirectory(directory, files);
-      if (mode !== "tool") {
-        createPrivately(lockFile);
-        releaseLock ??= takeServerLock(lockFile, directory);
-        if (!isInspected && undoInterrupted(files))
-          log?.warn({ file }, "a change of the embedded store that a crash interrupted was undone");
-      }
+      if (mode !== "tool") releaseLock ??= takeServerLock(lockFile, directory, log);
       const found = storeSizes(files);
-      if (!isInspected) refuseDamage(files, () => mode === "tool" && isServerLockTaken(lockFile));
-      isInspected = true;
+      // A restore takes the place of a state file that is lost.
+      if (mode !== "restore") refuseMissingState(files);
       createPrivately(file);
-      store = await identify(signal);
+      openDatabase(file, { readOnly: false }).close();
+      const store = await identify(signal);
       await queue.write({ kind: "define", collections: ["system"] }, signal);
       if (mode === "tool") await refuseBesideOlderServer(signal);
       const version = await claimSchemaVersion(collection("system"), signal, mode === "restore");
       await queue.write({ kind: "define", collections: collectionNames, withoutIndexes: mode === "restore" }, signal);
+      // Whoever makes the state file makes the counters, so that their absence means something later.
+      const isNew = found.bytes === 0;
+      if (!isPrepared && (mode === "server" || isNew)) prepareCounters(store, isNew);
+      isPrepared = true;
       if (mode === "server") {
-        mark ??= openMark(files.marks, "record");
-        await counters.recover(store);
         expiring ??= setInterval(() => void removeExpired(), expiryInterval).unref();
       }
       facts ??= { file, ...found, ...version, sqlite: process.versions.sqlite };
@@ -165,8 +152,6 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       // The writer must be the last to close: then SQLite folds the log into the file and removes it.
       reader.close();
       await queue.close();
-      mark?.close();
-      mark = undefined;
       releaseLock?.();
       releaseLock = undefined;
     },

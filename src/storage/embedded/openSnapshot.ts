@@ -1,12 +1,12 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import { existsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { CollectionName } from "../port/documents.ts";
 import type { SystemDocument } from "../port/internalDocuments.ts";
-import { decodeRecords, MOST_HEAD_BYTES, readHead } from "./counters/logRecords.ts";
-import { documentTextOf, replayEntries, type StoredCounter } from "./counters/storedCounter.ts";
-import { refuseDamage } from "./damage/findings.ts";
-import { isServerLockTaken } from "./serverLock.ts";
-import { readStored } from "./sqlite/documentText.ts";
+import { readOldCounters } from "./counters/importOldCounters.ts";
+import { refuseMissingState } from "./damage/findDamage.ts";
+import { readStored, toText } from "./sqlite/documentText.ts";
+import { openDatabase } from "./sqlite/openDatabase.ts";
 import { filesIn } from "./storeFiles.ts";
 
 /** All that an embedded store holds at one moment, whatever is written to it meanwhile. */
@@ -21,34 +21,6 @@ export interface StoreSnapshot {
   readonly close: () => void;
 }
 
-/** Far more than a journal under load needs: it is rotated once in many thousands of entries. */
-const MOST_ATTEMPTS = 20;
-/** Of a record: its length, checksum and number. */
-const RECORD_HEADER = 16;
-
-const bytesOf = (file: string): Buffer => (existsSync(file) ? readFileSync(file) : Buffer.alloc(0));
-
-/** How a log begins: otherwise once it was cleared, and written to again. */
-const beginningOf = (file: string): string => {
-  if (!existsSync(file)) return "";
-  const bytes = Buffer.alloc(MOST_HEAD_BYTES + RECORD_HEADER);
-  const descriptor = openSync(file, "r");
-  const found = bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, 0));
-  closeSync(descriptor);
-  const start = readHead(found)?.end ?? 0;
-  return found.toString("hex", start, start + RECORD_HEADER);
-};
-
-/** What the journal says. */
-const readJournal = ([one, another]: readonly [Buffer, Buffer]): Map<string, StoredCounter> => {
-  const found = new Map<string, StoredCounter>();
-  const logOf = (bytes: Buffer) => ({
-    read: (onRest?: (bytes: number) => void) => decodeRecords(bytes, readHead(bytes)?.end ?? 0, { onRest }),
-  });
-  replayEntries([logOf(one), logOf(another)], (key, state) => found.set(key, state));
-  return found;
-};
-
 /** The tables of a database, which is read as of this moment until it is closed. */
 const beginReading = (database: DatabaseSync): ReadonlySet<unknown> => {
   database.exec("BEGIN");
@@ -56,62 +28,73 @@ const beginReading = (database: DatabaseSync): ReadonlySet<unknown> => {
   return new Set(tables.map(({ name }) => name));
 };
 
-/**
- * Begins to read the database, and reads the journal. It comes second, so that it says nothing that the table has later. What leaves it
- * goes into the table first, and is missing from both where that is between the two: then its logs begin otherwise than before.
- */
-const beginWithJournal = (
-  database: DatabaseSync,
-  logs: readonly [string, string],
-): { readonly tables: ReadonlySet<unknown>; readonly journal: ReadonlyMap<string, StoredCounter> } => {
-  const beginnings = (): string => logs.map(beginningOf).join();
-  let before = beginnings();
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-    const tables = beginReading(database);
-    const journal = [bytesOf(logs[0]), bytesOf(logs[1])] as const;
-    const after = beginnings();
-    if (before === after) return { tables, journal: readJournal(journal) };
-    before = after;
-    database.exec("ROLLBACK");
+/** The counters as of this moment; undefined where there are none, also in a file that the next start will replace. */
+const openCounters = (file: string): DatabaseSync | undefined => {
+  let database: DatabaseSync | undefined;
+  try {
+    if (!existsSync(file)) return undefined;
+    database = openDatabase(file, { readOnly: true });
+    if (beginReading(database).has("counters")) return database;
+  } catch {
+    // Derived, so no reason to have no backup.
   }
-  throw new Error(`${logs.join(" and ")} change faster than they can be read: try again when there is less load`);
+  database?.close();
+  return undefined;
 };
 
+const counterText = ({ key, seq, current, previous, expireAt }: Record<string, unknown>): string =>
+  toText({ _id: key, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, seq, current, previous, expireAt });
+
 /**
- * Looks at the embedded store of a directory as it is at this moment, beside a service as well: nothing waits for it, but while it is
- * open the log of SQLite grows by what is written. Throws `StoreDamagedError` where files do not fit each other, and an error where there
- * is no store. Whether this version can use what is there is left to who asks: see `refuseUnusable`.
+ * Looks at the embedded store of a directory as it is at this moment, also next to a service: nothing waits for it, but while it is
+ * open the logs of SQLite grow by what is written. Throws `StoreDamagedError` where the state file is damaged or missing, and an error
+ * where there is no store. Whether this version can use what is there is left to the caller: see `refuseUnusable`.
  */
 export const openSnapshot = (directory: string): StoreSnapshot => {
   const files = filesIn(directory);
-  refuseDamage(files, () => isServerLockTaken(files.lock));
+  refuseMissingState(files);
   if (!existsSync(files.database)) throw new Error(`there is no store in ${directory}: set DATA_DIR to where it is, as for the service`);
-  const database = new DatabaseSync(files.database, { readOnly: true, timeout: 5000 });
+  const database = openDatabase(files.database, { readOnly: true });
+  let counterFile: DatabaseSync | undefined;
+  const close = (): void => {
+    counterFile?.close();
+    database.close();
+  };
   try {
-    const { tables, journal } = beginWithJournal(database, files.logs);
+    const tables = beginReading(database);
+    // Second: every count that was acknowledged before the state was read is in it.
+    counterFile = openCounters(files.counters);
+    const old = tables.has("counters") ? readOldCounters(directory, database) : new Map();
     const row = tables.has("system") ? database.prepare("SELECT doc FROM system WHERE id='schema'").get() : undefined;
 
     const counters = function* (): Generator<string, void> {
-      for (const { id, doc } of database.prepare("SELECT id, doc FROM counters").iterate()) if (!journal.has(String(id))) yield String(doc);
-      for (const [key, state] of journal) yield documentTextOf(key, state);
+      const isMoved = counterFile?.prepare("SELECT 1 FROM counters WHERE key=?");
+      for (const [key, counter] of old) if (isMoved?.get(key) === undefined) yield counterText({ key, ...counter });
+      for (const counter of counterFile?.prepare("SELECT key, seq, current, previous, expireAt FROM counters").iterate() ?? []) {
+        yield counterText(counter);
+      }
     };
+    const countOf = (from: DatabaseSync, name: string): number =>
+      Number(from.prepare(`SELECT count(*) AS count FROM "${name}"`).get()?.count);
 
     return {
       file: files.database,
       schema: row === undefined ? null : (readStored("system", String(row.doc)) as unknown as SystemDocument),
-      count: (collection) =>
-        tables.has(collection) ? Number(database.prepare(`SELECT count(*) AS count FROM "${collection}"`).get()?.count) : 0,
+      count: (collection) => {
+        if (collection === "counters") return old.size + (counterFile === undefined ? 0 : countOf(counterFile, "counters"));
+        return tables.has(collection) ? countOf(database, collection) : 0;
+      },
       texts: function* (collection) {
-        if (!tables.has(collection)) return;
         if (collection === "counters") return yield* counters();
+        if (!tables.has(collection)) return;
         // Other orders than that of the table make SQLite look up each row.
         const order = collection === "audit" ? " ORDER BY workspaceId, sequence" : "";
         for (const { doc } of database.prepare(`SELECT doc FROM "${collection}"${order}`).iterate()) yield String(doc);
       },
-      close: () => database.close(),
+      close,
     };
   } catch (error) {
-    database.close();
+    close();
     throw error;
   }
 };

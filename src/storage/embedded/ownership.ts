@@ -1,13 +1,8 @@
-import { existsSync, fchownSync, fstatSync, statSync } from "node:fs";
+import { fchownSync, fstatSync, statSync } from "node:fs";
 
-/**
- * Gives a new file to the owner of the first of these that is there. What root makes, for a command or a repair, the service would not be
- * able to open otherwise.
- */
-export const giveToOwnerOf = (descriptor: number, ...models: readonly string[]): void => {
+/** Gives a new file to the owner of another one. The service could not open what a command makes as root otherwise. */
+export const giveToOwnerOf = (descriptor: number, model: string): void => {
   if (process.geteuid?.() !== 0) return;
-  const model = models.find(existsSync);
-  if (model === undefined) return;
   const { uid, gid } = statSync(model);
   const own = fstatSync(descriptor);
   if (own.uid === uid && own.gid === gid) return;

@@ -34,18 +34,15 @@ export interface Counters {
   readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date, behalf?: Behalf) => Promise<boolean>;
   /** Gives budget of window `seq` back; does nothing unless that window is the current or the previous one. */
   readonly refund: (key: string, seq: number, amount: number, behalf?: Behalf) => Promise<void>;
-  /**
-   * Where the collection has not all of them: those that are in memory. One that goes into the collection leaves memory
-   * afterwards, so whoever asks here first and reads there then misses none.
-   * @param keys see `counterKeysOf`
-   */
-  readonly recent?: (keys: string) => Promise<RecentCounters>;
+  /** Counters of a range of keys, in the order of the keys. Missing where counters are documents of the collection of that name. */
+  readonly list?: (range: KeyRange, limit: number) => Promise<readonly KeyedCounter[]>;
 }
 
-/** Counters of one namespace that were in memory a moment ago. */
-export interface RecentCounters {
-  /** Their keys; each run is in the order of `comparePlaces`. A key may be in two of them. */
-  readonly runs: readonly (readonly string[])[];
-  /** What the counter is now, if it is in memory still. */
-  readonly get: (key: string) => SharedCounter | undefined;
+/** Keys in the order of their UTF-8 bytes, from the one bound up to the other. */
+export type KeyRange = ({ readonly $gte: string; readonly $gt?: never } | { readonly $gt: string; readonly $gte?: never }) & {
+  readonly $lt?: string;
+};
+
+export interface KeyedCounter extends SharedCounter {
+  readonly key: string;
 }

@@ -29,7 +29,7 @@ export interface Store {
   collection<N extends CollectionName>(name: N): Collection<Documents[N]>;
   /** Those of the collections that have a document with this field, in one question. Each must have an index of such documents. */
   collectionsWith<N extends CollectionName>(field: keyof Documents[N] & string, among: readonly N[]): Promise<readonly N[]>;
-  /** Those of rate limits. An engine may keep them in a way of its own; the collection of that name then has what is not in memory. */
+  /** Those of rate limits. An engine may keep them in a way of its own; the collection of that name is then not in use. */
   readonly counters: Counters;
   /** Connects, creates missing collections and indexes, and checks the schema version. Safe to call from several nodes at once. */
   prepare(signal?: AbortSignal): Promise<void>;

@@ -2,9 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "../../domain/counterKey.ts";
 import { chunks } from "../../util/chunks.ts";
 import { createMinHeap } from "../../util/minHeap.ts";
-import type { Filter, OperationOptions } from "../port/collection.ts";
-import type { RecentCounters, SharedCounter } from "../port/counters.ts";
-import type { CounterDocument } from "../port/documents.ts";
+import type { OperationOptions } from "../port/collection.ts";
+import type { KeyedCounter, KeyRange, SharedCounter } from "../port/counters.ts";
 import type { Store } from "../port/store.ts";
 import { beginningWith } from "../port/textRange.ts";
 
@@ -53,8 +52,6 @@ export interface CounterListRepository {
 
 /** Counters that one turn of the event loop puts in order. */
 const IN_ONE_TURN = 100;
-/** What is taken of a run at once: a page has some of each. */
-const PART = 8;
 /** Of the lengths of windows so many are asked at once. */
 const ASKED_AT_ONCE = 8;
 /** Lengths of windows that one walk goes through: whoever counts may choose others for every call. */
@@ -66,47 +63,12 @@ const MOST_READ = 64;
 const READ_AT_FIRST = 1_000;
 const LEAST_READ = 10;
 
-/** One that was found: with its counts, unless it is in memory. */
-interface Found extends CounterPlace {
-  readonly key: string;
-  readonly shared: SharedCounter | undefined;
-}
-
 /** Counters in order; `more` reads what comes behind those that are there. */
 interface Source {
-  found: readonly Found[];
+  found: readonly ListedCounter[];
   next: number;
-  more: (() => Promise<readonly Found[]>) | undefined;
+  more: (() => Promise<readonly ListedCounter[]>) | undefined;
 }
-
-/** The first of a run that is not before the place. */
-const lowerBound = (keys: string, run: readonly string[], place: CounterPlace): number => {
-  let [low, high] = [0, run.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (comparePlaces(placeOfKey(keys, run[middle] ?? ""), place) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-};
-
-/** The keys of no other length of a window lie between those of one. */
-const isWithin = ({ after, until }: Lengths, duration: number): boolean =>
-  (after === undefined || `${duration}:` > `${after}:`) && (until === undefined || `${duration}:` <= `${until}:`);
-
-/** Parts of a run, as somebody goes on. */
-const sourceOfRun = (keys: string, run: readonly string[], from: CounterPlace, { prefix }: CounterWalk, lengths: Lengths): Source => {
-  let at = lowerBound(keys, run, from);
-  const source: Source = { found: [], next: 0, more: undefined };
-  source.more = async () => {
-    const part = run.slice(at, at + PART).map((key): Found => ({ key, ...placeOfKey(keys, key), shared: undefined }));
-    at += part.length;
-    const found = part.filter(({ identifier }) => identifier.startsWith(prefix));
-    if (found.length < PART) source.more = undefined;
-    return found.filter(({ duration }) => isWithin(lengths, duration));
-  };
-  return source;
-};
 
 /** Has the source have one to give, if there is one. */
 const fill = async (source: Source): Promise<void> => {
@@ -121,8 +83,12 @@ export const createCounterListRepository = (store: Store): CounterListRepository
   const { counters } = store;
   const stored = store.collection("counters");
 
-  const readRange = (range: Filter<CounterDocument>["_id"] & object, limit: number, { signal, caller }: OperationOptions) =>
-    stored.find({ _id: range }, { signal, caller, sort: { _id: 1 }, limit }).toArray();
+  const listDocuments = async (range: KeyRange, limit: number, { signal, caller }: OperationOptions): Promise<readonly KeyedCounter[]> => {
+    const found = await stored.find({ _id: range }, { signal, caller, sort: { _id: 1 }, limit }).toArray();
+    return found.map(({ _id, seq, current, previous }) => ({ key: _id, seq, current, previous }));
+  };
+  const list = (range: KeyRange, limit: number, options: OperationOptions): Promise<readonly KeyedCounter[]> =>
+    counters.list?.(range, limit) ?? listDocuments(range, limit, options);
 
   /**
    * The lengths of windows that the namespace has counters of, one more than a walk goes through at most: one look at the keys
@@ -136,8 +102,8 @@ export const createCounterListRepository = (store: Store): CounterListRepository
     const bounds = { ...range, ...(until === undefined ? {} : { $lt: behind(until) }) };
     let read = 1;
     for (let from = after === undefined ? range.$gte : behind(after); durations.length <= MOST_LENGTHS; ) {
-      const rows = await readRange({ ...bounds, $gte: from }, read, options);
-      const found = new Set(rows.map(({ _id }) => placeOfKey(keys, _id).duration));
+      const rows = await list({ ...bounds, $gte: from }, read, options);
+      const found = new Set(rows.map(({ key }) => placeOfKey(keys, key).duration));
       durations.push(...found);
       if (found.size === 0) break;
       from = behind(durations.at(-1) ?? 0);
@@ -156,75 +122,55 @@ export const createCounterListRepository = (store: Store): CounterListRepository
     const start = `${keys}${duration}:`;
     const { $gte: first, ...until } = beginningWith(start + prefix);
     const behind = from !== undefined && duration < from.duration;
-    let range: Filter<CounterDocument>["_id"] & object =
-      from === undefined ? { $gte: first, ...until } : { [behind ? "$gt" : "$gte"]: start + from.identifier.toWellFormed(), ...until };
+    const begin = start + (from?.identifier.toWellFormed() ?? "");
+    let range: KeyRange = from === undefined ? { $gte: first, ...until } : behind ? { $gt: begin, ...until } : { $gte: begin, ...until };
     const source: Source = { found: [], next: 0, more: undefined };
     source.more = async () => {
-      const rows = await readRange(range, limit, options);
+      const rows = await list(range, limit, options);
       const last = rows.at(-1);
       if (last === undefined || rows.length < limit) source.more = undefined;
-      else range = { $gt: last._id, ...until };
-      return rows.map(({ _id, seq, current, previous }) => ({ key: _id, ...placeOfKey(keys, _id), shared: { seq, current, previous } }));
+      else range = { $gt: last.key, ...until };
+      return rows.map(({ key, ...shared }) => ({ key, ...placeOfKey(keys, key), shared }));
     };
     return source;
   };
 
-  const open = async (
-    walk: CounterWalk,
-    keys: string,
-    { durations, lengths }: { readonly durations: readonly number[]; readonly lengths: Lengths },
-    options: OperationOptions,
-    recent: RecentCounters | undefined,
-  ): Promise<Source[]> => {
-    const prefix = walk.prefix.toWellFormed();
-    const from = walk.from ?? { identifier: prefix, duration: 0 };
+  const open = async (walk: CounterWalk, keys: string, durations: readonly number[], options: OperationOptions): Promise<Source[]> => {
+    const place = { prefix: walk.prefix.toWellFormed(), from: walk.from };
     const limit = Math.min(walk.wanted, Math.max(LEAST_READ, Math.ceil(READ_AT_FIRST / durations.length)));
-    const sources = [
-      ...(recent?.runs ?? []).map((run) => sourceOfRun(keys, run, from, { ...walk, prefix }, lengths)),
-      ...durations.map((duration) => sourceOfDuration(keys, duration, { prefix, from: walk.from }, limit, options)),
-    ];
+    const sources = durations.map((duration) => sourceOfDuration(keys, duration, place, limit, options));
     for (const some of chunks(sources, ASKED_AT_ONCE)) await Promise.all(some.map(fill));
     return sources;
   };
 
-  const merge = async function* (
-    sources: readonly Source[],
-    recent: RecentCounters | undefined,
-    options: OperationOptions,
-  ): AsyncGenerator<ListedCounter, void, undefined> {
-    const heads = createMinHeap<{ readonly head: Found; readonly source: Source }>((a, b) => comparePlaces(a.head, b.head) < 0);
+  const merge = async function* (sources: readonly Source[], options: OperationOptions): AsyncGenerator<ListedCounter, void, undefined> {
+    const heads = createMinHeap<{ readonly head: ListedCounter; readonly source: Source }>((a, b) => comparePlaces(a.head, b.head) < 0);
     const take = (source: Source): void => {
       const head = source.found[source.next++];
       if (head !== undefined) heads.push({ head, source });
     };
     for (const source of sources) take(source);
-    let last: Found | undefined;
     for (let looked = 1; ; looked++) {
       const least = heads.pop();
       if (least === undefined) return;
-      const { head: first, source } = least;
+      const { head, source } = least;
       await fill(source);
       take(source);
       if (looked % IN_ONE_TURN === 0) await nextTurn();
-      // In memory and in the collection, or in two runs.
-      if (last !== undefined && comparePlaces(first, last) === 0) continue;
-      last = first;
-      const { key, identifier, duration } = first;
-      const shared = recent?.get(key) ?? first.shared ?? (await counters.read(key, options));
-      if (shared !== null) yield { key, identifier, duration, shared };
+      // Where a read costs next to nothing, the counts are those of this moment.
+      const shared = counters.list === undefined ? head.shared : await counters.read(head.key, options);
+      if (shared !== null) yield { ...head, shared };
     }
   };
 
   return {
     walk: async (walk, options = {}) => {
       const keys = counterKeysOf(walk.namespaceId, walk.run);
-      // Before the collection: what goes there leaves memory afterwards.
-      const recent = await counters.recent?.(keys);
       const found = await durationsOf(keys, walk.lengths, options);
       const durations = found.slice(0, MOST_LENGTHS);
       const lengths = found.length > MOST_LENGTHS ? { ...walk.lengths, until: durations.at(-1) } : walk.lengths;
-      const sources = await open(walk, keys, { durations, lengths }, options, recent);
-      return { lengths, counters: merge(sources, recent, options) };
+      const sources = await open(walk, keys, durations, options);
+      return { lengths, counters: merge(sources, options) };
     },
   };
 };

@@ -1,19 +1,19 @@
-import { copyFile, mkdtemp, open, rm, truncate } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
-import { gatherEvidence } from "../../../src/storage/embedded/damage/evidence.ts";
-import { examineStore, repairStore } from "../../../src/storage/embedded/damage/repairStore.ts";
-import { nameStore } from "../../../src/storage/embedded/sqlite/storeRow.ts";
+import { findDamage } from "../../../src/storage/embedded/damage/findDamage.ts";
+import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
+import { isServerLockTaken } from "../../../src/storage/embedded/serverLock.ts";
 import { filesIn, sizeOf } from "../../../src/storage/embedded/storeFiles.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
+import { sized } from "../../support/sized.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
 
-const STORE = "0123456789abcdef0123456789abcdef";
-const PAGE = 4096;
+const LATER = new Date(8_000_000_000_000);
 
 let directory: string;
 beforeEach(async () => {
@@ -25,7 +25,8 @@ const opened = <T>(use: (store: Store) => Promise<T>): Promise<T> => withServerS
 
 /** Makes of the database one that a crash interrupted in a change before it had a log: as a new one, or a copy by `VACUUM INTO`. */
 const interrupt = async (): Promise<void> => {
-  const { database: file, journal } = filesIn(directory);
+  const { database: file } = filesIn(directory);
+  const journal = `${file}-journal`;
   const elsewhere = join(directory, "elsewhere");
   const database = new DatabaseSync(file);
   database.exec("PRAGMA journal_mode=DELETE; PRAGMA cache_size=1; BEGIN; CREATE TABLE half (a)");
@@ -44,48 +45,73 @@ const interrupt = async (): Promise<void> => {
 test("a crash in the middle of the first start, or of the first one after a restore, is undone by the next start", async () => {
   await interrupt();
   expect(sizeOf(filesIn(directory).database)).toBeGreaterThan(0);
-  expect(() => examineStore(directory)).toThrow("the next start undoes that");
+  expect(() => findDamage(filesIn(directory), false)).toThrow("the next start undoes it");
   const key = sampleKey();
   await opened((store) => store.collection("keys").insertOne(key));
   await interrupt();
-  const told: string[] = [];
-  const log = { info: () => undefined, warn: (_: object, message: string) => void told.push(message) };
-  await withServerStore(directory, async (store) => expect(await store.collection("keys").findOne({ _id: key._id })).toEqual(key), log);
-  expect(told).toEqual(["a change of the embedded store that a crash interrupted was undone"]);
-  expect(examineStore(directory)).toEqual([]);
-});
-
-test("repair undoes what a crash interrupted, and finds nothing damaged then", async () => {
-  const key = sampleKey();
-  await opened((store) => store.collection("keys").insertOne(key));
-  await interrupt();
-  expect(repairStore(directory, systemClock)).toEqual([]);
   await opened(async (store) => expect(await store.collection("keys").findOne({ _id: key._id })).toEqual(key));
+  expect(findDamage(filesIn(directory), false)).toBeUndefined();
 });
 
-test("a database that grows beyond a gibibyte in the log is not cut off: the page of SQLite's locks is never written", async () => {
-  const files = filesIn(directory);
-  const pages = 2 ** 30 / PAGE - 1;
-  const first = new DatabaseSync(files.database);
-  first.exec("PRAGMA journal_mode=WAL");
-  nameStore(first, STORE);
-  first.close();
-  // As if it had that many pages already: a hole in the file.
-  const header = new DatabaseSync(files.database);
-  header.exec("PRAGMA journal_mode=DELETE");
-  header.close();
-  await truncate(files.database, pages * PAGE);
-  const count = Buffer.alloc(4);
-  count.writeUInt32BE(pages);
-  const handle = await open(files.database, "r+");
-  await handle.write(count, 0, 4, 28);
-  await handle.close();
-  const database = new DatabaseSync(files.database);
-  database.exec("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE more (a)");
-  database.exec("INSERT INTO more VALUES (zeroblob(100000))");
-  const evidence = gatherEvidence(files, true);
-  expect(evidence.wal?.pages.has(pages + 1)).toBe(true);
-  expect(evidence.wal?.pages.has(pages + 2)).toBe(false);
-  expect(evidence.isCutOff).toBe(false);
-  database.close();
+test("a crash that cut off what it was writing, anywhere, starts with everything that was written before it", async () => {
+  const { database, counters } = filesIn(directory);
+  const images = new Map<string, Buffer>();
+  await opened(async (store) => {
+    for (let i = 0; i < 20; i++) {
+      await store.collection("keys").insertOne(sampleKey({ _id: `key_${i}`, hash: `${i}` }));
+      await store.counters.open(`counter ${i}`, 5, 9, 1, LATER);
+    }
+    for (const file of [database, counters]) {
+      for (const part of [file, `${file}-wal`]) images.set(part, await readFile(part));
+    }
+  });
+  for (const cutFile of [`${database}-wal`, `${counters}-wal`]) {
+    const size = images.get(cutFile)?.length ?? 0;
+    let [keysBefore, countersBefore] = [0, 0];
+    for (let at = 0; at <= size; at += Math.ceil(size / sized(12, 300))) {
+      for (const [file, bytes] of images) {
+        await writeFile(file, bytes);
+      }
+      for (const file of [database, counters]) await rm(`${file}-shm`, { force: true });
+      await truncate(cutFile, at);
+      await opened(async (store) => {
+        const keys = await store.collection("keys").find({}).toArray();
+        const counts = await Promise.all(Array.from({ length: 20 }, (_, i) => store.counters.read(`counter ${i}`)));
+        const counted = counts.filter((counter) => counter !== null).length;
+        if (cutFile.startsWith(counters)) expect(keys).toHaveLength(20);
+        expect(keys.length).toBeGreaterThanOrEqual(keysBefore);
+        if (cutFile.startsWith(counters)) expect(counted).toBeGreaterThanOrEqual(countersBefore);
+        [keysBefore, countersBefore] = [keys.length, counted];
+      });
+      expect(findDamage(filesIn(directory), false)).toBeUndefined();
+    }
+  }
+});
+
+test("a row that holds no document is found next to a service, too, where the file is read table by table", async () => {
+  await opened(async (store) => {
+    await store.collection("keys").insertMany(Array.from({ length: 1_200 }, () => sampleKey()));
+    const files = filesIn(directory);
+    expect(findDamage(files, true)).toBeUndefined();
+    const writer = new DatabaseSync(files.database);
+    writer.exec("UPDATE keys SET doc='{' WHERE rowid IN (SELECT max(rowid) FROM keys UNION SELECT min(rowid) FROM keys)");
+    writer.close();
+    for (const isUsed of [true, false])
+      expect(findDamage(files, isUsed)).toBe(`${files.database} is damaged (2 rows of keys hold no JSON)`);
+  });
+});
+
+test("a second server keeps off a service whose lock file came to hold something", async () => {
+  const { lock } = filesIn(directory);
+  await opened(async (store) => {
+    await writeFile(lock, "something");
+    expect(isServerLockTaken(lock)).toBe(true);
+    const second = openEmbeddedStore({ directory, clock: systemClock, mode: "server" });
+    await expect(second.prepare()).rejects.toThrow(`another server uses the data directory ${directory}`);
+    await second.close();
+    await store.collection("keys").insertOne(sampleKey());
+  });
+  expect(isServerLockTaken(lock)).toBe(false);
+  await opened(async (store) => expect(await store.collection("keys").find({}).toArray()).toHaveLength(1));
+  expect((await stat(lock)).size).toBe(0);
 });

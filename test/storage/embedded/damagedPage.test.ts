@@ -83,7 +83,7 @@ test("[issue 15, 11] each operation of a batch runs three times at most, however
     if (n % 2 === 1) throw Object.assign(new Error("malformed"), { errcode: 11 });
     return { matched: 1, modified: 0, upserted: 0, deleted: 1 };
   };
-  const results = executeBatch(database, operations, execute, () => undefined);
+  const results = executeBatch(database, operations, execute);
   database.exec("COMMIT");
   expect(executed).toBeLessThanOrEqual(3 * operations.length);
   expect(results.map(({ failure }) => failure !== undefined)).toEqual(operations.map((_, n) => n % 2 === 1));

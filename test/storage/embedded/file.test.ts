@@ -41,19 +41,13 @@ describe("the embedded store's file", () => {
     for (const file of await readdir(directory)) expect((await stat(join(directory, file))).mode & 0o777).toBe(0o600);
   });
 
-  test("is one file, and the journal of counters, once the store is closed, and opens again with all documents", async () => {
+  test("is one file, and that of counters, once the store is closed, and opens again with all documents", async () => {
     const first = open();
     await first.prepare();
     const key = sampleKey();
     await first.collection("keys").insertOne(key);
     await first.close();
-    expect((await readdir(directory)).sort()).toEqual([
-      "counters-a.log",
-      "counters-b.log",
-      "latchkey.lock",
-      "latchkey.marks",
-      "latchkey.sqlite",
-    ]);
+    expect((await readdir(directory)).sort()).toEqual(["counters.sqlite", "latchkey.lock", "latchkey.sqlite"]);
     const second = open();
     await second.prepare();
     expect(await second.collection("keys").findOne({ _id: key._id })).toEqual(key);
@@ -169,14 +163,14 @@ describe("the embedded store's file", () => {
     await first.collection("keys").insertOne(sampleKey());
     await first.prepare();
     const versions = { schema: SCHEMA_VERSION, sqlite: process.versions.sqlite };
-    expect(first.facts?.()).toEqual({ file, bytes: 0, walBytes: 0, journalBytes: 0, ...versions });
+    expect(first.facts?.()).toEqual({ file, bytes: 0, walBytes: 0, counterBytes: 0, ...versions });
     await first.collection("system").updateOne({ _id: "schema" }, { $set: { schema: SCHEMA_VERSION - 1 } });
     await first.close();
     const bytes = (await stat(file)).size;
     const raised = open();
     await raised.prepare();
     expect(raised.facts?.()).toEqual({
-      ...{ file, bytes, walBytes: 0, journalBytes: expect.any(Number), ...versions, raisedFrom: SCHEMA_VERSION - 1 },
+      ...{ file, bytes, walBytes: 0, counterBytes: expect.any(Number), ...versions, raisedFrom: SCHEMA_VERSION - 1 },
     });
   });
 

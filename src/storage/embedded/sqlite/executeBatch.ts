@@ -35,14 +35,8 @@ const meetsDamage = (database: DatabaseSync, execute: Execute, operation: WriteO
  * Results of all operations, in a transaction that is left open. Once one has met damage SQLite refuses all that comes behind it in the
  * transaction. So each of them is then tried by itself, and all begin again without those that meet damage; only where one of the rest does
  * so by what others did before it, once more.
- * @param finish what belongs to the transaction beside them.
  */
-export const executeBatch = (
-  database: DatabaseSync,
-  operations: readonly WriteOperation[],
-  execute: Execute,
-  finish: () => void,
-): readonly WriteResult[] => {
+export const executeBatch = (database: DatabaseSync, operations: readonly WriteOperation[], execute: Execute): readonly WriteResult[] => {
   const failed = new Map<number, WriteResult>();
   for (let isFirst = true; ; isFirst = false) {
     let position = 0;
@@ -52,7 +46,6 @@ export const executeBatch = (
       for (; position < operations.length; position++) {
         results.push(failed.get(position) ?? execute(operations[position] as WriteOperation));
       }
-      finish();
       return results;
     } catch (error) {
       if (!isDamage(error)) throw error;

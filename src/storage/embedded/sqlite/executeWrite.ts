@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { applyUpdate, type Fields, fieldsOfFilter } from "../../port/applyUpdate.ts";
 import type { CollectionName } from "../../port/documents.ts";
 import { DuplicateKeyError, StoreDamagedError } from "../../port/errors.ts";
+import { putCounters, removeExpired } from "../counters/counterTable.ts";
 import { columnsOf, columnValues } from "./columns.ts";
 import { readStored, toText } from "./documentText.ts";
 import { filterToSql } from "./filterToSql.ts";
@@ -79,20 +80,6 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
     return { ...nothing, deleted: Number(changes) };
   };
 
-  const put = ({ collection, documents }: Of<"put">): WriteResult => {
-    const columns = columnsOf(collection);
-    const changes = ["doc", ...columns].map((field) => `"${field}"=excluded."${field}"`).join(", ");
-    const replacement = statement(
-      `INSERT INTO ${target(collection)} VALUES (?, ?${", ?".repeat(columns.length)}) ON CONFLICT (id) DO UPDATE SET ${changes}`,
-    );
-    const removal = statement(`DELETE FROM "${collection}" WHERE id=?`);
-    for (const [id, text] of documents) {
-      if (text === null) removal.run(id);
-      else replacement.run(id, text, ...columnValues(collection, JSON.parse(text) as Fields));
-    }
-    return nothing;
-  };
-
   const bulk = (operations: readonly WriteOperation[]): WriteResult => {
     let matched = 0;
     for (const operation of operations) {
@@ -112,8 +99,13 @@ export const writeExecutor = (database: DatabaseSync): ((operation: WriteOperati
         return update(operation);
       case "delete":
         return remove(operation);
-      case "put":
-        return put(operation);
+      case "putCounters":
+        putCounters(statement, operation.entries);
+        return nothing;
+      case "removeCounters": {
+        const next = removeExpired(statement, operation.after, operation.now);
+        return { ...nothing, ...(next !== undefined && { text: next }) };
+      }
       case "bulk":
         return bulk(operation.operations);
       case "define":

@@ -1,8 +1,9 @@
 import type { Fields } from "../../port/applyUpdate.ts";
 import type { CollectionName } from "../../port/documents.ts";
+import type { CounterEntry } from "../counters/counterTable.ts";
 import type { ColumnValue } from "./columns.ts";
 
-/** What the main thread asks of the writer. Each touches one document at a time, all or nothing; `put`, `bulk`: one after the other. */
+/** What the main thread asks of the writer. Each touches one document at a time, all or nothing; `bulk` and those of counters: one after the other. */
 export type WriteOperation =
   | {
       readonly kind: "insert";
@@ -20,12 +21,10 @@ export type WriteOperation =
       readonly returns?: "before" | "after";
     }
   | { readonly kind: "delete"; readonly collection: CollectionName; readonly filter: Fields; readonly limit: number }
-  /** Makes documents what these texts say, whatever they are now; null removes one. */
-  | {
-      readonly kind: "put";
-      readonly collection: CollectionName;
-      readonly documents: readonly (readonly [id: string, text: string | null])[];
-    }
+  /** In the file of counters: makes them what these entries say, whatever they are now. */
+  | { readonly kind: "putCounters"; readonly entries: readonly CounterEntry[] }
+  /** In the file of counters: removes those that have expired among the rows after this key. `now` is Unix ms. */
+  | { readonly kind: "removeCounters"; readonly after: string; readonly now: number }
   /** In order; the first that fails ends it, and those before it stay. */
   | { readonly kind: "bulk"; readonly operations: readonly WriteOperation[] }
   /** Creates what is missing of these collections, with or without their indexes. */
@@ -45,7 +44,7 @@ export interface WriteResult {
   readonly modified: number;
   readonly upserted: number;
   readonly deleted: number;
-  /** The document's text as the update was told to return it; absent where there was none. */
+  /** The document's text as the update was told to return it, absent where there was none; after `removeCounters` the key to continue after. */
   readonly text?: string;
   readonly failure?: WriteFailure;
 }
@@ -63,8 +62,11 @@ export interface WriterSettings {
   readonly file: string;
   /** How long a batch waits for another process that is writing, in milliseconds. */
   readonly patience: number;
-  /** The file of `Marks`, which is told of commits once it is there; none where it is left out. */
-  readonly marks?: string;
+  /**
+   * Commits are with the operating system when they are acknowledged, and on disk within this many milliseconds; on disk at once where it
+   * is left out.
+   */
+  readonly syncWithin?: number;
   /** A commit is slow that takes so many milliseconds; 1000 unless told. */
   readonly slowCommit?: number;
 }

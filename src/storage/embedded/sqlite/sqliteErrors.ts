@@ -42,9 +42,12 @@ export const isDamage = (error: unknown): boolean => damage.has(codeOf(error) & 
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** For who asked for what a damaged part of the file held. @param reason SQLite's. */
+/** What to do about a damaged state file, as the end of a sentence. */
+export const damageAdvice = 'run "latchkey doctor" to check all of it, "latchkey repair" to restore a backup';
+
+/** The error of a call that met a damaged part of the file. @param reason SQLite's. */
 export const damagedPart = (file: string, reason: string, cause?: unknown): StoreDamagedError =>
-  new StoreDamagedError(`a part of ${file} is damaged (${reason}); "latchkey doctor" looks through all of it`, { cause });
+  new StoreDamagedError(`${file} is damaged (${reason}): ${damageAdvice}`, { cause });
 
 /** The declared name of the unique index that refused a write, `_id` for the primary key. */
 export const duplicateIn = (error: unknown): string | undefined => {

@@ -5,7 +5,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import { systemClock } from "../../../domain/clock.ts";
-import { createCommitCount } from "./commitCount.ts";
 import { damaged, executeBatch, rollBack } from "./executeBatch.ts";
 import { writeExecutor } from "./executeWrite.ts";
 import type { BatchReply, ToWriter, WriteOperation, WriteResult, WriterReply, WriterSettings } from "./messages.ts";
@@ -14,10 +13,10 @@ import { isBusy, isDamage, messageOf } from "./sqliteErrors.ts";
 /** An operation has three seconds: a disk that takes a third of it for a commit is worth a line in the log. */
 const SLOW_COMMIT = 1_000;
 /**
- * Pages that wait to be copied from the log into the file: one that changes again until then is copied once. The commit
+ * Bytes that wait to be copied from the log into the file: a page that changes again until then is copied once. The commit
  * that comes to so many copies them, so there must not be more than a slow disk writes within an operation's time.
  */
-const CHECKPOINT_PAGES = 2_000;
+const CHECKPOINT_BYTES = 8 * 1024 ** 2;
 /** Bytes that the log keeps on disk. */
 const LOG_BYTES = 64 * 1024 ** 2;
 
@@ -26,14 +25,25 @@ interface Writer {
   readonly close: () => void;
 }
 
-const openWriter = ({ file, patience, marks, slowCommit = SLOW_COMMIT }: WriterSettings): Writer => {
+const openWriter = ({ file, patience, syncWithin, slowCommit = SLOW_COMMIT }: WriterSettings): Writer => {
   const database = new DatabaseSync(file, { timeout: patience });
-  database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-16000");
+  database.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${syncWithin === undefined ? "FULL" : "NORMAL"}; PRAGMA cache_size=-16000`);
   // What is deleted or replaced is overwritten: freed pages would keep it for as long as nothing else needs them.
   database.exec("PRAGMA secure_delete=ON");
-  database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${LOG_BYTES}`);
+  const pageSize = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+  database.exec(`PRAGMA wal_autocheckpoint=${CHECKPOINT_BYTES / pageSize}; PRAGMA journal_size_limit=${LOG_BYTES}`);
   const execute = writeExecutor(database);
-  const count = marks === undefined ? undefined : createCommitCount(database, marks);
+
+  let syncing: NodeJS.Timeout | undefined;
+  /** A commit that waits for the disk has it write everything before it, too. */
+  const sync = (): void => {
+    syncing = undefined;
+    try {
+      database.exec("PRAGMA synchronous=FULL; PRAGMA user_version=1; PRAGMA synchronous=NORMAL");
+    } catch {
+      // The next commit reports what is wrong with the disk.
+    }
+  };
 
   const unavailable = (error: unknown, outcomeUnknown: boolean): BatchReply => {
     rollBack(database);
@@ -53,7 +63,7 @@ const openWriter = ({ file, patience, marks, slowCommit = SLOW_COMMIT }: WriterS
   const commit = (operations: readonly WriteOperation[]): BatchReply => {
     let results: readonly WriteResult[];
     try {
-      results = executeBatch(database, operations, execute, () => count?.raise());
+      results = executeBatch(database, operations, execute);
     } catch (error) {
       if (isDamage(error)) return { results: operations.map(() => damaged(error)) };
       return unavailable(error, false);
@@ -71,15 +81,15 @@ const openWriter = ({ file, patience, marks, slowCommit = SLOW_COMMIT }: WriterS
       return unavailable(error, true);
     }
     const took = systemClock.monotonic() - began;
-    count?.committed();
+    if (syncWithin !== undefined) syncing ??= setTimeout(sync, syncWithin);
     return took < slowCommit ? { results } : { results, slowMs: took };
   };
 
   return {
     commit,
     close: () => {
+      clearTimeout(syncing);
       database.close();
-      count?.close();
     },
   };
 };

@@ -180,7 +180,7 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
         new Date(8_000_000_000_000),
       ),
     refund: (counters) => counters.refund(idOf("counter", 3), 1, 0),
-    recent: (counters) => counters.recent?.("namespace:rlns_big:"),
+    list: (counters) => counters.list?.({ $gte: "namespace:rlns_big:" }, 101),
   },
   counterList: {
     walk: async (list) => {

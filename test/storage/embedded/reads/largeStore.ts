@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { counterKey } from "../../../../src/domain/counterKey.ts";
+import { type CounterEntry, putCounters } from "../../../../src/storage/embedded/counters/counterTable.ts";
 import { columnsOf, columnValues } from "../../../../src/storage/embedded/sqlite/columns.ts";
 import { toText } from "../../../../src/storage/embedded/sqlite/documentText.ts";
 import type { AuditEvent } from "../../../../src/storage/port/auditEvents.ts";
@@ -159,16 +160,6 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
       previousHash: "p",
     })),
   auditIndex: auditIndexRows,
-  counters: () =>
-    times(MANY.others, (i) => ({
-      ...base,
-      // Every third is of a namespace, in windows of ten lengths.
-      _id: i % 3 === 2 ? counterKey("rlns_big", 1_000 * (1 + (i % 10)), idOf("identifier", i)) : idOf("counter", i),
-      seq: 1,
-      current: 0,
-      previous: 0,
-      expireAt: new Date(8_000_000_000_000),
-    })),
   sessions: () =>
     times(MANY.others, (i) => ({
       ...newDocument(idOf("ses", i), 1, []),
@@ -190,7 +181,14 @@ const rows: { readonly [N in CollectionName]?: () => Iterable<Documents[N]> } = 
   leases: () => times(10, (i) => ({ ...base, _id: idOf("lease", i), holder: "h", expires: 1 })),
 };
 
-/** Fills the file of a store that is prepared, beside it: through the port it would take minutes. */
+/** Every third is of a namespace, in windows of ten lengths. */
+const counters = (): readonly CounterEntry[] =>
+  Array.from({ length: MANY.others }, (_, i) => [
+    i % 3 === 2 ? counterKey("rlns_big", 1_000 * (1 + (i % 10)), idOf("identifier", i)) : idOf("counter", i),
+    { seq: 1, current: 0, previous: 0, expireAt: 8_000_000_000_000 },
+  ]);
+
+/** Fills the files of a store that is prepared, beside it: through the port it would take minutes. */
 export const fillStore = (directory: string): void => {
   const database = new DatabaseSync(join(directory, "latchkey.sqlite"));
   database.exec("PRAGMA synchronous=OFF; BEGIN IMMEDIATE");
@@ -206,4 +204,9 @@ export const fillStore = (directory: string): void => {
   }
   database.exec("COMMIT");
   database.close();
+  const counterFile = new DatabaseSync(join(directory, "counters.sqlite"));
+  counterFile.exec("PRAGMA synchronous=OFF; BEGIN IMMEDIATE");
+  putCounters((sql) => counterFile.prepare(sql), counters());
+  counterFile.exec("COMMIT");
+  counterFile.close();
 };

@@ -33,6 +33,7 @@ registerHooks({
   },
 });
 
+const { askLine } = await import("./cli/askLine.ts");
 const { UNHANDLED_ERROR } = await import("./cli/command.ts");
 const { createLineWriter } = await import("./cli/lineWriter.ts");
 const { runCommandLine } = await import("./cli/runCommandLine.ts");
@@ -86,6 +87,7 @@ const context: CommandContext = {
   // Nobody is left to be told.
   complain: worker?.complain ?? ((line) => complain(line).catch(() => undefined)),
   readInput,
+  ask: process.stdin.isTTY && process.stderr.isTTY ? (question) => askLine(process.stdin, process.stderr, question) : undefined,
   // Back to the beginning of the line, and whatever stands there goes.
   showProgress: process.stderr.isTTY ? (line) => void process.stderr.write(`\r\u001b[K${line}`) : undefined,
   printsToTerminal: process.stdout.isTTY,

@@ -10,23 +10,38 @@ interface CommandRun {
   readonly output: Output;
 }
 
+/** What a command finds on standard input. */
+export interface CommandInput {
+  /** Where standard input is no terminal. */
+  readonly text?: string;
+  /** Lines that a person types at a terminal, one for each question; the end of input comes after them. */
+  readonly typed?: readonly string[];
+}
+
 /** A context for commands that run in this process, and what they print. @param told at every piece of output. */
 const createContext = (
   env: Readonly<Record<string, string>>,
   untilStopped: Promise<string>,
   told = (_: Output): void => undefined,
-  input = "",
+  { text = "", typed }: CommandInput = {},
 ): CommandRun => {
+  const answers = typed && [...typed];
   const output = { stdout: "", stderr: "" };
-  const write = (stream: keyof Output, text: string): void => {
-    output[stream] += text;
+  const write = (stream: keyof Output, piece: string): void => {
+    output[stream] += piece;
     told(output);
   };
   const context: CommandContext = {
     env,
-    print: async (text) => write("stdout", `${text}\n`),
-    complain: async (text) => write("stderr", `${text}\n`),
-    readInput: async () => input,
+    print: async (line) => write("stdout", `${line}\n`),
+    complain: async (line) => write("stderr", `${line}\n`),
+    readInput: async () => text,
+    ask:
+      answers &&
+      (async (question) => {
+        write("stderr", `${question}\n`);
+        return answers.shift();
+      }),
     printsToTerminal: false,
     clock: systemClock,
     nodeVersion: process.version,
@@ -41,13 +56,18 @@ const createContext = (
 /** A context for a command that is run by itself and never told to stop. */
 export const withCommandContext = (env: Readonly<Record<string, string>>): CommandRun => createContext(env, new Promise(() => undefined));
 
-/** Runs `latchkey <args>` to its end in this process, where it is never told to stop. @param input what it finds on standard input. */
+/** Runs `latchkey <args>` to its end in this process, where it is never told to stop. @param input a text where there is no terminal. */
 export const runLatchkeyHere = async (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  input = "",
+  input: string | CommandInput = "",
 ): Promise<Output & { readonly code: ExitCode }> => {
-  const { context, output } = createContext(env, new Promise(() => undefined), undefined, input);
+  const { context, output } = createContext(
+    env,
+    new Promise(() => undefined),
+    undefined,
+    typeof input === "string" ? { text: input } : input,
+  );
   return { code: await runCommandLine(args, context), ...output };
 };
 
@@ -62,7 +82,11 @@ export interface CommandResult {
 const lines = (text: string): string[] => text.split("\n").slice(0, -1);
 
 /** The same, line by line. */
-export const runCommand = async (args: readonly string[], env: Readonly<Record<string, string>>, input = ""): Promise<CommandResult> => {
+export const runCommand = async (
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  input: string | CommandInput = "",
+): Promise<CommandResult> => {
   const { code, stdout, stderr } = await runLatchkeyHere(args, env, input);
   return { code, printed: lines(stdout), complained: lines(stderr) };
 };

@@ -18,6 +18,11 @@ export interface CommandContext {
   readonly complain: (line: string) => Promise<void>;
   /** Everything that standard input has, as text. Rejects when that is more than any request may hold. */
   readonly readInput: () => Promise<string>;
+  /**
+   * Asks the person at the terminal, on standard error. Resolves to the line typed, to undefined at the end of input. Undefined
+   * unless standard input and standard error are a terminal.
+   */
+  readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
   /** Replaces the line that it showed before on standard error; "" takes it away. Undefined unless that is a terminal. */
   readonly showProgress?: ((line: string) => void) | undefined;
   /** What is printed is shown at a terminal, perhaps the same. */

@@ -146,7 +146,7 @@ describe.each(places)("root keys on $name", ({ open, close }) => {
 
   test("[protocol §7] revoke disables, enable undoes it", async () => {
     const { id } = await create("--name", "r");
-    expect(await run("revoke", id)).toMatchObject({ code: 0 });
+    expect(await run("revoke", id, "--yes")).toMatchObject({ code: 0 });
     expect((await rows()).find((line) => line.startsWith(id))).toContain("revoked");
     expect(await run("update", id, "--enable")).toMatchObject({ code: 0 });
     expect((await rows()).find((line) => line.startsWith(id))).toContain("enabled");
@@ -154,7 +154,7 @@ describe.each(places)("root keys on $name", ({ open, close }) => {
 
   test("an unknown id fails with 4", async () => {
     for (const args of [
-      ["revoke", "rk_unknown"],
+      ["revoke", "rk_unknown", "--yes"],
       ["update", "rk_unknown", "--enable"],
     ]) {
       const { code, complained } = await run(...args);
@@ -179,10 +179,10 @@ describe("in a directory without a store", () => {
 
   test.each([
     "root-key list",
-    "root-key revoke rk_1",
+    "root-key revoke rk_1 --yes",
     "root-key update rk_1 --enable",
     "api protect api_1",
-    "namespace delete login",
+    "namespace delete login --yes",
     "migration list",
     "audit verify",
     "audit export",

@@ -2,6 +2,7 @@ import { type AuditSource, systemSource } from "../../audit/auditEvent.ts";
 import { allPermissions, parsePermission } from "../../domain/authorization.ts";
 import {
   createRootKey,
+  findRootKey,
   listRootKeys,
   type RootKeyUpdate,
   readPermissions,
@@ -15,10 +16,12 @@ import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";
+import { confirm, confirmOptions, lastUse, requireConfirmable } from "../confirm.ts";
 import { parseExpiry } from "../expiry.ts";
 import { isUntouched } from "../firstStart.ts";
 import { namedService } from "../remote/callService.ts";
 import { type ConnectionValues, connectionOptions } from "../remote/connection.ts";
+import { findTarget } from "../remote/findTarget.ts";
 import { allRows } from "../remote/pages.ts";
 
 /** Runs `use` on the root keys of the configured store. */
@@ -209,17 +212,24 @@ const update: Command = {
 
 const revoke: Command = {
   name: "root-key revoke",
-  usage: "ID [--url URL]",
+  usage: "ID [--yes] [--url URL]",
   summary:
     "Disable a root key on every node within a second, where a node cannot reach the store within 30; `root-key update ID --enable` undoes it.",
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, connectionOptions, "ID");
+    const { positionals, values } = readArguments(args, { ...connectionOptions, ...confirmOptions }, "ID");
     const [rootKeyId = ""] = positionals;
-    if (await updateByService(context, { rootKeyId, update: { enabled: false }, values })) {
+    requireConfirmable(values, context);
+    const service = await namedService(values, context);
+    if (service !== undefined) {
+      const request = { keyId: rootKeyId };
+      await confirm("revokes", () => findTarget(service, "rootKeys.deleteKey", request, context.clock.now()), values, context);
+      await service("rootKeys.updateKey", { ...request, enabled: false });
       await context.complain(`Revoked ${rootKeyId}.`);
       return 0;
     }
     return withRootKeys(context, async (rootKeys, source) => {
+      const { name, lastUsedAt } = await findRootKey(rootKeys, rootKeyId);
+      await confirm("revokes", async () => ({ kind: "root key", id: rootKeyId, name, facts: [lastUse(lastUsedAt)] }), values, context);
       await revokeRootKey(rootKeys, rootKeyId, source);
       await context.complain(`Revoked ${rootKeyId}.`);
     });

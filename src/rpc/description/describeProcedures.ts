@@ -1,4 +1,4 @@
-import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodUnary, DescService } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/latchkey/v2/comments.ts";
 import { array_body, changes, permission } from "../../../gen/latchkey/v2/options_pb.ts";
 import { optionOf } from "../codec/optionOf.ts";
@@ -16,6 +16,9 @@ export interface DescribedProcedure {
   readonly permissions: readonly string[];
   /** It changes something, and takes an Idempotency-Key. */
   readonly changes: boolean;
+  /** The request. */
+  readonly input: DescMessage;
+  /** Of the request. */
   readonly fields: readonly DescribedField[];
   /** The list that the body is, where it is no object. */
   readonly arrayBody: DescribedField | undefined;
@@ -35,6 +38,7 @@ const describe = (method: DescMethodUnary): DescribedProcedure => {
     comment: comments[`${method.parent.typeName}.${method.name}`] ?? "",
     permissions: optionOf(method, permission),
     changes: optionOf(method, changes),
+    input: method.input,
     fields,
     arrayBody: list === "" ? undefined : fields.find(({ name }) => name === list),
     data: describeField(data),

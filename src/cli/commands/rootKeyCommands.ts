@@ -1,5 +1,6 @@
 import { type AuditSource, systemSource } from "../../audit/auditEvent.ts";
 import { allPermissions, parsePermission } from "../../domain/authorization.ts";
+import { rootKeyTemplates } from "../../domain/rootKeyTemplates.ts";
 import {
   createRootKey,
   findRootKey,
@@ -39,24 +40,46 @@ const checkPermissions = (permissions: readonly string[]): string[] => {
   throw new UsageError(`--permission: ${refused.join(" and ")} ${verdict}; ${form}`);
 };
 
+const templateNames = rootKeyTemplates.map(({ name }) => name);
+
+/** What a new root key is given; undefined: no list, so everything. */
+const givenPermissions = ({
+  template,
+  permission,
+}: {
+  readonly template?: string | undefined;
+  readonly permission?: readonly string[] | undefined;
+}): string[] | undefined => {
+  const chosen = rootKeyTemplates.find(({ name }) => name === template);
+  if (template !== undefined && chosen === undefined) {
+    throw new UsageError(`--template: there is no ${JSON.stringify(template)}; want one of ${templateNames.join(", ")}`);
+  }
+  if (chosen === undefined && permission === undefined) return undefined;
+  return checkPermissions([...(chosen?.permissions ?? []), ...(permission ?? [])]);
+};
+
 const create: Command = {
   name: "root-key create",
-  usage: "--name NAME [--permission PERMISSION …] [--expires TIME] [--url URL]",
-  summary: "Create a root key and print its secret, once, as the last line. Without --permission (not with --url) it may do everything.",
+  usage: `--name NAME [--template ${templateNames.join("|")}] [--permission PERMISSION …] [--expires TIME] [--url URL]`,
+  summary:
+    "Create a root key and print its secret, once, as the last line. It gets the permissions of the template and those given besides; without either (not with --url) it may do everything.",
   run: async (args, context) => {
     const { values } = readArguments(args, {
       ...connectionOptions,
       name: { type: "string" },
+      template: { type: "string" },
       permission: { type: "string", multiple: true },
       expires: { type: "string" },
     });
     const name = checkName(values.name);
     if (name === undefined) throw new UsageError("--name is missing");
     const expires = values.expires === undefined ? undefined : parseExpiry(values.expires, context.clock.now());
-    const permissions = values.permission && checkPermissions(values.permission);
+    const permissions = givenPermissions(values);
     const service = await namedService(values, context);
     if (service !== undefined) {
-      if (permissions === undefined) throw new UsageError("--permission is missing: a service makes no root key that may do everything");
+      if (permissions === undefined) {
+        throw new UsageError("--template or --permission is missing: a service makes no root key that may do everything");
+      }
       const { data } = await service("rootKeys.createKey", { name, permissions, expires });
       const { keyId, key } = data as { readonly keyId: string; readonly key: string };
       await context.complain(`Created ${keyId}. The root key is shown only now:`);

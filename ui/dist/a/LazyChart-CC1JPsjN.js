@@ -1,2 +1,0 @@
-const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["a/Chart-Cwvkctap.js","a/call-ByPU-MIU.js","a/common-8iFIa_I9.js","a/index-DDqUWkbG.js","a/index-BAJSiUHX.css","a/form-Br_rnnqT.js","a/Chart-CnsZ1jie.css"])))=>i.map(i=>d[i]);
-import{o as e,p as t}from"./index-DDqUWkbG.js";var n=e(async()=>(await t(async()=>{let{Chart:e}=await import(`./Chart-Cwvkctap.js`);return{Chart:e}},__vite__mapDeps([0,1,2,3,4,5,6]))).Chart,14);export{n as t};

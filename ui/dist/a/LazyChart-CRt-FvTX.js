@@ -1,0 +1,2 @@
+const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["a/Chart-C9s1BT1L.js","a/call-ByPU-MIU.js","a/common-CC10IU5d.js","a/index-Dhj_nLjP.js","a/index-BAJSiUHX.css","a/form-DiaQSSBC.js","a/Chart-CnsZ1jie.css"])))=>i.map(i=>d[i]);
+import{o as e,p as t}from"./index-Dhj_nLjP.js";var n=e(async()=>(await t(async()=>{let{Chart:e}=await import(`./Chart-C9s1BT1L.js`);return{Chart:e}},__vite__mapDeps([0,1,2,3,4,5,6]))).Chart,14);export{n as t};

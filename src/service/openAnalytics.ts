@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Analytics } from "../analytics/createAnalytics.ts";
-import { isEngineInstalled } from "../analytics/embedded/isEngineInstalled.ts";
+import { engineMissing, isEngineInstalled } from "../analytics/embedded/isEngineInstalled.ts";
 import type { Config } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Limiter } from "../ratelimit/limiter.ts";
@@ -22,13 +22,25 @@ export interface OpenAnalyticsOptions {
   readonly trace: TraceOperation | undefined;
 }
 
-/** The configured analytics store; undefined when there is none, or its optional library is not installed: then nothing of it is loaded. */
-export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<Analytics | undefined> => {
+export interface OpenedAnalytics {
+  /** Undefined where there is none. */
+  readonly analytics: Analytics | undefined;
+  /** Why there is none, where there is none. */
+  readonly analyticsAbsence: string;
+}
+
+/** Opens the configured analytics store. Nothing of it is loaded where there is none, or where its optional library is not installed. */
+export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<OpenedAnalytics> => {
   const { config, clock, commonClock, limiter, metrics, events, expire, trace } = options;
   const { analytics, dataDir } = config;
-  if (!analytics || (analytics.clickhouseUrl === undefined && !isEngineInstalled())) return undefined;
+  const analyticsAbsence = "ANALYTICS is off, or MONGODB_URL is set without CLICKHOUSE_URL";
+  if (!analytics) return { analytics: undefined, analyticsAbsence };
+  if (analytics.clickhouseUrl === undefined && !isEngineInstalled()) {
+    events.analyticsEngineMissing(engineMissing);
+    return { analytics: undefined, analyticsAbsence: engineMissing };
+  }
   const { createAnalytics } = await import("../analytics/createAnalytics.ts");
-  return createAnalytics({
+  const opened = createAnalytics({
     ...analytics,
     clock,
     commonClock,
@@ -52,4 +64,5 @@ export const openAnalytics = async (options: OpenAnalyticsOptions): Promise<Anal
       dropsReported: events.analyticsEventsDropped,
     },
   });
+  return { analytics: opened, analyticsAbsence };
 };

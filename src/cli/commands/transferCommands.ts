@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Connection } from "../../analytics/connection.ts";
-import { isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
+import { engineMissing, isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
 import type { AnalyticsConfig } from "../../config/analyticsVariables.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import { isServerLockTaken } from "../../storage/embedded/serverLock.ts";
@@ -21,7 +21,7 @@ const schemaOf = ({ cluster }: AnalyticsConfig) => ({ cluster, workspaceId: WORK
 const requireAnalytics = ({ analytics }: Config): AnalyticsConfig => {
   if (!analytics) throw new CommandFailure(5, "there are no analytics: set ANALYTICS=embedded or CLICKHOUSE_URL, as for the service");
   if (analytics.clickhouseUrl === undefined && !isEngineInstalled()) {
-    throw new CommandFailure(5, "the optional package chdb is not installed for this platform: set CLICKHOUSE_URL");
+    throw new CommandFailure(5, `${engineMissing}, or set CLICKHOUSE_URL`);
   }
   return analytics;
 };

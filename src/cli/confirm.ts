@@ -53,10 +53,10 @@ export const confirm = async (
   const { kind, id, name, nameLabel = "name", facts } = await find();
   // A name of nothing but blanks would be confirmed by the Enter key.
   const shownName = oneLine(name ?? "").trim();
-  const [label, wanted] = shownName === "" ? (["id", oneLine(id)] as const) : ([nameLabel, shownName] as const);
+  const [label, wanted] = shownName === "" ? (["id", oneLine(id).trim()] as const) : ([nameLabel, shownName] as const);
   const rows: readonly Fact[] = [...(shownName === "" ? [] : [[nameLabel, shownName] as const]), ["id", id], ...facts];
   await complain(`This ${verb} the ${kind}:`);
   for (const line of formatTable(rows.map(([name, value]) => [`  ${name}`, oneLine(value)]))) await complain(line);
   const answer = await ask(`Type the ${label} to confirm: `);
-  if (answer?.trim() !== wanted) throw new CommandFailure(2, `nothing was done: that is not the ${label}`);
+  if (wanted === "" || answer?.trim() !== wanted) throw new CommandFailure(2, `nothing was done: that is not the ${label}`);
 };

@@ -233,6 +233,13 @@ describe("at a terminal", () => {
     }
   });
 
+  test("[management §9] a namespace is found by its id as well", async () => {
+    await json("ratelimit", "limit", "--namespace", "meant", "--identifier", "a", "--limit", "5", "--duration", "1m");
+    const [{ id }] = await json("ratelimit", "list-namespaces", "--search", "meant");
+    const { code, complained } = await typing(["no"], ["ratelimit", "delete-namespace", "--namespace", id]);
+    expect({ code, name: complained[1] }).toEqual({ code: 2, name: expect.stringMatching(/^ {2}name +meant$/) });
+  });
+
   test("[management §9] an identity is shown with its keys; what a deleted one left behind can still be erased", async () => {
     const apiId = await newApi("people");
     const externalId = "customer_42";

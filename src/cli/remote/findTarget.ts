@@ -26,9 +26,13 @@ interface Kind {
 }
 
 const DAY_MS = 86_400_000;
-const KEYS_PER_PAGE = 100;
-/** Keys beyond this number are not counted: that is 20 calls. */
-const MOST_COUNTED = 2_000;
+/** Keys of a page: the most that there may be. */
+const PER_PAGE = 100;
+/** Pages that are counted: the question comes after some seconds at most. */
+const MOST_PAGES = 20;
+
+/** Characters of a text that is searched for. */
+const LONGEST_SEARCH = 256;
 
 const unknown = (reason: string): string => `unknown: ${reason}`;
 
@@ -54,8 +58,7 @@ const fact = async (
 const countKeys = async (call: CallService, procedure: string, body: Json): Promise<string> => {
   let count = 0;
   let isWhole = false;
-  const most = MOST_COUNTED / KEYS_PER_PAGE;
-  for await (const { rows, cursor } of pagesOf(call, procedure, { ...body, limit: KEYS_PER_PAGE }, { most })) {
+  for await (const { rows, cursor } of pagesOf(call, procedure, { ...body, limit: PER_PAGE }, { most: MOST_PAGES })) {
     count += rows.length;
     isWhole = cursor === undefined;
   }
@@ -178,7 +181,8 @@ const kinds: Readonly<Record<string, Kind>> = {
     kind: "namespace",
     field: "namespace",
     find: async ({ namespace }, reader) => {
-      const rows = await allRows(reader.call, "ratelimit.listNamespaces");
+      const search = [...String(namespace)].slice(0, LONGEST_SEARCH).join("");
+      const rows = await allRows(reader.call, "ratelimit.listNamespaces", { search });
       const isMeant = (each: Json): boolean => each.id === namespace || each.name === namespace;
       const row = await findRow(rows, isMeant, `the namespace ${namespace}`, "ratelimit.read_namespace", reader);
       const id = String(row.id);

@@ -1,6 +1,6 @@
 import { allPermissions } from "./authorization.ts";
 
-/** Permissions that many root keys begin with (rootkeys §4). */
+/** Permissions that many root keys begin with. */
 export interface RootKeyTemplate {
   /** As the command line takes it. */
   readonly name: string;

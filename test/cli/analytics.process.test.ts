@@ -61,7 +61,7 @@ describe("beside a running service", () => {
       .toEqual(["identifier  passed", "a b         true"]);
   });
 
-  test("[management §9] the question before a deletion says how much was verified or checked in the last 24 hours", async () => {
+  test("the question before a deletion says how much was verified or checked in the last 24 hours", async () => {
     const asked = async (...args: string[]) => {
       const { code, complained } = await runCommand(args, env, { typed: ["no"] });
       expect(code).toBe(2);

@@ -152,7 +152,7 @@ describe.each(places)("root keys on $name", ({ open, close }) => {
     expect(await row()).toMatch(/after .* revoked .* everything$/);
   });
 
-  test("[rootkeys §4] create takes a template, to which --permission adds", async () => {
+  test("create takes a template, to which --permission adds", async () => {
     const given = async (...args: string[]): Promise<readonly string[]> => {
       const { id } = await create("--name", "templated", ...args);
       const { printed } = await runCommand(["root-key", "list", "--json"], env);

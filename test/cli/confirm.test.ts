@@ -13,7 +13,7 @@ const NO_TERMINAL = "latchkey: nothing was done: there is no terminal to ask for
 const destructive = procedureCommands.filter(({ destroys }) => destroys);
 const ownDestructive = ["namespace delete", "migration delete", "root-key revoke", "identity erase"];
 
-test("[management §9] what asks is every procedure that deletes, and the own commands that take --yes", () => {
+test("what asks is every procedure that deletes, and the own commands that take --yes", () => {
   expect(destructive.map(({ procedure }) => procedure.name).sort()).toEqual([
     "apis.deleteApi",
     "identities.deleteIdentity",
@@ -40,7 +40,7 @@ test.each([
   ...destructive.map(({ namespace, verb }) => [namespace, verb, "--data", "-"]),
   ...destructive.map(({ procedure }) => [procedure.name, "--data", "-"]),
   ...ownDestructive.map((name) => [...name.split(" "), "some_id"]),
-])("[management §9] without a terminal %s %s ends with 2, and neither reads standard input nor calls the service", async (...args) => {
+])("without a terminal %s %s ends with 2, and neither reads standard input nor calls the service", async (...args) => {
   const refused = { code: 2, printed: [], complained: [NO_TERMINAL] };
   // What is no JSON would be complained of.
   expect(await runCommand(args, nowhere, "no json")).toEqual(refused);
@@ -88,7 +88,7 @@ describe("at a terminal", () => {
   };
   const NO_ANALYTICS = expect.stringMatching(/^ {2}verifications in the last 24 hours {2}unknown: .*analytics/);
 
-  test("[management §9] an API is shown with name, id and number of keys, and deleted when its name is typed", async () => {
+  test("an API is shown with name, id and number of keys, and deleted when its name is typed", async () => {
     const apiId = await newApi("payments");
     for (let i = 0; i < 3; i++) await newKey("--api-id", apiId);
     const lines = [
@@ -115,12 +115,12 @@ describe("at a terminal", () => {
     expect(await runCommand(["apis", "get-api", "--api-id", apiId], env)).toMatchObject({ code: 4 });
   });
 
-  test("[management §9] --yes asks nothing, at a terminal too", async () => {
+  test("--yes asks nothing, at a terminal too", async () => {
     const apiId = await newApi("quick");
     expect(await typing([], ["apis", "delete-api", "--yes", "--api-id", apiId])).toEqual({ code: 0, printed: [], complained: ["Done."] });
   });
 
-  test("[management §9] a key without a name is confirmed by its id, and so is one of blanks", async () => {
+  test("a key without a name is confirmed by its id, and so is one of blanks", async () => {
     const apiId = await newApi("nameless");
     const keyId = await newKey("--api-id", apiId);
     const { code, complained } = await typing([keyId], ["keys", "delete-key", "--key-id", keyId]);
@@ -140,7 +140,7 @@ describe("at a terminal", () => {
     expect(await typing([blank], ["keys", "delete-key", "--key-id", blank])).toMatchObject({ code: 0 });
   });
 
-  test("[management §9] the question comes last: an invalid request ends with 2 and an unknown object with 4, unasked", async () => {
+  test("the question comes last: an invalid request ends with 2 and an unknown object with 4, unasked", async () => {
     for (const { namespace, verb } of destructive) {
       const { code, complained } = await typing(["anything"], [namespace, verb]);
       expect([verb, code, complained]).toEqual([verb, 2, [expect.stringMatching(/^latchkey: --[a-z]/)]]);
@@ -168,7 +168,7 @@ describe("at a terminal", () => {
     }
   });
 
-  test("[management §9] what a root key may not read is unknown, with the permission, and keeps it from nothing", async () => {
+  test("what a root key may not read is unknown, with the permission, and keeps it from nothing", async () => {
     const apiId = await newApi("opaque");
     const mayDelete = await holder("api.*.delete_api");
     const { code, complained } = await runCommand(["apis", "delete-api", "--api-id", apiId], mayDelete, { typed: [apiId] });
@@ -192,7 +192,7 @@ describe("at a terminal", () => {
     );
   });
 
-  test("[management §9] a root key that may not list the object's kind does not take it for missing", async () => {
+  test("a root key that may not list the object's kind does not take it for missing", async () => {
     const { keyId } = await json("root-keys", "create-key", "--name", "till", "--permissions", "api.*.verify_key");
     const mayDelete = await holder("root_key.*.delete_root_key");
     const { code, complained } = await runCommand(["root-keys", "delete-key", "--key-id", keyId], mayDelete, { typed: [keyId] });
@@ -208,7 +208,7 @@ describe("at a terminal", () => {
     expect({ code, lines: complained.length }).toEqual({ code: 3, lines: 1 });
   });
 
-  test("[management §9] roles, permissions, overrides, namespaces, migrations and root keys are confirmed by their names", async () => {
+  test("roles, permissions, overrides, namespaces, migrations and root keys are confirmed by their names", async () => {
     const apiId = await newApi("holders");
     await json("permissions", "create-permission", "--name", "Read", "--slug", "invoices.read");
     await json("permissions", "create-role", "--name", "clerk");
@@ -233,14 +233,14 @@ describe("at a terminal", () => {
     }
   });
 
-  test("[management §9] a namespace is found by its id as well", async () => {
+  test("a namespace is found by its id as well", async () => {
     await json("ratelimit", "limit", "--namespace", "meant", "--identifier", "a", "--limit", "5", "--duration", "1m");
     const [{ id }] = await json("ratelimit", "list-namespaces", "--search", "meant");
     const { code, complained } = await typing(["no"], ["ratelimit", "delete-namespace", "--namespace", id]);
     expect({ code, name: complained[1] }).toEqual({ code: 2, name: expect.stringMatching(/^ {2}name +meant$/) });
   });
 
-  test("[management §9] an identity is shown with its keys; what a deleted one left behind can still be erased", async () => {
+  test("an identity is shown with its keys; what a deleted one left behind can still be erased", async () => {
     const apiId = await newApi("people");
     const externalId = "customer_42";
     for (let i = 0; i < 2; i++) await newKey("--api-id", apiId, "--external-id", externalId);
@@ -255,7 +255,7 @@ describe("at a terminal", () => {
     expect(erased.complained).toContainEqual(expect.stringMatching(/^ {2}state +deleted before/));
   });
 
-  test("[management §9] on the store the same is asked, and analytics are left to a running service", async () => {
+  test("on the store the same is asked, and analytics are left to a running service", async () => {
     await json("ratelimit", "limit", "--namespace", "signup", "--identifier", "a", "--limit", "5", "--duration", "1m");
     const onStore = { DATA_DIR: dataDir };
     const asked = await runCommand(["namespace", "delete", "signup"], onStore, { typed: ["sign"] });

@@ -45,7 +45,7 @@ describe("[console §3] the permission matrix", () => {
     expect(toggled(["rbac.*.read_role"], "api.*.read_key")).toEqual(["api.*.read_key", "rbac.*.read_role"]);
   });
 
-  test("[rootkeys §4] templates: verifier, issuer, analyst, read-only, full access", () => {
+  test("templates: verifier, issuer, analyst, read-only, full access", () => {
     expect(labelledTemplates.map(({ label }) => label)).toEqual(["Verifier", "Issuer", "Analyst", "Read-only", "Full access"]);
     expect(scopedPermissions(template("Verifier"), {})).toEqual(["api.*.verify_key", "ratelimit.*.limit"]);
     expect(scopedPermissions(template("Full access"), {})).toEqual(allPermissions);

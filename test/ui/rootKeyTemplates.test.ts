@@ -48,7 +48,7 @@ const callable = (name: string): string[] =>
     .filter((procedure) => procedure !== "rootKeys.whoami")
     .sort();
 
-describe("[rootkeys §4] templates", () => {
+describe("templates", () => {
   test("are five lists of permissions in `*` form, sorted, each once", () => {
     expect(rootKeyTemplates.map(({ name }) => name)).toEqual(["verifier", "issuer", "analyst", "read-only", "admin"]);
     for (const { permissions } of rootKeyTemplates) {

@@ -34,11 +34,11 @@ const refusedOf = async (name: string): Promise<string[]> => {
   return refused;
 };
 
-test("[rootkeys §4] a root key of the template admin is refused no procedure", async () => {
+test("a root key of the template admin is refused no procedure", async () => {
   expect(await refusedOf("admin")).toEqual([]);
 });
 
-test("[rootkeys §4] one of the template read-only is refused what changes or spends something, and nothing else", async () => {
+test("one of the template read-only is refused what changes or spends something, and nothing else", async () => {
   const names = unaryMethods(services).map(procedureName);
   const others = names.filter((name) => !/\.(get|list|search|whoami|tail|verifyChain)/.test(name));
   expect(await refusedOf("read-only")).toEqual(others);

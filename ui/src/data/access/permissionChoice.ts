@@ -53,7 +53,7 @@ export interface LabelledTemplate extends RootKeyTemplate {
 
 const labels: Readonly<Record<string, string>> = { admin: "Full access" };
 
-/** The templates of rootkeys §4, least first. */
+/** The templates of console §3, least first. */
 export const labelledTemplates: readonly LabelledTemplate[] = rootKeyTemplates.map((template) => ({
   ...template,
   label: labels[template.name] ?? template.name.charAt(0).toUpperCase() + template.name.slice(1),

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
+import { isatty } from "node:tty";
 import type { CommandContext } from "./cli/command.ts";
 import type { Events } from "./telemetry/events.ts";
 
@@ -71,7 +72,8 @@ const context: CommandContext = {
   // Nobody is left to be told.
   complain: worker?.complain ?? ((line) => complain(line).catch(() => undefined)),
   readInput,
-  ask: process.stdin.isTTY && process.stderr.isTTY ? (question) => askLine(process.stdin, process.stderr, question) : undefined,
+  // Without a look at `process.stdin`, which opens it.
+  ask: isatty(0) && isatty(2) ? (question) => askLine(process.stdin, process.stderr, question) : undefined,
   // Back to the beginning of the line, and whatever stands there goes.
   showProgress: process.stderr.isTTY ? (line) => void process.stderr.write(`\r\u001b[K${line}`) : undefined,
   printsToTerminal: process.stdout.isTTY,

@@ -49,6 +49,7 @@ describe("an empty environment", () => {
       auditRetentionDays: undefined,
       analytics: {
         clickhouseUrl: undefined,
+        requiresEngine: false,
         cluster: undefined,
         memory: 1_073_741_824,
         retentionDays: 30,
@@ -130,6 +131,7 @@ describe("a value that is set", () => {
       auditRetentionDays: 36_500,
       analytics: {
         clickhouseUrl: "https://user:hunter2@clickhouse:8443/events",
+        requiresEngine: false,
         cluster: "main",
         memory: 536_870_912,
         retentionDays: 90,
@@ -425,6 +427,12 @@ describe("where events are kept", () => {
 
   test("nowhere when analytics is off", () => {
     for (const env of [{}, { CLICKHOUSE_URL: "http://b:8123" }]) expect(configOf({ ...env, ANALYTICS: "off" }).analytics).toBeUndefined();
+  });
+
+  test("the embedded engine is required only where it is asked for", () => {
+    expect(configOf({}).analytics?.requiresEngine).toBe(false);
+    for (const env of [{}, { MONGODB_URL: "mongodb://a" }])
+      expect(configOf({ ...env, ANALYTICS: "embedded" }).analytics?.requiresEngine).toBe(true);
   });
 
   test("in one place only, and a cluster is that of a server", () => {

@@ -205,7 +205,7 @@ export const kinds: readonly Kind[] = [
   ),
   ofNamespace(
     "namespace, deleted",
-    ({ command }, namespace) => command("namespace", "delete", namespace),
+    ({ command }, namespace) => command("namespace", "delete", namespace, "--yes"),
     ({ status }) => status === 410,
   ),
 ];

@@ -198,8 +198,9 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   },
   analytics_not_configured: {
     meaning: "This deployment keeps no events.",
-    cause: "`ANALYTICS` is `off`, or `MONGODB_URL` is set without `CLICKHOUSE_URL`.",
-    mend: "Ask the operator to set `CLICKHOUSE_URL`, or for one node `ANALYTICS=embedded`.",
+    cause:
+      "`ANALYTICS` is `off`, `MONGODB_URL` is set without `CLICKHOUSE_URL`, or the optional package `chdb` is not installed. The detail says which.",
+    mend: "Ask the operator to set `CLICKHOUSE_URL`, or for one node `ANALYTICS=embedded` after `npm ci` without `--omit=optional`.",
   },
   analytics_connection_failed: {
     meaning: "The analytics store does not answer.",

@@ -11,9 +11,14 @@ export const askLine = (input: Readable, output: Writable, question: string): Pr
     }
     // Not a terminal to readline: the kernel edits the line, and Ctrl-C ends the process as everywhere.
     const lines = createInterface({ input, terminal: false });
+    let typed: string | undefined;
     lines.once("line", (line) => {
-      resolve(line);
+      typed = line;
       lines.close();
     });
-    lines.once("close", () => resolve(undefined));
+    lines.once("close", () => {
+      // The key that ends the input leaves the cursor behind the question.
+      if (typed === undefined) output.write("\n");
+      resolve(typed);
+    });
   });

@@ -4,6 +4,8 @@ import { bytes, identifier, integer, oneOf, serverUrl, type Variable, type WithD
 export interface AnalyticsConfig {
   /** May hold a password. Absent = the embedded engine. */
   readonly clickhouseUrl: string | undefined;
+  /** ANALYTICS=embedded asks for the embedded engine: the service does not start without it. */
+  readonly requiresEngine: boolean;
   /** Name of the cluster whose replicas hold the tables. */
   readonly cluster: string | undefined;
   /** Bytes that the embedded engine may use. */
@@ -35,7 +37,7 @@ export const analyticsVariables: AnalyticsVariables = {
     name: "ANALYTICS",
     byDefault: undefined,
     description:
-      "`embedded` runs the embedded engine even with `MONGODB_URL`, for a single node; `off` keeps no events. When unset, `CLICKHOUSE_URL` is used if set; otherwise the embedded engine runs, unless `MONGODB_URL` is set.",
+      "`embedded` runs the embedded engine even with `MONGODB_URL`, for a single node, and does not start without the optional package `chdb`; `off` keeps no events. When unset, `CLICKHOUSE_URL` is used if set; otherwise the embedded engine runs if `chdb` is installed, unless `MONGODB_URL` is set.",
     parse: oneOf(["embedded", "off"] as const),
   },
   analyticsMemory: {

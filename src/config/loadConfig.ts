@@ -234,6 +234,7 @@ export const loadConfig = (
     analyticsMode !== "off" && (analyticsMode === "embedded" || clickhouseUrl !== undefined || env.MONGODB_URL === undefined);
   const analytics: AnalyticsConfig = {
     clickhouseUrl,
+    requiresEngine: analyticsMode === "embedded",
     cluster,
     memory: readRequired(variables.analyticsMemory),
     retentionDays: readRequired(variables.analyticsRetentionDays),

@@ -90,6 +90,13 @@ export const createRootKey = async (
 /** All root keys that are not deleted, ascending by id. */
 export const listRootKeys = (rootKeys: RootKeysRepository): Promise<RootKeyDocument[]> => rootKeys.list();
 
+/** 404 `key_not_found` when there is none with this id. */
+export const findRootKey = async (rootKeys: RootKeysRepository, rootKeyId: string): Promise<RootKeyDocument> => {
+  const rootKey = await rootKeys.find(rootKeyId);
+  if (rootKey === null) throw notFound(rootKeyId);
+  return rootKey;
+};
+
 /** Omitted keeps; null removes the name, the expiry, or (for permissions) the restriction to a list. */
 export interface RootKeyUpdate {
   readonly name?: string | null | undefined;

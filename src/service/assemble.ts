@@ -155,7 +155,8 @@ export const assemble = (options: AssembleOptions): Assembly => {
     onDecision: metrics.ratelimit,
   });
   const limiter = testClock ? restartWhenSetBack(plainLimiter, testClock) : plainLimiter;
-  const analytics = openAnalytics({ config, clock, commonClock, limiter, metrics, events, trace, expire: testClock === undefined });
+  const expire = testClock === undefined;
+  const { analytics, analyticsAbsence } = openAnalytics({ config, clock, commonClock, limiter, metrics, events, trace, expire });
   const lastUsed = createLastUsed({ clock, write: keys.markUsed, onError: failed("last used") });
   const rootKeysLastUsed = createLastUsed({ clock, write: rootKeys.markUsed, onError: failed("root keys last used") });
   const usedPermissions = createUsedPermissions({
@@ -225,6 +226,7 @@ export const assemble = (options: AssembleOptions): Assembly => {
     testClock,
     clock,
     analytics,
+    analyticsAbsence,
     auditLog,
     auditIndex,
     apis,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Analytics, createAnalytics } from "../analytics/createAnalytics.ts";
-import { isEngineInstalled } from "../analytics/embedded/isEngineInstalled.ts";
+import { engineMissing, isEngineInstalled } from "../analytics/embedded/isEngineInstalled.ts";
 import type { Config } from "../config/loadConfig.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Limiter } from "../ratelimit/limiter.ts";
@@ -22,12 +22,24 @@ export interface OpenAnalyticsOptions {
   readonly trace: TraceOperation | undefined;
 }
 
-/** The configured analytics store; undefined when there is none, or its optional library is not installed. */
-export const openAnalytics = (options: OpenAnalyticsOptions): Analytics | undefined => {
+export interface OpenedAnalytics {
+  /** Undefined where there is none. */
+  readonly analytics: Analytics | undefined;
+  /** Why there is none, where there is none. */
+  readonly analyticsAbsence: string;
+}
+
+/** Opens the configured analytics store, if there is one and its optional library is installed. */
+export const openAnalytics = (options: OpenAnalyticsOptions): OpenedAnalytics => {
   const { config, clock, commonClock, limiter, metrics, events, expire, trace } = options;
   const { analytics, dataDir } = config;
-  if (!analytics || (analytics.clickhouseUrl === undefined && !isEngineInstalled())) return undefined;
-  return createAnalytics({
+  const analyticsAbsence = "ANALYTICS is off, or MONGODB_URL is set without CLICKHOUSE_URL";
+  if (!analytics) return { analytics: undefined, analyticsAbsence };
+  if (analytics.clickhouseUrl === undefined && !isEngineInstalled()) {
+    events.analyticsEngineMissing(engineMissing);
+    return { analytics: undefined, analyticsAbsence: engineMissing };
+  }
+  const opened = createAnalytics({
     ...analytics,
     clock,
     commonClock,
@@ -51,4 +63,5 @@ export const openAnalytics = (options: OpenAnalyticsOptions): Analytics | undefi
       dropsReported: events.analyticsEventsDropped,
     },
   });
+  return { analytics: opened, analyticsAbsence };
 };

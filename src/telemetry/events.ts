@@ -86,6 +86,8 @@ export interface Events {
   readonly backgroundTaskFailed: (task: BackgroundTask, error: unknown) => void;
   /** The service stops without waiting for it any longer. @param milliseconds the time that it had. */
   readonly backgroundTaskLate: (task: BackgroundTask, milliseconds: number) => void;
+  /** No events are kept, since the embedded engine is not installed and nobody asked for it. @param fix what to do. */
+  readonly analyticsEngineMissing: (fix: string) => void;
   readonly analyticsAway: (error: unknown) => void;
   readonly analyticsBack: () => void;
   /** The embedded engine ended by itself; it is started again. */
@@ -204,6 +206,7 @@ export const createEvents = (log: Log): Events => {
     storeOpened: (facts) => log.info(facts, "store opened"),
     backgroundTaskFailed: (task, error) => failedTasks.happened({ task, error }),
     backgroundTaskLate: (task, milliseconds) => log.error({ task, milliseconds }, "background task did not stop in time"),
+    analyticsEngineMissing: (fix) => log.info({ fix }, "no analytics"),
     analyticsAway: (error) => log.warn({ err: error }, "analytics store away"),
     analyticsBack: () => log.info("analytics store answers"),
     analyticsEngineDied: (reason) => log.error({ reason }, "analytics engine ended"),

@@ -140,7 +140,7 @@ test("[console §3] what the person does not hold is greyed, with the reason, an
   const box = page.getByRole("checkbox", { name: "api.*.verify_key", exact: true });
   expect(await box.isDisabled()).toBe(true);
   expect(await box.getAttribute("title")).toContain("lacks api.*.verify_key");
-  await page.getByRole("button", { name: "Everything" }).click();
+  await page.getByRole("button", { name: "Full access" }).click();
   await page.getByText("3 permissions chosen").waitFor();
   expect(await page.getByRole("checkbox", { name: "console.*.sign_in", exact: true }).isChecked()).toBe(true);
   // What it may not do in the list is greyed too.

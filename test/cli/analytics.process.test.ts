@@ -21,12 +21,14 @@ test.each([
 describe("beside a running service", () => {
   let service: ServiceProcess;
   let env: Record<string, string>;
+  let terminalApi: string;
   beforeAll(async () => {
     service = await startService({ env: { ANALYTICS: "embedded" } });
     env = { DATA_DIR: service.dataDir, PORT: new URL(service.url).port };
     const rootKey = await service.rootKey();
     const call = async (procedure: string, body: object) => dataOf(await v2Edge(service.url).call(procedure, body, rootKey));
     const { apiId } = await call("apis.createApi", { name: "terminal" });
+    terminalApi = apiId as string;
     const { key } = await call("keys.createKey", { apiId, externalId: "alice" });
     for (let i = 0; i < 12; i++) await call("keys.verifyKey", { key, ...(i < 3 ? { permissions: "no.such" } : {}) });
     await call("ratelimit.limit", { namespace: "terminal", identifier: "a b", limit: 5, duration: 60_000 });
@@ -57,6 +59,22 @@ describe("beside a running service", () => {
     await expect
       .poll(async () => (await sql("SELECT identifier, passed FROM ratelimits_v1")).printed)
       .toEqual(["identifier  passed", "a b         true"]);
+  });
+
+  test("the question before a deletion says how much was verified or checked in the last 24 hours", async () => {
+    const asked = async (...args: string[]) => {
+      const { code, complained } = await runCommand(args, env, { typed: ["no"] });
+      expect(code).toBe(2);
+      return complained.find((line) => line.includes("24 hours"));
+    };
+    await expect.poll(() => asked("apis", "delete-api", "--api-id", terminalApi)).toMatch(/^ {2}verifications in the last 24 hours +12$/);
+    await expect
+      .poll(() => asked("ratelimit", "delete-namespace", "--namespace", "terminal"))
+      .toMatch(/^ {2}checks in the last 24 hours +1$/);
+    expect(await asked("identity", "erase", "alice")).toMatch(/ 12$/);
+    const { printed } = await runCommand(["apis", "list-keys", "--api-id", terminalApi, "--json"], env);
+    const [key] = JSON.parse(printed[0] ?? "") as { readonly keyId: string }[];
+    expect(await asked("keys", "delete-key", "--key-id", key?.keyId ?? "")).toMatch(/ 12$/);
   });
 
   test("what is wrong is said: a wrong query with 2, an unknown root key with 3, no service with 7", async () => {

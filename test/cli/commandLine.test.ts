@@ -5,6 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { configVariables } from "../../src/config/loadConfig.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { rootKeyTemplates } from "../../src/domain/rootKeyTemplates.ts";
+import { openStore } from "../../src/storage/openStore.ts";
+import { testConfig } from "../support/api.ts";
 import { places } from "../support/places.ts";
 
 test("help names every command and every setting", async () => {
@@ -70,6 +74,10 @@ test.each([
   [["root-key", "update", "rk_1", "--permission", "api.*.read_api", "--all-permissions"], "exclude each other"],
   [["root-key", "update", "rk_1", "--expires", "1d", "--no-expiry"], "exclude each other"],
   [["root-key", "revoke"], "ID is missing"],
+  [
+    ["root-key", "create", "--name", "x", "--template", "root"],
+    '--template: there is no "root"; want one of verifier, issuer, analyst, read-only, admin',
+  ],
   [["root-key", "list", "all"], 'unexpected argument "all"'],
   [["doctor", "--fix"], "--fix"],
   [["serve", "--port", "1"], "--port"],
@@ -144,9 +152,30 @@ describe.each(places)("root keys on $name", ({ open, close }) => {
     expect(await row()).toMatch(/after .* revoked .* everything$/);
   });
 
+  test("create takes a template, to which --permission adds", async () => {
+    const given = async (...args: string[]): Promise<readonly string[]> => {
+      const { id } = await create("--name", "templated", ...args);
+      const { printed } = await runCommand(["root-key", "list", "--json"], env);
+      const keys = JSON.parse(printed[0] ?? "") as { readonly keyId: string; readonly permissions: readonly string[] }[];
+      return keys.find(({ keyId }) => keyId === id)?.permissions ?? [];
+    };
+    for (const { name, permissions } of rootKeyTemplates) expect([name, await given("--template", name)]).toEqual([name, permissions]);
+    expect(await given("--template", "verifier", "--permission", "console.*.sign_in", "--permission", "api.*.verify_key")).toEqual([
+      "api.*.verify_key",
+      "console.*.sign_in",
+      "ratelimit.*.limit",
+    ]);
+    // A list, unlike that of a root key without one: later versions add nothing to it.
+    const store = await openStore({ ...testConfig(env), clock: systemClock, mode: "tool" });
+    await store.prepare();
+    const stored = await store.collection("rootKeys").find({ name: "templated" }).toArray();
+    await store.close();
+    expect(stored.map(({ permissions }) => permissions?.length)).not.toContain(undefined);
+  });
+
   test("[protocol §7] revoke disables, enable undoes it", async () => {
     const { id } = await create("--name", "r");
-    expect(await run("revoke", id)).toMatchObject({ code: 0 });
+    expect(await run("revoke", id, "--yes")).toMatchObject({ code: 0 });
     expect((await rows()).find((line) => line.startsWith(id))).toContain("revoked");
     expect(await run("update", id, "--enable")).toMatchObject({ code: 0 });
     expect((await rows()).find((line) => line.startsWith(id))).toContain("enabled");
@@ -154,7 +183,7 @@ describe.each(places)("root keys on $name", ({ open, close }) => {
 
   test("an unknown id fails with 4", async () => {
     for (const args of [
-      ["revoke", "rk_unknown"],
+      ["revoke", "rk_unknown", "--yes"],
       ["update", "rk_unknown", "--enable"],
     ]) {
       const { code, complained } = await run(...args);
@@ -179,10 +208,10 @@ describe("in a directory without a store", () => {
 
   test.each([
     "root-key list",
-    "root-key revoke rk_1",
+    "root-key revoke rk_1 --yes",
     "root-key update rk_1 --enable",
     "api protect api_1",
-    "namespace delete login",
+    "namespace delete login --yes",
     "migration list",
     "audit verify",
     "audit export",

@@ -27,7 +27,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
     await call("keys.migrateKeys", { apiId, migrationId, keys: waiting.map(({ hash }) => ({ hash })) });
     const next = async () => (await call("keys.verifyKey", { key: waiting.pop()?.key, migrationId })).code;
     expect(await next()).toBe("VALID");
-    expect((await runCommand(["migration", "delete", migrationId], env)).code).toBe(0);
+    expect((await runCommand(["migration", "delete", migrationId, "--yes"], env)).code).toBe(0);
     await expect.poll(next, { timeout: 10_000, interval: 100 }).toBe("NOT_FOUND");
     expect(waiting.length).toBeGreaterThan(0);
   });

@@ -62,10 +62,10 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
     const [id = ""] = created.printed;
     const lines = async () => (await runCommand(["migration", "list"], env)).printed.filter((line) => line.startsWith(id));
     expect(await lines()).toEqual([expect.stringMatching(/ {2}old system$/)]);
-    expect(await runCommand(["migration", "delete", id], env)).toEqual({ code: 0, printed: [], complained: [`Deleted ${id}.`] });
+    expect(await runCommand(["migration", "delete", id, "--yes"], env)).toEqual({ code: 0, printed: [], complained: [`Deleted ${id}.`] });
     expect(await lines()).toEqual([]);
     for (const unknown of [id, "mig_unknown"]) {
-      const { code, complained } = await runCommand(["migration", "delete", unknown], env);
+      const { code, complained } = await runCommand(["migration", "delete", unknown, "--yes"], env);
       expect({ code, complained }).toEqual({ code: 4, complained: [expect.stringContaining(`${unknown} does not exist`)] });
     }
     const store = await openStore({ ...testConfig(env), clock: systemClock, mode: "tool" });

@@ -40,7 +40,7 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
   test("[ratelimit §4] a deleted namespace is 410 for checks, 404 for overrides, by id and name, and is never made again", async () => {
     dataOf(await call("ratelimit.limit", limitOf("doomed")));
     dataOf(await call("ratelimit.setOverride", limitOf("doomed")));
-    const deleted = await runCommand(["namespace", "delete", "doomed"], env);
+    const deleted = await runCommand(["namespace", "delete", "doomed", "--yes"], env);
     expect(deleted).toMatchObject({ code: 0, printed: [] });
     const [, id = ""] = /^Deleted (rlns_\w+)\.$/.exec(deleted.complained.join("\n")) ?? [];
     await expect.poll(async () => (await call("ratelimit.limit", limitOf("doomed"))).status).toBe(410);
@@ -62,8 +62,11 @@ describe.each(places)("on $name, beside a running service", ({ open, close }) =>
       }
     }
 
-    expect(await runCommand(["namespace", "delete", id], env)).toMatchObject({ code: 4, complained: [expect.stringContaining("already")] });
-    expect(await runCommand(["namespace", "delete", "never"], env)).toMatchObject({
+    expect(await runCommand(["namespace", "delete", id, "--yes"], env)).toMatchObject({
+      code: 4,
+      complained: [expect.stringContaining("already")],
+    });
+    expect(await runCommand(["namespace", "delete", "never", "--yes"], env)).toMatchObject({
       code: 4,
       complained: [expect.stringContaining("does not exist")],
     });

@@ -40,7 +40,7 @@ describe("a service that runs, whose log is at its most talkative", () => {
     const { stdout, stderr } = await runLatchkeyHere(["root-key", "create", "--name", "beside"], env);
     const rootKey = stdout.trim().split("\n").at(-1) ?? "";
     expect((await createApi(service, rootKey)).status).toBe(200);
-    expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
+    expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? "", "--yes"], env)).code).toBe(0);
     await expect.poll(async () => (await createApi(service, rootKey)).status, { timeout: 30_000, interval: 100 }).toBe(401);
   });
 
@@ -91,7 +91,7 @@ test("later starts make no root key, also when the first one and its file are go
   expect(second.output.stdout).not.toContain("curl");
   expect((await createApi(second, rootKey)).status).toBe(200);
   const { stdout } = await runLatchkeyHere(["root-key", "list"], { DATA_DIR: dataDir });
-  expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stdout)?.[0] ?? ""], { DATA_DIR: dataDir })).code).toBe(0);
+  expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stdout)?.[0] ?? "", "--yes"], { DATA_DIR: dataDir })).code).toBe(0);
   expect(await second.stop()).toBe(0);
   await rm(join(dataDir, "root-key"));
 

@@ -6,9 +6,9 @@ import { allPermissions } from "../../src/domain/authorization.ts";
 import {
   confinedTo,
   holds,
-  permissionTemplates,
+  labelledTemplates,
   permissionTypes,
-  templatePermissions,
+  scopedPermissions,
   toggled,
 } from "../../ui/src/data/access/permissionChoice.ts";
 import { identityPath } from "../../ui/src/data/identityPath.ts";
@@ -20,7 +20,7 @@ import * as identityDraft from "../../ui/src/pages/identityDetail/identityDraft.
 import * as rootKeyDraft from "../../ui/src/pages/rootKeyList/rootKeyDraft.ts";
 import { stateOf, unshrinkable, usedOf } from "../../ui/src/pages/rootKeyList/rootKeyText.ts";
 
-const template = (label: string) => permissionTemplates.find((one) => one.label === label) ?? expect.unreachable(label);
+const template = (label: string) => labelledTemplates.find((one) => one.label === label) ?? expect.unreachable(label);
 
 describe("[console §3] the permission matrix", () => {
   test("has every permission once", () => {
@@ -45,17 +45,17 @@ describe("[console §3] the permission matrix", () => {
     expect(toggled(["rbac.*.read_role"], "api.*.read_key")).toEqual(["api.*.read_key", "rbac.*.read_role"]);
   });
 
-  test("templates: verifier, issuer, read-only, analyst, everything", () => {
-    expect(permissionTemplates.map(({ label }) => label)).toEqual(["Verifier", "Issuer", "Read-only", "Analyst", "Everything"]);
-    expect(templatePermissions(template("Verifier"), {})).toEqual(["api.*.verify_key", "ratelimit.*.limit"]);
-    expect(templatePermissions(template("Everything"), {})).toEqual(allPermissions);
-    expect(templatePermissions(template("Read-only"), {}).every((triple) => /\.(read_|list_)/.test(triple))).toBe(true);
-    for (const one of permissionTemplates) expect(templatePermissions(one, {}).length).toBeGreaterThan(1);
+  test("templates: verifier, issuer, analyst, read-only, full access", () => {
+    expect(labelledTemplates.map(({ label }) => label)).toEqual(["Verifier", "Issuer", "Analyst", "Read-only", "Full access"]);
+    expect(scopedPermissions(template("Verifier"), {})).toEqual(["api.*.verify_key", "ratelimit.*.limit"]);
+    expect(scopedPermissions(template("Full access"), {})).toEqual(allPermissions);
+    expect(scopedPermissions(template("Read-only"), {}).every((triple) => /\.(read_|list_)/.test(triple))).toBe(true);
+    for (const one of labelledTemplates) expect(scopedPermissions(one, {}).length).toBeGreaterThan(1);
   });
 
   test("a template that is confined leaves out what cannot be confined", () => {
-    expect(templatePermissions(template("Verifier"), { api: "api_1" })).toEqual(["api.api_1.verify_key", "ratelimit.*.limit"]);
-    const everything = templatePermissions(template("Everything"), { api: "api_1" });
+    expect(scopedPermissions(template("Verifier"), { api: "api_1" })).toEqual(["api.api_1.verify_key", "ratelimit.*.limit"]);
+    const everything = scopedPermissions(template("Full access"), { api: "api_1" });
     expect(everything).toContain("api.api_1.create_key");
     expect(everything.filter((triple) => triple.endsWith(".create_api"))).toEqual([]);
     expect(everything).toContain("rbac.*.create_role");

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { askVersion } from "../../analytics/connection.ts";
-import { isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
+import { engineMissing, isEngineInstalled, requiredEngineMissing } from "../../analytics/embedded/isEngineInstalled.ts";
 import { type Config, withoutCredentials } from "../../config/loadConfig.ts";
 import type { TlsFiles } from "../../config/tlsVariables.ts";
 import { hashKey } from "../../domain/secrets/keySecret.ts";
@@ -49,7 +49,10 @@ const checkAnalytics = async ({ analytics, dataDir }: Config): Promise<string> =
     const where = `ClickHouse at ${withoutCredentials(analytics.clickhouseUrl)}`;
     return `${where} answers, version ${await askVersion(analytics.clickhouseUrl)}`;
   }
-  if (!isEngineInstalled()) return "none: the optional package chdb is not installed for this platform; its procedures answer 412";
+  if (!isEngineInstalled()) {
+    if (analytics.requiresEngine) throw new Error(requiredEngineMissing);
+    return `none, and its procedures answer 412: ${engineMissing}`;
+  }
   return `embedded engine, events in ${resolve(join(dataDir, "analytics"))}`;
 };
 

@@ -1,9 +1,11 @@
 import { counted } from "../../util/counted.ts";
 import { readArguments } from "../arguments.ts";
 import type { Command } from "../command.ts";
+import { confirm, confirmOptions, requireConfirmable } from "../confirm.ts";
 import { createProgressBar, type ProgressBar } from "../progressBar.ts";
 import { openService } from "../remote/callService.ts";
 import { connectionOptions } from "../remote/connection.ts";
+import { findTarget } from "../remote/findTarget.ts";
 
 /** As `identities.deleteIdentity` tells of an erasure. */
 interface Erasure {
@@ -17,17 +19,21 @@ interface Erasure {
 
 const erase: Command = {
   name: "identity erase",
-  usage: "EXTERNAL_ID [--url URL]",
+  usage: "EXTERNAL_ID [--yes] [--url URL]",
   summary:
     "Delete an identity and erase the person on the running service: its external id and metadata, names and metadata of its keys, texts of the audit log that name it, its events of analytics. Keys go on working. Repeat it if it was interrupted.",
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, connectionOptions, "EXTERNAL_ID");
+    const { positionals, values } = readArguments(args, { ...connectionOptions, ...confirmOptions }, "EXTERNAL_ID");
     const [identity = ""] = positionals;
+    requireConfirmable(values, context);
     const service = await openService(values, context);
+    const request = { identity, erase: true };
+    const find = () => findTarget(service, "identities.deleteIdentity", request, context.clock.now());
+    await confirm("erases", find, values, context);
     let bar: ProgressBar | undefined;
     try {
       for (;;) {
-        const { data } = await service("identities.deleteIdentity", { identity, erase: true });
+        const { data } = await service("identities.deleteIdentity", request);
         const { done, keys, entries, events, logPosition, logEnd } = (data as { readonly erasure: Erasure }).erasure;
         bar ??= createProgressBar(context, logEnd);
         bar.reach(logPosition);

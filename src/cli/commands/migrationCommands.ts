@@ -8,8 +8,10 @@ import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";
 import { type Command, type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";
+import { confirm, confirmOptions, requireConfirmable } from "../confirm.ts";
 import { namedService } from "../remote/callService.ts";
 import { connectionOptions } from "../remote/connection.ts";
+import { findTarget } from "../remote/findTarget.ts";
 import { allRows } from "../remote/pages.ts";
 
 const create: Command = {
@@ -78,23 +80,29 @@ const list: Command = {
 
 const remove: Command = {
   name: "migration delete",
-  usage: "ID [--url URL]",
+  usage: "ID [--yes] [--url URL]",
   summary: "Remove a migration. Imported keys that have not been used yet and depend on it no longer verify.",
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, connectionOptions, "ID");
+    const { positionals, values } = readArguments(args, { ...connectionOptions, ...confirmOptions }, "ID");
     const [id = ""] = positionals;
+    requireConfirmable(values, context);
     const service = await namedService(values, context);
     if (service !== undefined) {
-      await service("migrations.deleteMigration", { migrationId: id });
+      const request = { migrationId: id };
+      const find = () => findTarget(service, "migrations.deleteMigration", request, context.clock.now());
+      await confirm("deletes", find, values, context);
+      await service("migrations.deleteMigration", request);
       await context.complain(`Deleted ${id}.`);
       return 0;
     }
     return withAnnouncingStore(context, async (store) => {
       const migrations = createMigrationsRepository(store);
       const found = await migrations.find(id);
-      if (found === null || !(await removeMigration(migrations, found, systemSource(store.clock)))) {
-        throw new CommandFailure(4, `the migration ${id} does not exist`);
-      }
+      const gone = new CommandFailure(4, `the migration ${id} does not exist`);
+      if (found === null) throw gone;
+      const { name, algorithm } = found;
+      await confirm("deletes", async () => ({ kind: "migration", id, name, facts: [["algorithm", algorithm]] }), values, context);
+      if (!(await removeMigration(migrations, found, systemSource(store.clock)))) throw gone;
       await context.complain(`Deleted ${id}.`);
     });
   },

@@ -1,7 +1,9 @@
 import { type AuditSource, systemSource } from "../../audit/auditEvent.ts";
 import { allPermissions, parsePermission } from "../../domain/authorization.ts";
+import { rootKeyTemplates } from "../../domain/rootKeyTemplates.ts";
 import {
   createRootKey,
+  findRootKey,
   listRootKeys,
   type RootKeyUpdate,
   readPermissions,
@@ -15,10 +17,12 @@ import { readArguments } from "../arguments.ts";
 import { checkName } from "../checkName.ts";
 import { type Command, type CommandContext, type ExitCode, UsageError } from "../command.ts";
 import { withAnnouncingStore } from "../configuredStore.ts";
+import { confirm, confirmOptions, lastUse, requireConfirmable } from "../confirm.ts";
 import { parseExpiry } from "../expiry.ts";
 import { isUntouched } from "../firstStart.ts";
 import { namedService } from "../remote/callService.ts";
 import { type ConnectionValues, connectionOptions } from "../remote/connection.ts";
+import { findTarget } from "../remote/findTarget.ts";
 import { allRows } from "../remote/pages.ts";
 
 /** Runs `use` on the root keys of the configured store. */
@@ -36,24 +40,46 @@ const checkPermissions = (permissions: readonly string[]): string[] => {
   throw new UsageError(`--permission: ${refused.join(" and ")} ${verdict}; ${form}`);
 };
 
+const templateNames = rootKeyTemplates.map(({ name }) => name);
+
+/** What a new root key is given; undefined: no list, so everything. */
+const givenPermissions = ({
+  template,
+  permission,
+}: {
+  readonly template?: string | undefined;
+  readonly permission?: readonly string[] | undefined;
+}): string[] | undefined => {
+  const chosen = rootKeyTemplates.find(({ name }) => name === template);
+  if (template !== undefined && chosen === undefined) {
+    throw new UsageError(`--template: there is no ${JSON.stringify(template)}; want one of ${templateNames.join(", ")}`);
+  }
+  if (chosen === undefined && permission === undefined) return undefined;
+  return checkPermissions([...(chosen?.permissions ?? []), ...(permission ?? [])]);
+};
+
 const create: Command = {
   name: "root-key create",
-  usage: "--name NAME [--permission PERMISSION …] [--expires TIME] [--url URL]",
-  summary: "Create a root key and print its secret, once, as the last line. Without --permission (not with --url) it may do everything.",
+  usage: `--name NAME [--template ${templateNames.join("|")}] [--permission PERMISSION …] [--expires TIME] [--url URL]`,
+  summary:
+    "Create a root key and print its secret, once, as the last line. It gets the permissions of the template and those given besides; without either (not with --url) it may do everything.",
   run: async (args, context) => {
     const { values } = readArguments(args, {
       ...connectionOptions,
       name: { type: "string" },
+      template: { type: "string" },
       permission: { type: "string", multiple: true },
       expires: { type: "string" },
     });
     const name = checkName(values.name);
     if (name === undefined) throw new UsageError("--name is missing");
     const expires = values.expires === undefined ? undefined : parseExpiry(values.expires, context.clock.now());
-    const permissions = values.permission && checkPermissions(values.permission);
+    const permissions = givenPermissions(values);
     const service = await namedService(values, context);
     if (service !== undefined) {
-      if (permissions === undefined) throw new UsageError("--permission is missing: a service makes no root key that may do everything");
+      if (permissions === undefined) {
+        throw new UsageError("--template or --permission is missing: a service makes no root key that may do everything");
+      }
       const { data } = await service("rootKeys.createKey", { name, permissions, expires });
       const { keyId, key } = data as { readonly keyId: string; readonly key: string };
       await context.complain(`Created ${keyId}. The root key is shown only now:`);
@@ -209,17 +235,24 @@ const update: Command = {
 
 const revoke: Command = {
   name: "root-key revoke",
-  usage: "ID [--url URL]",
+  usage: "ID [--yes] [--url URL]",
   summary:
     "Disable a root key on every node within a second, where a node cannot reach the store within 30; `root-key update ID --enable` undoes it.",
   run: async (args, context) => {
-    const { positionals, values } = readArguments(args, connectionOptions, "ID");
+    const { positionals, values } = readArguments(args, { ...connectionOptions, ...confirmOptions }, "ID");
     const [rootKeyId = ""] = positionals;
-    if (await updateByService(context, { rootKeyId, update: { enabled: false }, values })) {
+    requireConfirmable(values, context);
+    const service = await namedService(values, context);
+    if (service !== undefined) {
+      const request = { keyId: rootKeyId };
+      await confirm("revokes", () => findTarget(service, "rootKeys.deleteKey", request, context.clock.now()), values, context);
+      await service("rootKeys.updateKey", { ...request, enabled: false });
       await context.complain(`Revoked ${rootKeyId}.`);
       return 0;
     }
     return withRootKeys(context, async (rootKeys, source) => {
+      const { name, lastUsedAt } = await findRootKey(rootKeys, rootKeyId);
+      await confirm("revokes", async () => ({ kind: "root key", id: rootKeyId, name, facts: [lastUse(lastUsedAt)] }), values, context);
       await revokeRootKey(rootKeys, rootKeyId, source);
       await context.complain(`Revoked ${rootKeyId}.`);
     });

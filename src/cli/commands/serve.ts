@@ -1,3 +1,4 @@
+import { isEngineInstalled, requiredEngineMissing } from "../../analytics/embedded/isEngineInstalled.ts";
 import { type Config, configVariables } from "../../config/loadConfig.ts";
 import { suspiciousVariables } from "../../config/suspiciousVariables.ts";
 import { shareOfWorker } from "../../config/workersVariables.ts";
@@ -6,7 +7,7 @@ import { createService } from "../../service/createService.ts";
 import { createEvents, type Events } from "../../telemetry/events.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { readArguments } from "../arguments.ts";
-import { CANNOT_START, type Command, type CommandContext, type ExitCode, UNHANDLED_ERROR, UsageError } from "../command.ts";
+import { CANNOT_START, type Command, type CommandContext, CommandFailure, type ExitCode, UNHANDLED_ERROR, UsageError } from "../command.ts";
 import { createFirstRootKey, type FirstRootKey } from "../firstStart.ts";
 import { greet, nextSteps } from "../greeting.ts";
 import { readConfig } from "../readConfig.ts";
@@ -70,6 +71,7 @@ export const serve: Command = {
     if (testClock && config.mongodbUrl !== undefined) {
       throw new UsageError("--test-clock is only for the embedded store: unset MONGODB_URL");
     }
+    if (config.analytics?.requiresEngine === true && !isEngineInstalled()) throw new CommandFailure(2, requiredEngineMissing);
     const log = context.openLog(config.logLevel);
     const events = createEvents(log);
     if (context.worker) return serveNode({ config, testClock, log, events, context });

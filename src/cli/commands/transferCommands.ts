@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { type Connection, connectEmbedded, connectServer } from "../../analytics/connection.ts";
-import { isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
+import { engineMissing, isEngineInstalled } from "../../analytics/embedded/isEngineInstalled.ts";
 import { EngineUnavailableError } from "../../analytics/engineErrors.ts";
 import { latestOf } from "../../analytics/tables/migrateTables.ts";
 import { exportEvents, findBegun } from "../../analytics/transfer/exportEvents.ts";
@@ -27,7 +27,7 @@ const schemaOf = ({ cluster }: AnalyticsConfig) => ({ cluster, workspaceId: WORK
 const requireAnalytics = ({ analytics }: Config): AnalyticsConfig => {
   if (!analytics) throw new CommandFailure(5, "there are no analytics: set ANALYTICS=embedded or CLICKHOUSE_URL, as for the service");
   if (analytics.clickhouseUrl === undefined && !isEngineInstalled()) {
-    throw new CommandFailure(5, "the optional package chdb is not installed for this platform: set CLICKHOUSE_URL");
+    throw new CommandFailure(5, `${engineMissing}, or set CLICKHOUSE_URL`);
   }
   return analytics;
 };

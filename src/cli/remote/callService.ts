@@ -1,3 +1,4 @@
+import type { Violation } from "../../domain/errors.ts";
 import { isObject } from "../../util/isObject.ts";
 import { oneLine } from "../../util/table.ts";
 import { version } from "../../version.ts";
@@ -27,12 +28,6 @@ export interface CallOptions {
  */
 export type CallService = (procedure: string, body: unknown, options?: CallOptions) => Promise<Answer>;
 
-interface Violation {
-  readonly location: string;
-  readonly message: string;
-  readonly fix?: string;
-}
-
 interface Body {
   readonly meta?: { readonly requestId?: string; readonly degraded?: readonly string[] };
   readonly data?: unknown;
@@ -45,7 +40,8 @@ const byStatus: Readonly<Record<number, ExitCode>> = {
   ...{ 408: 7, 502: 7, 503: 7, 504: 7 },
 };
 
-const sentence = ({ location, message, fix }: Violation, nameOf: (location: string) => string): string =>
+/** What is wrong at a place of the request, for people. @param nameOf what the user calls that place */
+export const violationText = ({ location, message, fix }: Violation, nameOf: (location: string) => string): string =>
   message.startsWith("missing property")
     ? `${nameOf(location)} is missing`
     : `${nameOf(location)}: ${message}${fix === undefined ? "" : ` (${fix})`}`;
@@ -135,7 +131,7 @@ const createCaller = (connection: Connection): CallService => {
       };
     }
     const { detail = `the service answered ${status}`, errors = [] } = answer.error ?? {};
-    const known = errors.length === 0 ? detail : errors.map((violation) => sentence(violation, nameOf)).join("; ");
+    const known = errors.length === 0 ? detail : errors.map((violation) => violationText(violation, nameOf)).join("; ");
     throw new CommandFailure(byStatus[status] ?? 1, safe(`${known}${mend(response, answer, connection)}`));
   };
 };

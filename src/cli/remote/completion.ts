@@ -3,7 +3,7 @@ import { type Command, type CommandContext, type ExitCode, UsageError } from "..
 import { connectionOptions } from "./connection.ts";
 import { type Flag, flagsOf, noneName } from "./flags.ts";
 import { findProcedure, namespaces, procedureCommands } from "./procedureCommands.ts";
-import { callOptions } from "./readRequest.ts";
+import { optionsOf } from "./readRequest.ts";
 
 /** Both scripts ask the program, so that they know what it knows. Files are completed where it has nothing to say. */
 const scripts: Readonly<Record<string, string>> = {
@@ -44,7 +44,7 @@ const candidates = (words: readonly string[], commands: readonly Command[]): rea
     const flags = flagsOf(procedure.found.procedure);
     const values = flags.find(({ name }) => before === `--${name}`)?.field.values ?? [];
     if (values.length > 0) return values;
-    return begun.startsWith("-") ? [...flagNames(flags), ...withDashes(Object.keys(callOptions))] : [];
+    return begun.startsWith("-") ? [...flagNames(flags), ...withDashes(Object.keys(optionsOf(procedure.found)))] : [];
   }
   const own = commands.find(({ name }) => name.split(" ").every((word, i) => i < words.length - 1 && words[i] === word));
   if (own !== undefined) {

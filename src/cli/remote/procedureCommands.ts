@@ -8,13 +8,15 @@ export interface ProcedureCommand {
   readonly namespace: string;
   /** `create-key` */
   readonly verb: string;
+  /** It deletes something, and asks before. */
+  readonly destroys: boolean;
   readonly procedure: DescribedProcedure;
 }
 
 /** Every procedure there is. Read from the descriptors, which takes a moment: only commands that need it import this file. */
 export const procedureCommands: readonly ProcedureCommand[] = describeProcedures(testableServices).map((procedure) => {
   const [namespace = "", verb = ""] = procedure.name.split(".").map(kebab);
-  return { namespace, verb, procedure };
+  return { namespace, verb, destroys: verb.startsWith("delete"), procedure };
 });
 
 export const namespaces: readonly string[] = [...new Set(procedureCommands.map(({ namespace }) => namespace))];

@@ -62,7 +62,7 @@ const procedureOptions: readonly string[] = [
 ];
 
 /** `latchkey help keys create-key` */
-export const procedureHelp = ({ namespace, verb, procedure }: ProcedureCommand): string => {
+export const procedureHelp = ({ namespace, verb, destroys, procedure }: ProcedureCommand): string => {
   const flags = flagsOf(procedure);
   return [
     `latchkey ${namespace} ${verb} [options]`,
@@ -75,6 +75,7 @@ export const procedureHelp = ({ namespace, verb, procedure }: ProcedureCommand):
     ...procedureOptions,
     ...(procedure.isPaged ? ["  --all                   follow all pages; with --json one object a line"] : []),
     ...(procedure.changes ? ["  --idempotency-key KEY   a repeat with the same key and body does nothing again"] : []),
+    ...(destroys ? ["  --yes                   do not ask for confirmation; needed where there is no terminal"] : []),
     ...commonOptions,
   ].join("\n");
 };

@@ -4,12 +4,14 @@ import type { DescribedProcedure } from "../../rpc/description/describeProcedure
 import { isObject } from "../../util/isObject.ts";
 import { refusesRootKey } from "../arguments.ts";
 import { type CommandContext, UsageError } from "../command.ts";
+import { type ConfirmValues, confirmOptions } from "../confirm.ts";
 import { type ConnectionValues, connectionOptions } from "./connection.ts";
 import { type Flag, flagsOf, noneName, noneValue } from "./flags.ts";
+import type { ProcedureCommand } from "./procedureCommands.ts";
 import { readValue } from "./readValue.ts";
 
 /** Options of every command that calls a procedure, beside its fields. */
-export const callOptions: Readonly<Record<string, { readonly type: "string" | "boolean" }>> = {
+const callOptions: Readonly<Record<string, { readonly type: "string" | "boolean" }>> = {
   ...connectionOptions,
   data: { type: "string" },
   json: { type: "boolean" },
@@ -19,7 +21,11 @@ export const callOptions: Readonly<Record<string, { readonly type: "string" | "b
   help: { type: "boolean" },
 };
 
-interface CallValues extends ConnectionValues {
+/** Options of a command that calls a procedure, beside its fields. */
+export const optionsOf = ({ destroys }: Pick<ProcedureCommand, "destroys">): typeof callOptions =>
+  destroys ? { ...callOptions, ...confirmOptions } : callOptions;
+
+interface CallValues extends ConnectionValues, ConfirmValues {
   readonly data?: string;
   readonly json?: boolean;
   readonly wide?: boolean;
@@ -28,9 +34,14 @@ interface CallValues extends ConnectionValues {
   readonly help?: boolean;
 }
 
+/** The arguments of a command that calls a procedure, before any file or standard input is read. */
+export interface Asked {
+  readonly values: CallValues;
+  readonly given: readonly Given[];
+}
+
 /** A call as the command line asks for it. */
 export interface Request {
-  readonly values: CallValues;
   /** The body: an object, or a list where the procedure takes one. */
   readonly body: object;
   /** What the body holds that must not be shown. */
@@ -56,15 +67,20 @@ const unknownOption = (rawName: string, name: string, names: readonly string[], 
   return new UsageError(`there is no option ${rawName}; ${hint}`);
 };
 
-/** Splits arguments into options of every call and fields of this request. Repeats no value: it may be a secret. */
-const readOptions = (args: readonly string[], flags: readonly Flag[], command: string): { values: CallValues; given: Given[] } => {
+/**
+ * Splits arguments into options of every call and fields of this request. Throws a `UsageError`, which repeats no value: it may be
+ * a secret.
+ */
+export const readOptions = (called: ProcedureCommand, args: readonly string[]): Asked => {
+  const flags = flagsOf(called.procedure);
+  const command = `${called.namespace} ${called.verb}`;
   const byName = new Map(flags.map((flag) => [flag.name, flag]));
   const byNone = new Map(flags.flatMap((flag) => (noneName(flag) === undefined ? [] : [[noneName(flag) ?? "", flag] as const])));
   const isSwitch = ({ field }: Flag): boolean => field.kind === "boolean" && !field.isList;
   const options = {
     ...Object.fromEntries(flags.map((flag) => [flag.name, { type: isSwitch(flag) ? ("boolean" as const) : ("string" as const) }])),
     ...Object.fromEntries([...byNone.keys()].map((name) => [name, { type: "boolean" as const }])),
-    ...callOptions,
+    ...optionsOf(called),
   };
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const values: Values = {};
@@ -160,16 +176,13 @@ const readStart = async (
 const itemsAt = (body: Json, { path }: Flag): readonly unknown[] | undefined =>
   path.reduce<unknown>((holder, part) => (holder as Json | undefined)?.[part], body) as readonly unknown[] | undefined;
 
-/** Reads the arguments of a command that calls `procedure`. Throws `UsageError` for what makes no sense before the service is asked. */
+/** Makes the body of a call. Throws `UsageError` for what makes no sense before the service is asked. */
 export const readRequest = async (
   procedure: DescribedProcedure,
-  args: readonly string[],
-  command: string,
+  { values, given }: Asked,
   { clock, readInput }: Pick<CommandContext, "clock" | "readInput">,
 ): Promise<Request> => {
   const flags = flagsOf(procedure);
-  const { values, given } = readOptions(args, flags, command);
-  if (values.help) return { values, body: {}, secrets: [] };
   let wasRead = false;
   const readOnce = (): Promise<string> => {
     if (wasRead) throw new UsageError("standard input can be read for one option only");
@@ -204,5 +217,5 @@ export const readRequest = async (
     const value = (body as Json)[field.name];
     return typeof value === "string" ? [value] : [];
   });
-  return { values, body, secrets };
+  return { body, secrets };
 };

@@ -1,14 +1,18 @@
+import { checkRequest } from "../../rpc/description/checkRequest.ts";
 import type { DescribedField } from "../../rpc/description/describeField.ts";
+import type { DescribedProcedure } from "../../rpc/description/describeProcedures.ts";
 import { isObject } from "../../util/isObject.ts";
 import { jsonLine } from "../../util/table.ts";
-import { type CommandContext, type ExitCode, UsageError } from "../command.ts";
-import { type CallOptions, type CallService, openService } from "./callService.ts";
+import { type CommandContext, CommandFailure, type ExitCode, UsageError } from "../command.ts";
+import { confirm, requireConfirmable, type Target } from "../confirm.ts";
+import { type CallOptions, type CallService, openService, violationText } from "./callService.ts";
+import { findTarget } from "./findTarget.ts";
 import { flagsOf, placeNames } from "./flags.ts";
 import { MOST_PAGES, pagesOf } from "./pages.ts";
 import { presentObject, presentRows } from "./present.ts";
 import type { ProcedureCommand } from "./procedureCommands.ts";
 import { procedureHelp } from "./procedureHelp.ts";
-import { type Request, readRequest } from "./readRequest.ts";
+import { type Asked, type Request, readOptions, readRequest } from "./readRequest.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -20,7 +24,7 @@ const verdicts: Readonly<Record<string, string>> = {
   "audit.verifyChain": "intact",
 };
 
-const checkOptions = ({ procedure }: ProcedureCommand, { values }: Request): void => {
+const checkOptions = ({ procedure }: ProcedureCommand, { values }: Asked): void => {
   if (values.all && !procedure.isPaged) throw new UsageError("--all: the answer has no pages");
   const key = values["idempotency-key"];
   if (key === undefined) return;
@@ -32,7 +36,8 @@ const checkOptions = ({ procedure }: ProcedureCommand, { values }: Request): voi
 const printPages = async (
   call: CallService,
   { procedure }: ProcedureCommand,
-  { body, values }: Request,
+  { values }: Asked,
+  { body }: Request,
   options: CallOptions,
   context: CommandContext,
 ): Promise<void> => {
@@ -60,7 +65,7 @@ const printPages = async (
 const secretIn = (fields: readonly DescribedField[], data: Json): DescribedField | undefined =>
   fields.find((field) => field.secret && typeof data[field.name] === "string");
 
-const printAnswer = async ({ procedure }: ProcedureCommand, data: unknown, { values }: Request, context: CommandContext): Promise<void> => {
+const printAnswer = async ({ procedure }: ProcedureCommand, data: unknown, { values }: Asked, context: CommandContext): Promise<void> => {
   const { fields } = procedure.data;
   if (values.json) return context.print(jsonLine(data));
   const wide = values.wide === true;
@@ -71,25 +76,47 @@ const printAnswer = async ({ procedure }: ProcedureCommand, data: unknown, { val
   if (shown !== undefined && procedure.changes) await context.complain(`"${shown.name}" is shown only now.`);
 };
 
+/** What a call deletes. Rejects for a request that the service would refuse, too: the question comes last. */
+const findChecked = async (
+  call: CallService,
+  { input, name }: DescribedProcedure,
+  body: Json,
+  nameOf: (location: string) => string,
+  now: number,
+): Promise<Target> => {
+  const violations = checkRequest(input, body);
+  if (violations.length > 0) throw new CommandFailure(2, violations.map((violation) => violationText(violation, nameOf)).join("; "));
+  return findTarget(call, name, body, now);
+};
+
 /** Calls a procedure as the arguments ask for it and prints what it answers. */
 export const runProcedure = async (command: ProcedureCommand, args: readonly string[], context: CommandContext): Promise<ExitCode> => {
-  const { namespace, verb, procedure } = command;
-  const request = await readRequest(procedure, args, `${namespace} ${verb}`, context);
-  const { values, body, secrets } = request;
+  const { procedure, destroys } = command;
+  const asked = readOptions(command, args);
+  const { values } = asked;
   if (values.help) {
     await context.print(procedureHelp(command));
     return 0;
   }
-  checkOptions(command, request);
+  checkOptions(command, asked);
+  if (destroys) requireConfirmable(values, context);
+  const request = await readRequest(procedure, asked, context);
+  const { body, secrets } = request;
   const call = await openService(values, context);
-  const options = { idempotencyKey: values["idempotency-key"], nameOf: placeNames(flagsOf(procedure)), secrets };
+  const nameOf = placeNames(flagsOf(procedure));
+  const options = { idempotencyKey: values["idempotency-key"], nameOf, secrets };
+  if (destroys) {
+    const fields = body as Json;
+    const find = () => findChecked(call, procedure, fields, nameOf, context.clock.now());
+    await confirm(fields.erase === true ? "erases" : "deletes", find, values, context);
+  }
   if (procedure.isPaged) {
-    await printPages(call, command, request, options, context);
+    await printPages(call, command, asked, request, options, context);
     return 0;
   }
   const { data, degraded } = await call(procedure.name, body, options);
   if (degraded.length > 0) await context.complain(`Answered without the store (${degraded.join(", ")}): from what the node remembers.`);
-  await printAnswer(command, data, request, context);
+  await printAnswer(command, data, asked, context);
   const verdict = verdicts[procedure.name];
   return verdict !== undefined && isObject(data) && data[verdict] === false ? 8 : 0;
 };

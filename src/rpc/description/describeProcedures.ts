@@ -1,4 +1,4 @@
-import { type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/latchkey/v2/comments.ts";
 import { array_body, changes, permission } from "../../../gen/latchkey/v2/options_pb.ts";
 import { unaryMethods } from "../edges/unaryMethods.ts";
@@ -15,6 +15,9 @@ export interface DescribedProcedure {
   readonly permissions: readonly string[];
   /** It changes something, and takes an Idempotency-Key. */
   readonly changes: boolean;
+  /** The request. */
+  readonly input: DescMessage;
+  /** Of the request. */
   readonly fields: readonly DescribedField[];
   /** The list that the body is, where it is no object. */
   readonly arrayBody: DescribedField | undefined;
@@ -34,6 +37,7 @@ const describe = (method: DescMethodUnary): DescribedProcedure => {
     comment: comments[`${method.parent.typeName}.${method.name}`] ?? "",
     permissions: getOption(method, permission),
     changes: getOption(method, changes),
+    input: method.input,
     fields,
     arrayBody: list === "" ? undefined : fields.find(({ name }) => name === list),
     data: describeField(data),

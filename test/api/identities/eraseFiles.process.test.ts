@@ -63,7 +63,7 @@ describe("[data §4] latchkey identity erase", () => {
     await eventually(async () => expect(await usage(PERSON)).toEqual([3, 3]));
     expect(filesWith(PERSON).length).toBeGreaterThan(0);
 
-    const { code, printed } = await latchkey("identity", "erase", PERSON);
+    const { code, printed } = await latchkey("identity", "erase", PERSON, "--yes");
     expect(printed).toEqual([`${PERSON}: erased (1 key, 3 entries of the audit log, 3 verifications)`]);
     expect(code).toBe(0);
     expect(filesWith(PERSON)).toEqual([]);
@@ -76,7 +76,7 @@ describe("[data §4] latchkey identity erase", () => {
     const verified = await runCommand(["audit", "verify"], { DATA_DIR: directory });
     expect(verified.printed.slice(1)).toEqual(["3 entries without texts, which were erased.", "The log is whole."]);
 
-    const again = await latchkey("identity", "erase", PERSON);
+    const again = await latchkey("identity", "erase", PERSON, "--yes");
     expect(again.code).toBe(4);
     expect(again.complained[0]).toBe(`latchkey: The identity ${PERSON} does not exist.`);
   });

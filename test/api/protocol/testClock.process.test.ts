@@ -54,7 +54,7 @@ test("[issue 5] what the command line changes is heard of, whatever the clock sa
     const rootKey = stdout.trim();
     const status = async (): Promise<number> => (await v2Edge(service.url).call("apis.createApi", { name: "heard" }, rootKey)).status;
     expect(await status()).toBe(200);
-    expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? ""], env)).code).toBe(0);
+    expect((await runLatchkeyHere(["root-key", "revoke", /rk_\w+/.exec(stderr)?.[0] ?? "", "--yes"], env)).code).toBe(0);
     await expect.poll(status, { timeout: 30_000, interval: 100 }).toBe(401);
   }
 });

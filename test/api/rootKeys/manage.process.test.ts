@@ -39,7 +39,7 @@ describe.concurrent.each(places)("[protocol §7] the command line beside a runni
     await eventually(403, "unkey/authorization/insufficient_permissions");
     await command("update", id, "--all-permissions");
     await eventually(404, "unkey/data/api_not_found");
-    await command("revoke", id);
+    await command("revoke", id, "--yes");
     await eventually(401, "unkey/authentication/key_disabled");
     await command("update", id, "--enable", "--expires", new Date(Date.now() + 8_000).toISOString());
     await eventually(401, "unkey/authentication/key_expired");

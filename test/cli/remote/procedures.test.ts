@@ -33,8 +33,8 @@ const newKey = (apiId: string, ...args: string[]): Promise<{ keyId: string; key:
   json("keys", "create-key", "--api-id", apiId, ...args);
 
 test("every procedure is reached, and what is missing is named as an option: 2", async () => {
-  for (const { namespace, verb, procedure } of procedureCommands) {
-    const { code, complained } = await run(namespace, verb);
+  for (const { namespace, verb, destroys, procedure } of procedureCommands) {
+    const { code, complained } = await run(namespace, verb, ...(destroys ? ["--yes"] : []));
     const required = procedure.fields.filter((field) => field.required);
     if (procedure.name === "keys.explain")
       expect({ code, complained: complained[0] }).toEqual({ code: 2, complained: expect.stringContaining("exactly one of keyId and key") });
@@ -119,7 +119,7 @@ test("exit codes: 3 forbidden, 4 not found, 5 exists or protected, 8 an answer t
   await json("permissions", "create-role", "--name", "admin");
   expect(await run("permissions", "create-role", "--name", "admin")).toMatchObject({ code: 5 });
   await run("apis", "update-api", "--api-id", apiId, "--delete-protection");
-  expect(await run("apis", "delete-api", "--api-id", apiId)).toMatchObject({ code: 5 });
+  expect(await run("apis", "delete-api", "--yes", "--api-id", apiId)).toMatchObject({ code: 5 });
   expect(await run("analytics", "get-quota")).toMatchObject({ code: 5 });
   const verify = (...args: string[]) => runWith(`${key}\n`, "keys", "verify-key", "--key", "-", ...args);
   expect(await verify()).toMatchObject({ code: 0 });
@@ -223,12 +223,12 @@ test("the commands with files of their own work by the service, too", async () =
     expect.stringMatching(new RegExp(`^${migrationId} +sha256 +\\S+Z +old$`)),
   ]);
   expect(JSON.parse((await run("migration", "list", "--json")).printed.join())).toMatchObject([{ migrationId, name: "old" }]);
-  expect((await run("migration", "delete", migrationId)).code).toBe(0);
-  expect((await run("migration", "delete", migrationId)).code).toBe(4);
+  expect((await run("migration", "delete", migrationId, "--yes")).code).toBe(0);
+  expect((await run("migration", "delete", migrationId, "--yes")).code).toBe(4);
 
   await run("ratelimit", "limit", "--namespace", "doomed", "--identifier", "a", "--limit", "1", "--duration", "1m");
-  expect(await run("namespace", "delete", "doomed")).toMatchObject({ code: 0, complained: ["Deleted doomed."] });
-  expect((await run("namespace", "delete", "doomed")).code).toBe(4);
+  expect(await run("namespace", "delete", "doomed", "--yes")).toMatchObject({ code: 0, complained: ["Deleted doomed."] });
+  expect((await run("namespace", "delete", "doomed", "--yes")).code).toBe(4);
 
   expect(await run("root-key", "create", "--name", "all")).toMatchObject({
     code: 2,
@@ -241,7 +241,7 @@ test("the commands with files of their own work by the service, too", async () =
   expect(await row()).toMatch(/checkout .* enabled .* never .*Z +api\.\*\.verify_key$/);
   expect((await run("root-key", "update", id, "--name", "till", "--no-expiry")).code).toBe(0);
   expect((await run("root-key", "update", id, "--all-permissions")).code).toBe(2);
-  expect((await run("root-key", "revoke", id)).code).toBe(0);
+  expect((await run("root-key", "revoke", id, "--yes")).code).toBe(0);
   expect(await row()).toMatch(/till .* revoked .* never +never +api\.\*\.verify_key$/);
   const [byService, byStore] = [
     await run("root-key", "list", "--json"),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { flagsOf, noneName, placeNames } from "../../../src/cli/remote/flags.ts";
 import { findProcedure, procedureCommands } from "../../../src/cli/remote/procedureCommands.ts";
-import { callOptions, readRequest } from "../../../src/cli/remote/readRequest.ts";
+import { optionsOf, readOptions, readRequest } from "../../../src/cli/remote/readRequest.ts";
 import type { DescribedField } from "../../../src/rpc/description/describeField.ts";
 import { unaryMethods } from "../../../src/rpc/edges/unaryMethods.ts";
 import { procedureName } from "../../../src/rpc/pipeline/procedureName.ts";
@@ -14,12 +14,12 @@ import { compileCodec } from "../../support/compileCodec.ts";
 const NOW = Date.UTC(2026, 0, 15, 12);
 const DAY = 86_400_000;
 
-const read = (line: readonly string[], input = "") => {
+const read = async (line: readonly string[], input = "") => {
   const called = findProcedure(line);
   if (called === undefined) throw new Error(`no procedure ${line[0]}`);
   const { found, rest } = called;
   const clock = { now: () => NOW, monotonic: () => 0 };
-  return readRequest(found.procedure, rest, `${found.namespace} ${found.verb}`, { clock, readInput: async () => input });
+  return readRequest(found.procedure, readOptions(found, rest), { clock, readInput: async () => input });
 };
 
 const body = async (...line: string[]): Promise<unknown> => (await read(line)).body;
@@ -40,9 +40,10 @@ test("every procedure is a command, by the words of its name and by its own name
 });
 
 test("no field of a request has the name of an option of every call, or of another field", () => {
+  const options = optionsOf({ destroys: true });
   for (const { procedure } of procedureCommands) {
     const names = flagsOf(procedure).flatMap((flag) => [flag.name, noneName(flag) ?? []].flat());
-    expect([procedure.name, names.filter((name) => Object.hasOwn(callOptions, name))]).toEqual([procedure.name, []]);
+    expect([procedure.name, names.filter((name) => Object.hasOwn(options, name))]).toEqual([procedure.name, []]);
     expect([procedure.name, new Set(names).size]).toEqual([procedure.name, names.length]);
   }
 });

@@ -29,7 +29,7 @@ test("[data §4] an erasure whose command or service is killed at any moment and
   await call("identities.createIdentity", { externalId: "dave_7731", meta: { mail: "dave_7731@example.com" } });
   for (let i = 0; i < KEYS; i++) await call("keys.createKey", { apiId, externalId: "dave_7731", name: `dave_7731 ${i}` });
   await first.stop();
-  const erase = (url: string) => [["identity", "erase", "dave_7731", "--url", url], { LATCHKEY_ROOT_KEY: rootKey }] as const;
+  const erase = (url: string) => [["identity", "erase", "dave_7731", "--yes", "--url", url], { LATCHKEY_ROOT_KEY: rootKey }] as const;
   for (let kills = 0; kills < KILLS; kills++) {
     await using service = await startService({ dataDir });
     const child = spawnLatchkey(...erase(service.url));

@@ -6,6 +6,8 @@ import type { Call } from "../call.ts";
 export interface AnalyticsDeps {
   /** Undefined: this deployment has no analytics store. */
   readonly analytics: Analytics | undefined;
+  /** Why there is none, for people. */
+  readonly analyticsAbsence: string;
 }
 
 /** What a caller may see of the events, and where they are. */
@@ -16,8 +18,8 @@ export interface Readable {
 }
 
 /** The analytics store, or 412 `analytics_not_configured`. */
-export const requireAnalytics = ({ analytics }: AnalyticsDeps): Analytics => {
-  if (!analytics) throw new ServiceError("analytics_not_configured", "This deployment has no analytics store.");
+export const requireAnalytics = ({ analytics, analyticsAbsence }: AnalyticsDeps): Analytics => {
+  if (!analytics) throw new ServiceError("analytics_not_configured", `This deployment has no analytics store: ${analyticsAbsence}.`);
   return analytics;
 };
 

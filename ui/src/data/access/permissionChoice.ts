@@ -1,4 +1,5 @@
 import { allPermissions, compileGrants, parsePermission } from "../../../../src/domain/authorization.ts";
+import { type RootKeyTemplate, rootKeyTemplates } from "../../../../src/domain/rootKeyTemplates.ts";
 
 /** Permissions of root keys that belong together: `api`, and its actions. */
 export interface PermissionType {
@@ -45,48 +46,25 @@ export const toggled = (chosen: readonly string[], triple: string): readonly str
   return [...left, triple].sort();
 };
 
-/** A choice that many root keys begin with. */
-export interface PermissionTemplate {
+/** A template, and what its button says. */
+export interface LabelledTemplate extends RootKeyTemplate {
   readonly label: string;
-  readonly includes: (action: string) => boolean;
 }
 
-const issuing: ReadonlySet<string> = new Set([
-  "api.read_api",
-  "api.create_key",
-  "api.read_key",
-  "api.update_key",
-  "api.delete_key",
-  "identity.create_identity",
-  "identity.read_identity",
-  "identity.update_identity",
-  "rbac.read_role",
-  "rbac.read_permission",
-  "rbac.add_role_to_key",
-  "rbac.remove_role_from_key",
-  "rbac.add_permission_to_key",
-  "rbac.remove_permission_from_key",
-]);
+const labels: Readonly<Record<string, string>> = { admin: "Full access" };
 
 /** The templates of console §3, least first. */
-export const permissionTemplates: readonly PermissionTemplate[] = [
-  { label: "Verifier", includes: (action) => action === "api.verify_key" || action === "ratelimit.limit" },
-  { label: "Issuer", includes: (action) => issuing.has(action) },
-  { label: "Read-only", includes: (action) => action.includes(".read_") || action === "ratelimit.list_overrides" },
-  {
-    label: "Analyst",
-    includes: (action) => action.endsWith(".read_analytics") || action === "api.read_api" || action === "ratelimit.read_namespace",
-  },
-  { label: "Everything", includes: () => true },
-];
+export const labelledTemplates: readonly LabelledTemplate[] = rootKeyTemplates.map((template) => ({
+  ...template,
+  label: labels[template.name] ?? template.name.charAt(0).toUpperCase() + template.name.slice(1),
+}));
 
 /**
  * The permissions of a template.
  * @param scopes object by type: `{ api: "api_1" }`; what cannot be confined to it is left out, other types have all objects
  */
-export const templatePermissions = ({ includes }: PermissionTemplate, scopes: Readonly<Record<string, string>>): readonly string[] =>
-  allPermissions
+export const scopedPermissions = ({ permissions }: RootKeyTemplate, scopes: Readonly<Record<string, string>>): readonly string[] =>
+  permissions
     .map(partsOf)
-    .filter(([type, , action]) => includes(`${type}.${action}`))
-    .map(([type, , action]) => `${type}.${scopes[type] ?? "*"}.${action}`)
+    .map(([type, id, action]) => `${type}.${scopes[type] ?? id}.${action}`)
     .filter(isPermission);

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useContext, useId, useState } from "preact/hooks";
 import { ApisService } from "../../../../gen/latchkey/v2/apis_pb.ts";
 import { RatelimitService } from "../../../../gen/latchkey/v2/ratelimit_pb.ts";
-import { holds, permissionTemplates, permissionTypes, templatePermissions } from "../../data/access/permissionChoice.ts";
+import { holds, type LabelledTemplate, labelledTemplates, permissionTypes, scopedPermissions } from "../../data/access/permissionChoice.ts";
 import { heldPermissions } from "../../data/access/sessionState.ts";
 import { usePages } from "../../data/hooks/usePages.ts";
 import { Button } from "../actions/Button.tsx";
@@ -38,8 +38,8 @@ export const PermissionPicker = ({ chosen, onChange }: PermissionPickerProps): J
     set(id);
     if (id !== "*") setSeen((before) => ({ ...before, [type]: [...new Set([...(before[type] ?? []), id])] }));
   };
-  const apply = (template: (typeof permissionTemplates)[number]): void => {
-    const wanted = templatePermissions(template, { api, ratelimit: namespace });
+  const apply = (template: LabelledTemplate): void => {
+    const wanted = scopedPermissions(template, { api, ratelimit: namespace });
     const given = wanted.filter((triple) => holds(heldPermissions.value, triple));
     onChange([...given].sort());
     announce(
@@ -82,7 +82,7 @@ export const PermissionPicker = ({ chosen, onChange }: PermissionPickerProps): J
         )}
       </div>
       <div class="actions" role="group" aria-label="Templates">
-        {permissionTemplates.map((template) => (
+        {labelledTemplates.map((template) => (
           <Button key={template.label} onClick={() => apply(template)}>
             {template.label}
           </Button>

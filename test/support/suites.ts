@@ -35,7 +35,6 @@ export const sameOnEveryEngine: readonly string[] = [
   "test/failure/{crash,fullLoad}.process.test.ts",
   "test/workers/{adminPort,crash}.process.test.ts",
   "test/storage/counterLogs/{counterLog,counterLogTroubles}.test.ts",
-  "test/storage/recentKeys.test.ts",
   "test/properties/explain.test.ts",
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
 ];

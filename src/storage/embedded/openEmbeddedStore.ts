@@ -50,7 +50,7 @@ const patience = { server: 2000, tool: 5000, restore: 5000 } as const;
  * The store in a SQLite file, with the counters of rate limits in another one. Nothing is opened before `prepare`, which rejects
  * when another server uses the directory, or a tool finds one of an older version there, with `SchemaTooNewError`, and with
  * `StoreDamagedError` when the state file is damaged or missing. Every other file is made again when it cannot be used. Acknowledged
- * changes survive the end of the process and of the machine.
+ * changes survive the end of the process and, but for the last milliseconds of counters, that of the machine.
  */
 export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval = 30_000 }: EmbeddedStoreOptions): EmbeddedStore => {
   const files = filesIn(directory);

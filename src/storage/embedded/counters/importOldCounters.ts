@@ -36,10 +36,10 @@ const recordsOf = (file: string): readonly LogRecord[] => {
 const logsIn = (directory: string): readonly string[] => ["counters-a.log", "counters-b.log"].map((name) => join(directory, name));
 const marksIn = (directory: string): string => join(directory, "latchkey.marks");
 
-/** Whether a version before 0.12 was the last to use the directory. */
+/** Whether a version up to 0.11 was the last to use the directory. */
 export const hasOldFiles = (directory: string): boolean => [...logsIn(directory), marksIn(directory)].some(existsSync);
 
-/** Counters that are not in `counters.sqlite`: rows of the state file, which a restore or a version before 0.12 wrote, and the logs of the latter. */
+/** Counters that are not in `counters.sqlite`: rows of the state file, which a restore or a version up to 0.11 wrote, and the logs of the latter. */
 export const readOldCounters = (directory: string, state: DatabaseSync): ReadonlyMap<string, StoredCounter> => {
   const rows = state.prepare("SELECT id, doc FROM counters WHERE json_valid(doc)").all();
   const inTable = rows.map(({ id, doc }): CounterEntry => {
@@ -52,7 +52,7 @@ export const readOldCounters = (directory: string, state: DatabaseSync): Readonl
   return new Map([...inTable, ...records.flatMap(({ entries }) => entries)]);
 };
 
-/** Moves them to `counters.sqlite`, and removes the files of versions before 0.12. May be killed and repeated. @param now Unix ms */
+/** Moves them to `counters.sqlite`, and removes the files of versions up to 0.11. May be killed and repeated. @param now Unix ms */
 export const importOldCounters = (directory: string, stateFile: string, counters: DatabaseSync, now: number): void => {
   const state = new DatabaseSync(stateFile, { timeout: 5_000 });
   try {

@@ -22,7 +22,7 @@ import { createFileReader } from "./sqlite/fileReader.ts";
 import { openDatabase } from "./sqlite/openDatabase.ts";
 import { createReadTurns } from "./sqlite/readTurns.ts";
 import { collectionNames } from "./sqlite/schema.ts";
-import { damageAdvice } from "./sqlite/sqliteErrors.ts";
+import { damageAdvice, damagedPart, isDamage, messageOf } from "./sqlite/sqliteErrors.ts";
 import { readStoreId } from "./sqlite/storeRow.ts";
 import { createWriteQueue, type WriteQueue } from "./sqlite/writeQueue.ts";
 import { createPrivately, filesIn } from "./storeFiles.ts";
@@ -79,10 +79,14 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
 
   const prepareCounters = (store: string, isNew: boolean): void => {
     const counterFile = openCounterFile(files.counters, store, { isExpected: !isNew && !hasOldFiles(directory), log });
+    const state = openDatabase(file, { readOnly: false });
     try {
       if (mode !== "server") return;
-      importOldCounters(directory, file, counterFile, clock.now());
+      importOldCounters(directory, state, counterFile, clock.now());
+    } catch (error) {
+      throw isDamage(error) ? damagedPart(file, messageOf(error), error) : error;
     } finally {
+      state.close();
       counterFile.close();
     }
     counters.start();

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { type CounterEntry, putCounters, type StoredCounter } from "./counterTable.ts";
 
@@ -53,17 +53,12 @@ export const readOldCounters = (directory: string, state: DatabaseSync): Readonl
 };
 
 /** Moves them to `counters.sqlite`, and removes the files of versions up to 0.11. May be killed and repeated. @param now Unix ms */
-export const importOldCounters = (directory: string, stateFile: string, counters: DatabaseSync, now: number): void => {
-  const state = new DatabaseSync(stateFile, { timeout: 5_000 });
-  try {
-    const live = [...readOldCounters(directory, state)].filter(([, { expireAt }]) => expireAt > now);
-    counters.exec("BEGIN IMMEDIATE");
-    putCounters((sql) => counters.prepare(sql), live);
-    counters.exec("COMMIT");
-    // Version 0.11 takes a store for damaged that counts commits and has no marks.
-    state.exec("BEGIN IMMEDIATE; DELETE FROM counters; UPDATE store SET commits=0 WHERE commits<>0; COMMIT");
-    for (const file of [...logsIn(directory), marksIn(directory)]) rmSync(file, { force: true });
-  } finally {
-    state.close();
-  }
+export const importOldCounters = (directory: string, state: DatabaseSync, counters: DatabaseSync, now: number): void => {
+  const live = [...readOldCounters(directory, state)].filter(([, { expireAt }]) => expireAt > now);
+  counters.exec("BEGIN IMMEDIATE");
+  putCounters((sql) => counters.prepare(sql), live);
+  counters.exec("COMMIT");
+  // Version 0.11 takes a store for damaged that counts commits and has no marks.
+  state.exec("BEGIN IMMEDIATE; DELETE FROM counters; UPDATE store SET commits=0 WHERE commits<>0; COMMIT");
+  for (const file of [...logsIn(directory), marksIn(directory)]) rmSync(file, { force: true });
 };

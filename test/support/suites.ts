@@ -33,7 +33,6 @@ export const sameOnEveryEngine: readonly string[] = [
   "test/backup/{embeddedBackup,embeddedBackup.process,importAnew}.test.ts",
   "test/cli/remote/**",
   "test/failure/{crash,fullLoad}.process.test.ts",
-  "test/storage/recentKeys.test.ts",
   "test/properties/explain.test.ts",
   "test/verification/{creditSpenderModel,lastUsed,sharedGrants}.test.ts",
 ];

@@ -20,6 +20,15 @@ interface FoundBackup {
   readonly header: BackupHeader;
 }
 
+const options = { yes: { type: "boolean" }, "despite-audit-faults": { type: "boolean" } } as const;
+
+interface Wanted {
+  /** A backup, or a directory of backups. */
+  readonly place: string;
+  readonly isConfirmed: boolean;
+  readonly despiteAuditFaults: boolean;
+}
+
 /** The newest backup in a directory, or the one that is named; undefined where there is none. */
 const findBackup = async (place: string): Promise<FoundBackup | undefined> => {
   const isDirectory = statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -43,8 +52,7 @@ const confirm = async ({ file, header }: FoundBackup, { ask }: CommandContext): 
 /** Renames the damaged files once a backup to restore is found, checked and confirmed. Undefined where nothing is damaged. */
 const setAsideDamaged = async (
   config: Config,
-  place: string,
-  isConfirmed: boolean,
+  { place, isConfirmed, despiteAuditFaults }: Wanted,
   context: CommandContext,
 ): Promise<{ readonly file: string; readonly checked: CheckedBackup } | undefined> => {
   const dataDir = resolve(config.dataDir);
@@ -60,7 +68,7 @@ const setAsideDamaged = async (
     const found = await findBackup(place);
     if (found === undefined)
       throw new CommandFailure(1, `no backup was found in ${place}, so nothing was changed; name one: latchkey repair BACKUP`);
-    const checked = await checkBackupFile(found.file, false, config, context);
+    const checked = await checkBackupFile(found.file, despiteAuditFaults, config, context);
     if (!isConfirmed) await confirm(found, context);
     const aside = setAsideStore(files, context.clock);
     if (aside !== undefined) await context.print(`The damaged file is kept as ${basename(aside)}.`);
@@ -73,17 +81,18 @@ const setAsideDamaged = async (
 /** Nothing is deleted: the damaged file stays under another name. */
 export const repair: Command = {
   name: "repair",
-  usage: "[BACKUP] [--yes]",
+  usage: "[BACKUP] [--yes] [--despite-audit-faults]",
   summary:
     "Replace a damaged state file of the embedded store by a backup, after asking: by the file BACKUP, or the newest *.backup in the directory BACKUP (DATA_DIR/backups). Keeps the damaged file under another name. Stop the service first.",
   run: async (args, context) => {
     const names = args.some((argument) => !argument.startsWith("-")) ? ["BACKUP"] : [];
-    const { positionals, values } = readArguments(args, { yes: { type: "boolean" } }, ...names);
+    const { positionals, values } = readArguments(args, options, ...names);
     const config = readConfig(context.env);
     if (config.mongodbUrl !== undefined) throw new UsageError("repair is only for the embedded store: unset MONGODB_URL");
     requireStore(config);
     const place = resolve(positionals[0] ?? join(config.dataDir, "backups"));
-    const restorable = await setAsideDamaged(config, place, values.yes === true, context);
+    const wanted = { place, isConfirmed: values.yes === true, despiteAuditFaults: values["despite-audit-faults"] === true };
+    const restorable = await setAsideDamaged(config, wanted, context);
     if (restorable !== undefined) await putBack(restorable.file, restorable.checked, config, context);
     return 0;
   },

@@ -22,7 +22,7 @@ import { createFileReader } from "./sqlite/fileReader.ts";
 import { openDatabase } from "./sqlite/openDatabase.ts";
 import { createReadTurns } from "./sqlite/readTurns.ts";
 import { collectionNames } from "./sqlite/schema.ts";
-import { damageAdvice } from "./sqlite/sqliteErrors.ts";
+import { damageAdvice, damagedPart, isDamage, messageOf } from "./sqlite/sqliteErrors.ts";
 import { readStoreId } from "./sqlite/storeRow.ts";
 import { createWriteQueue } from "./sqlite/writeQueue.ts";
 import { createPrivately, filesIn } from "./storeFiles.ts";
@@ -45,7 +45,7 @@ const patience = { server: 2000, tool: 5000, restore: 5000 } as const;
  * The store in a SQLite file, with the counters of rate limits in another one. Nothing is opened before `prepare`, which rejects
  * when another server uses the directory, or a tool finds one of an older version there, with `SchemaTooNewError`, and with
  * `StoreDamagedError` when the state file is damaged or missing. Every other file is made again when it cannot be used. Acknowledged
- * changes survive the end of the process and of the machine.
+ * changes survive the end of the process and, but for the last milliseconds of counters, that of the machine.
  */
 export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval = 30_000 }: EmbeddedStoreOptions): Store => {
   const files = filesIn(directory);
@@ -74,10 +74,14 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
 
   const prepareCounters = (store: string, isNew: boolean): void => {
     const counterFile = openCounterFile(files.counters, store, { isExpected: !isNew && !hasOldFiles(directory), log });
+    const state = openDatabase(file, { readOnly: false });
     try {
       if (mode !== "server") return;
-      importOldCounters(directory, file, counterFile, clock.now());
+      importOldCounters(directory, state, counterFile, clock.now());
+    } catch (error) {
+      throw isDamage(error) ? damagedPart(file, messageOf(error), error) : error;
     } finally {
+      state.close();
       counterFile.close();
     }
     counters.start();

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { type CounterEntry, putCounters, type StoredCounter } from "./counterTable.ts";
 
@@ -36,10 +36,10 @@ const recordsOf = (file: string): readonly LogRecord[] => {
 const logsIn = (directory: string): readonly string[] => ["counters-a.log", "counters-b.log"].map((name) => join(directory, name));
 const marksIn = (directory: string): string => join(directory, "latchkey.marks");
 
-/** Whether a version before 0.12 was the last to use the directory. */
+/** Whether a version up to 0.11 was the last to use the directory. */
 export const hasOldFiles = (directory: string): boolean => [...logsIn(directory), marksIn(directory)].some(existsSync);
 
-/** Counters that are not in `counters.sqlite`: rows of the state file, which a restore or a version before 0.12 wrote, and the logs of the latter. */
+/** Counters that are not in `counters.sqlite`: rows of the state file, which a restore or a version up to 0.11 wrote, and the logs of the latter. */
 export const readOldCounters = (directory: string, state: DatabaseSync): ReadonlyMap<string, StoredCounter> => {
   const rows = state.prepare("SELECT id, doc FROM counters WHERE json_valid(doc)").all();
   const inTable = rows.map(({ id, doc }): CounterEntry => {
@@ -52,18 +52,13 @@ export const readOldCounters = (directory: string, state: DatabaseSync): Readonl
   return new Map([...inTable, ...records.flatMap(({ entries }) => entries)]);
 };
 
-/** Moves them to `counters.sqlite`, and removes the files of versions before 0.12. May be killed and repeated. @param now Unix ms */
-export const importOldCounters = (directory: string, stateFile: string, counters: DatabaseSync, now: number): void => {
-  const state = new DatabaseSync(stateFile, { timeout: 5_000 });
-  try {
-    const live = [...readOldCounters(directory, state)].filter(([, { expireAt }]) => expireAt > now);
-    counters.exec("BEGIN IMMEDIATE");
-    putCounters((sql) => counters.prepare(sql), live);
-    counters.exec("COMMIT");
-    // Version 0.11 takes a store for damaged that counts commits and has no marks.
-    state.exec("BEGIN IMMEDIATE; DELETE FROM counters; UPDATE store SET commits=0 WHERE commits<>0; COMMIT");
-    for (const file of [...logsIn(directory), marksIn(directory)]) rmSync(file, { force: true });
-  } finally {
-    state.close();
-  }
+/** Moves them to `counters.sqlite`, and removes the files of versions up to 0.11. May be killed and repeated. @param now Unix ms */
+export const importOldCounters = (directory: string, state: DatabaseSync, counters: DatabaseSync, now: number): void => {
+  const live = [...readOldCounters(directory, state)].filter(([, { expireAt }]) => expireAt > now);
+  counters.exec("BEGIN IMMEDIATE");
+  putCounters((sql) => counters.prepare(sql), live);
+  counters.exec("COMMIT");
+  // Version 0.11 takes a store for damaged that counts commits and has no marks.
+  state.exec("BEGIN IMMEDIATE; DELETE FROM counters; UPDATE store SET commits=0 WHERE commits<>0; COMMIT");
+  for (const file of [...logsIn(directory), marksIn(directory)]) rmSync(file, { force: true });
 };

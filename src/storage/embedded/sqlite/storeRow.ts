@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /**
- * Gives the database an id, unless it has one. `commits` is for versions before 0.12, which take a store for damaged that has
+ * Gives the database an id, unless it has one. `commits` is for versions up to 0.11, which take a store for damaged that has
  * counted commits without their file of marks.
  */
 export const nameStore = (database: DatabaseSync, store: string): void => {

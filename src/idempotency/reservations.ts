@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Announcer } from "../storage/decorators/announceWrites.ts";
-import type { AuditedCollection } from "../storage/port/auditedCollections.ts";
 import type { IdempotencyDocument } from "../storage/port/documents.ts";
 import type { ReservationsRepository } from "../storage/repositories/reservationsRepository.ts";
+import type { Change } from "./mutation.ts";
 import { type ReservationState, stateOf } from "./reservationState.ts";
 
 /** How long an answer is kept, counted from the arrival of its call. */
@@ -14,14 +14,6 @@ const LEASE_MS = 5_000;
 const RENEW_EVERY_MS = 1_500;
 
 export type Reservation = IdempotencyDocument;
-
-/** The document that a call changes last, with the event that says so. */
-export interface Change {
-  readonly collection: AuditedCollection;
-  readonly id: string;
-  /** What is void after it beside the id. */
-  readonly tag?: string;
-}
 
 /** What a call asks to be remembered before its first write. */
 export interface NewReservation extends Pick<Reservation, "_id" | "request" | "salt" | "now" | "permissions" | "handedOut"> {

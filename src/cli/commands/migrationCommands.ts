@@ -1,7 +1,7 @@
 import { systemSource } from "../../audit/auditEvent.ts";
 import { createId } from "../../domain/ids.ts";
 import { algorithms } from "../../procedures/shared/migrations/algorithm.ts";
-import { registerMigration, removeMigration } from "../../procedures/shared/migrations/registration.ts";
+import { migrationCreated, migrationDeleted } from "../../procedures/shared/migrations/registration.ts";
 import { createMigrationsRepository } from "../../storage/repositories/migrationsRepository.ts";
 import { formatTable, jsonLine, oneLine } from "../../util/table.ts";
 import { readArguments } from "../arguments.ts";
@@ -32,7 +32,7 @@ const create: Command = {
       async (store) => {
         const source = systemSource(store.clock);
         const id = createId("mig", source.now);
-        await registerMigration(createMigrationsRepository(store), { id, algorithm, name }, source);
+        await createMigrationsRepository(store).insert({ id, algorithm, name }, source.now, [migrationCreated(source, id, name)]);
         await context.print(id);
       },
       "create",
@@ -91,8 +91,9 @@ const remove: Command = {
     }
     return withAnnouncingStore(context, async (store) => {
       const migrations = createMigrationsRepository(store);
+      const source = systemSource(store.clock);
       const found = await migrations.find(id);
-      if (found === null || !(await removeMigration(migrations, found, systemSource(store.clock)))) {
+      if (found === null || !(await migrations.delete(id, source.now, [migrationDeleted(source, id, found.name)]))) {
         throw new CommandFailure(4, `the migration ${id} does not exist`);
       }
       await context.complain(`Deleted ${id}.`);

@@ -1,5 +1,5 @@
 import { systemSource } from "../../audit/auditEvent.ts";
-import { removeNamespace } from "../../procedures/shared/ratelimit/removeNamespace.ts";
+import { namespaceDeleted } from "../../procedures/shared/ratelimit/namespaceDeleted.ts";
 import { createNamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, CommandFailure } from "../command.ts";
@@ -24,7 +24,8 @@ const remove: Command = {
       const namespaces = createNamespacesRepository(store);
       const found = await namespaces.find(idOrName);
       if (found === null) throw new CommandFailure(4, `the namespace ${idOrName} does not exist`);
-      const removed = await removeNamespace(namespaces, found, systemSource(store.clock));
+      const source = systemSource(store.clock);
+      const removed = await namespaces.delete(found._id, source.now, [namespaceDeleted(source, found)]);
       if (!removed) throw new CommandFailure(4, `the namespace ${idOrName} is deleted already`);
       await context.complain(`Deleted ${found._id}.`);
     });

@@ -5,6 +5,5 @@ import { type ChangePermissionsDeps, changePermissions } from "../shared/keys/ch
 /** Adds direct permissions to a key and keeps the others; unknown ones are made (permissions §11). */
 export const addPermissions =
   (deps: ChangePermissionsDeps): Procedure<typeof AddPermissionsRequestSchema, typeof AddPermissionsResponseSchema> =>
-  async ({ keyId, permissions }, call) => ({
-    data: await changePermissions(deps, "add", { keyId, items: permissions }, call),
-  });
+  ({ keyId, permissions }, call) =>
+    changePermissions(deps, "add", { keyId, items: permissions }, call);

@@ -5,6 +5,5 @@ import { type ChangeRolesDeps, changeRoles } from "../shared/keys/changeRoles.ts
 /** Gives a key further roles (permissions §11). */
 export const addRoles =
   (deps: ChangeRolesDeps): Procedure<typeof AddRolesRequestSchema, typeof AddRolesResponseSchema> =>
-  async ({ keyId, roles }, call) => ({
-    data: await changeRoles(deps, "add", { keyId, names: roles }, call),
-  });
+  ({ keyId, roles }, call) =>
+    changeRoles(deps, "add", { keyId, names: roles }, call);

@@ -11,8 +11,9 @@ import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { linkIdentity } from "../shared/identities/linkIdentity.ts";
 import { findRoles } from "../shared/keys/findRoles.ts";
-import { type IssueKeyDeps, issueKey, type KeyRingDeps, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
+import { type IssueKeyDeps, issueKey, type KeyRingDeps, requireKeyRing, showNewKey, storeSecret } from "../shared/keys/issueKey.ts";
 import { permissionEvents, roleEvents, storeCredits, storeName } from "../shared/keys/keyConfiguration.ts";
+import { create } from "../shared/mutations.ts";
 import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
 import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
@@ -38,42 +39,43 @@ export const createKey =
     const resolved = await resolvePermissions(deps.permissions, request.permissions, call);
     const { prefix, name } = request;
     const form = { byteLength: Number(request.byteLength ?? DEFAULT_BYTE_LENGTH), prefix };
-    const fresh = newKey(form, call);
-    await call.begin({ collection: "keys", id: fresh.keyId }, { data: showNewKey(fresh) });
-    const permissions = await createMissingPermissions(deps.permissions, resolved, call);
-    const identity = request.externalId === undefined ? undefined : await linkIdentity(deps.identities, request.externalId, call);
-
     const now = call.receivedAt;
     const source = auditSource(call);
-    const issued = await issueKey(
-      deps,
-      fresh,
-      form,
-      keyRing,
-      (keyId, secret) => {
-        const key = resource("key", keyId, name);
-        const events = [
-          auditEvent(source, "key.create", `Created key ${keyId}`, key, resource("api", apiId, api.name)),
-          ...permissionEvents(source, "connect", key, permissions),
-          ...roleEvents(source, "connect", key, roles),
-        ];
-        return {
-          ...newDocument(keyId, now, call.mark(events)),
-          ...secret,
-          apiId,
-          ...storeName(name),
-          ...(request.meta === undefined ? {} : { meta: textOf(request.meta) }),
-          ...(request.expires === undefined ? {} : { expires: Number(request.expires) }),
-          ...(identity === undefined ? {} : { identityId: identity._id }),
-          ...storeCredits(request.credits, now),
-          enabled: request.enabled ?? true,
-          permissionIds: permissions.map((permission) => permission._id),
-          roleIds: roles.map((role) => role._id),
-          ratelimits: storeRatelimits(request.ratelimits, [], now),
-          revision: 0,
-        };
-      },
-      call,
+    return issueKey(form, call, (fresh) =>
+      create(call, {
+        collection: "keys",
+        id: fresh.keyId,
+        answer: { data: showNewKey(fresh) },
+        prepare: async () => ({
+          permissions: await createMissingPermissions(deps.permissions, resolved, call),
+          identity: request.externalId === undefined ? undefined : await linkIdentity(deps.identities, request.externalId, call),
+        }),
+        events: ({ permissions }) => {
+          const key = resource("key", fresh.keyId, name);
+          return [
+            auditEvent(source, "key.create", `Created key ${fresh.keyId}`, key, resource("api", apiId, api.name)),
+            ...permissionEvents(source, "connect", key, permissions),
+            ...roleEvents(source, "connect", key, roles),
+          ];
+        },
+        insert: (events, { permissions, identity }) => {
+          const document = {
+            ...newDocument(fresh.keyId, now, events),
+            ...storeSecret(fresh, form, keyRing),
+            apiId,
+            ...storeName(name),
+            ...(request.meta === undefined ? {} : { meta: textOf(request.meta) }),
+            ...(request.expires === undefined ? {} : { expires: Number(request.expires) }),
+            ...(identity === undefined ? {} : { identityId: identity._id }),
+            ...storeCredits(request.credits, now),
+            enabled: request.enabled ?? true,
+            permissionIds: permissions.map((permission) => permission._id),
+            roleIds: roles.map((role) => role._id),
+            ratelimits: storeRatelimits(request.ratelimits, [], now),
+            revision: 0,
+          };
+          return deps.keys.insert(document, call);
+        },
+      }),
     );
-    return { data: showNewKey(issued) };
   };

@@ -5,6 +5,7 @@ import type { KeysRepository } from "../../storage/repositories/keysRepository.t
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
+import { remove } from "../shared/mutations.ts";
 
 export interface DeleteKeyDeps extends FindKeyDeps {
   readonly keys: Pick<KeysRepository, "find" | "delete" | "erase">;
@@ -16,10 +17,12 @@ export const deleteKey =
   async ({ keyId, permanent }, call) => {
     const key = await findKey(deps, keyId, call);
     requirePermissions(call.caller, ["api.delete_key", key.apiId]);
-    const event = auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, key.name));
-    const answer = { data: {} };
-    await call.begin({ collection: "keys", id: keyId }, answer, key);
-    const remove = permanent ? deps.keys.erase : deps.keys.delete;
-    if (!(await remove(key, call.receivedAt, call.mark([event]), call))) throw keyNotFound(keyId);
-    return answer;
+    const write = permanent ? deps.keys.erase : deps.keys.delete;
+    return remove(call, {
+      collection: "keys",
+      found: key,
+      gone: () => keyNotFound(keyId),
+      event: auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, key.name)),
+      remove: (events) => write(key, call.receivedAt, events, call),
+    });
   };

@@ -20,6 +20,7 @@ import type { Call, Procedure } from "../shared/call.ts";
 import { type ImportReferences, type ImportReferencesDeps, importReferences } from "../shared/keys/importReferences.ts";
 import { permissionEvents, roleEvents, storeCredits, storeName } from "../shared/keys/keyConfiguration.ts";
 import { findMigration, type MigrationsDeps } from "../shared/migrations/findMigration.ts";
+import { changeSeveral } from "../shared/mutations.ts";
 import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
 /** Owner of a hash that no key can have. */
@@ -120,37 +121,38 @@ export const migrateKeys =
     const api = await findApi(deps.apis, apiId, call);
     const migration = await findMigration(deps, migrationId, call);
 
-    await call.begin();
-    const owners = new Map<string, string>();
-    for (const chunk of chunks(items, CHUNK)) {
-      const hashes = chunk.map(({ hash }) => hash);
-      for (const [hash, keyId] of await deps.keys.findTakenHashes(hashes, call)) owners.set(hash, keyId);
-      // One text is never both: whoever verifies keys could otherwise be handed a root key.
-      for (const hash of await deps.rootKeys.findTakenHashes(hashes, call)) owners.set(hash, A_ROOT_KEY);
-    }
-    // What an earlier run of this call imported is its own; of a repeated hash the first item is.
-    const fresh = items
-      .map((item, i) => ({ item, keyId: call.newId("key", `${i}`) }))
-      .filter(({ item: { hash }, keyId }) => {
-        const owner = owners.get(hash);
-        owners.set(hash, owner ?? keyId);
-        return owner === undefined || owner === keyId;
-      });
-    const references = await importReferences(
-      deps,
-      fresh.map(({ item }) => item),
-      call,
-    );
-    const pendingMigrationId = migration.algorithm === "sha256" ? undefined : migrationId;
+    return changeSeveral(call, async () => {
+      const owners = new Map<string, string>();
+      for (const chunk of chunks(items, CHUNK)) {
+        const hashes = chunk.map(({ hash }) => hash);
+        for (const [hash, keyId] of await deps.keys.findTakenHashes(hashes, call)) owners.set(hash, keyId);
+        // One text is never both: whoever verifies keys could otherwise be handed a root key.
+        for (const hash of await deps.rootKeys.findTakenHashes(hashes, call)) owners.set(hash, A_ROOT_KEY);
+      }
+      // What an earlier run of this call imported is its own; of a repeated hash the first item is.
+      const fresh = items
+        .map((item, i) => ({ item, keyId: call.newId("key", `${i}`) }))
+        .filter(({ item: { hash }, keyId }) => {
+          const owner = owners.get(hash);
+          owners.set(hash, owner ?? keyId);
+          return owner === undefined || owner === keyId;
+        });
+      const references = await importReferences(
+        deps,
+        fresh.map(({ item }) => item),
+        call,
+      );
+      const pendingMigrationId = migration.algorithm === "sha256" ? undefined : migrationId;
 
-    const migrated: { readonly hash: string; readonly keyId: string }[] = [];
-    for (const chunk of chunks(fresh, WRITTEN_AT_ONCE, ({ item }) => 4 + item.permissions.length + item.roles.length)) {
-      const documents = chunk.map((item) => importedKey(item, { api, pendingMigrationId, references }, call));
-      const stored = await insertChunk(deps, documents, call);
-      for (const { _id, hash = "" } of documents) if (stored.has(_id)) migrated.push({ hash, keyId: _id });
-    }
-    // Of a repeated hash the first item was imported, the others failed.
-    const imported = new Set(migrated.map(({ hash }) => hash));
-    const failed = items.map(({ hash }) => hash).filter((hash) => !imported.delete(hash));
-    return { data: { migrated, failed } };
+      const migrated: { readonly hash: string; readonly keyId: string }[] = [];
+      for (const chunk of chunks(fresh, WRITTEN_AT_ONCE, ({ item }) => 4 + item.permissions.length + item.roles.length)) {
+        const documents = chunk.map((item) => importedKey(item, { api, pendingMigrationId, references }, call));
+        const stored = await insertChunk(deps, documents, call);
+        for (const { _id, hash = "" } of documents) if (stored.has(_id)) migrated.push({ hash, keyId: _id });
+      }
+      // Of a repeated hash the first item was imported, the others failed.
+      const imported = new Set(migrated.map(({ hash }) => hash));
+      const failed = items.map(({ hash }) => hash).filter((hash) => !imported.delete(hash));
+      return { data: { migrated, failed } };
+    });
   };

@@ -5,6 +5,5 @@ import { type ChangePermissionsDeps, changePermissions } from "../shared/keys/ch
 /** Removes direct permissions from a key; those of its roles stay (permissions §11). */
 export const removePermissions =
   (deps: ChangePermissionsDeps): Procedure<typeof RemovePermissionsRequestSchema, typeof RemovePermissionsResponseSchema> =>
-  async ({ keyId, permissions }, call) => ({
-    data: await changePermissions(deps, "remove", { keyId, items: permissions }, call),
-  });
+  ({ keyId, permissions }, call) =>
+    changePermissions(deps, "remove", { keyId, items: permissions }, call);

@@ -5,6 +5,5 @@ import { type ChangeRolesDeps, changeRoles } from "../shared/keys/changeRoles.ts
 /** Takes roles from a key (permissions §11). */
 export const removeRoles =
   (deps: ChangeRolesDeps): Procedure<typeof RemoveRolesRequestSchema, typeof RemoveRolesResponseSchema> =>
-  async ({ keyId, roles }, call) => ({
-    data: await changeRoles(deps, "remove", { keyId, names: roles }, call),
-  });
+  ({ keyId, roles }, call) =>
+    changeRoles(deps, "remove", { keyId, names: roles }, call);

@@ -5,6 +5,5 @@ import { type ChangePermissionsDeps, changePermissions } from "../shared/keys/ch
 /** Replaces the direct permissions of a key; unknown ones are made (permissions §11). */
 export const setPermissions =
   (deps: ChangePermissionsDeps): Procedure<typeof SetPermissionsRequestSchema, typeof SetPermissionsResponseSchema> =>
-  async ({ keyId, permissions }, call) => ({
-    data: await changePermissions(deps, "set", { keyId, items: permissions?.values ?? [] }, call),
-  });
+  ({ keyId, permissions }, call) =>
+    changePermissions(deps, "set", { keyId, items: permissions?.values ?? [] }, call);

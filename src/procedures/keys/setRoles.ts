@@ -5,6 +5,5 @@ import { type ChangeRolesDeps, changeRoles } from "../shared/keys/changeRoles.ts
 /** Replaces the roles of a key (permissions §11). */
 export const setRoles =
   (deps: ChangeRolesDeps): Procedure<typeof SetRolesRequestSchema, typeof SetRolesResponseSchema> =>
-  async ({ keyId, roles }, call) => ({
-    data: await changeRoles(deps, "set", { keyId, names: roles?.values ?? [] }, call),
-  });
+  ({ keyId, roles }, call) =>
+    changeRoles(deps, "set", { keyId, names: roles?.values ?? [] }, call);

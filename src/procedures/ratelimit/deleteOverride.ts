@@ -3,6 +3,7 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { overridesTag } from "../../storage/repositories/overridesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { remove } from "../shared/mutations.ts";
 import { findNamespace, type OverrideDeps, overrideNotFound } from "../shared/ratelimit/findNamespace.ts";
 
 /** Removes the override that was set with exactly this text; checks fall back at once (ratelimit §11). */
@@ -12,15 +13,18 @@ export const deleteOverride =
     const found = await findNamespace(deps, namespace, "ratelimit.delete_override", call);
     const override = await deps.overrides.find(found._id, identifier, call);
     if (override === null) throw overrideNotFound(identifier);
-    const event = auditEvent(
-      auditSource(call),
-      "ratelimit.delete_override",
-      `Deleted override ${identifier}`,
-      resource("ratelimitOverride", override._id, identifier),
-      resource("ratelimitNamespace", found._id, found.name),
-    );
-    const answer = { data: {} };
-    await call.begin({ collection: "overrides", id: override._id, tag: overridesTag(found._id) }, answer, override);
-    if (!(await deps.overrides.delete(override, call.receivedAt, call.mark([event]), call))) throw overrideNotFound(identifier);
-    return answer;
+    return remove(call, {
+      collection: "overrides",
+      tag: overridesTag(found._id),
+      found: override,
+      gone: () => overrideNotFound(identifier),
+      event: auditEvent(
+        auditSource(call),
+        "ratelimit.delete_override",
+        `Deleted override ${identifier}`,
+        resource("ratelimitOverride", override._id, identifier),
+        resource("ratelimitNamespace", found._id, found.name),
+      ),
+      remove: (events) => deps.overrides.delete(override, call.receivedAt, events, call),
+    });
   };

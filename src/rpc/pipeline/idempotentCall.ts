@@ -1,21 +1,16 @@
 import type { Caller } from "../../domain/authorization.ts";
 import { deriveId, type IdPrefix } from "../../domain/ids.ts";
-import type { Precondition, RevisedObject } from "../../domain/revisions.ts";
-import { deriveKeySecret, type KeySecret, type KeySecretForm } from "../../domain/secrets/keySecret.ts";
-import { deriveRootKeySecret, type RootKeySecret } from "../../domain/secrets/rootKeySecret.ts";
+import type { Precondition } from "../../domain/revisions.ts";
+import type { DrawBytes } from "../../domain/secrets/secret.ts";
 import type { RunSteps } from "../../idempotency/keyedCall.ts";
-import type { Change } from "../../idempotency/reservations.ts";
-import { markedId, type Recipe, type Seed } from "../../idempotency/seed.ts";
-import type { Call } from "../../procedures/shared/call.ts";
+import type { Mutation } from "../../idempotency/mutation.ts";
+import { drawFrom, type Seed } from "../../idempotency/seed.ts";
+import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import { PipelineCall } from "./pipelineCall.ts";
 
-type AuditEvents = Parameters<Call["mark"]>[0];
-
 /** A run of a call that has an Idempotency-Key: what is random in others follows from the seed here. */
 export class IdempotentCall extends PipelineCall {
-  /** Every secret that this run made, by its text. */
-  readonly recipes: Map<string, Recipe> = new Map();
   readonly #seed: Seed;
   readonly #steps: RunSteps;
 
@@ -40,27 +35,15 @@ export class IdempotentCall extends PipelineCall {
     return deriveId(prefix, this.#seed.now, this.#seed.salt, label);
   }
 
-  override newKeySecret(form: KeySecretForm, label = ""): KeySecret {
-    const secret = deriveKeySecret(form, this.#seed.credential, this.#seed.salt, label);
-    this.recipes.set(secret.key.reveal(), { label, form });
-    return secret;
+  override get drawBytes(): DrawBytes {
+    return drawFrom(this.#seed);
   }
 
-  override newRootKeySecret(label = ""): RootKeySecret {
-    const secret = deriveRootKeySecret(this.#seed.credential, this.#seed.salt, label);
-    this.recipes.set(secret.key.reveal(), { label });
-    return secret;
+  override perform<W, A extends object>(mutation: Mutation<W, A>): Promise<A> {
+    return this.#steps.perform(mutation);
   }
 
-  override begin(change?: Change, answer?: object, found?: RevisedObject | null): Promise<boolean> {
-    return this.#steps.begin(change, answer, found);
-  }
-
-  override mark(events: AuditEvents): AuditEvents {
-    return events.map((event, i) => (i === 0 ? { ...event, id: markedId(this.#seed) } : event));
-  }
-
-  ensureUnwritten(outbox: AuditEvents): Promise<void> {
+  ensureUnwritten(outbox: readonly AuditEvent[]): Promise<void> {
     return this.#steps.ensureUnwritten(outbox);
   }
 }

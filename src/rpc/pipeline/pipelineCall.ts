@@ -3,15 +3,13 @@ import type { Caller } from "../../domain/authorization.ts";
 import type { Degraded } from "../../domain/behalf.ts";
 import { createId, type IdPrefix } from "../../domain/ids.ts";
 import { type Precondition, type RevisedObject, tagOf } from "../../domain/revisions.ts";
-import { createKeySecret, type KeySecret, type KeySecretForm } from "../../domain/secrets/keySecret.ts";
-import { createRootKeySecret, type RootKeySecret } from "../../domain/secrets/rootKeySecret.ts";
-import type { Change } from "../../idempotency/reservations.ts";
+import { type DrawBytes, drawRandom } from "../../domain/secrets/secret.ts";
+import type { MarkEvents, Mutation } from "../../idempotency/mutation.ts";
 import type { Call } from "../../procedures/shared/call.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 
-type AuditEvents = Parameters<Call["mark"]>[0];
-
-const unwritten = Promise.resolve(false);
+/** No other run looks for them. */
+const unmarked: MarkEvents = (events) => events;
 
 /** A call as its procedure sees it. One is made per call, on the way of every verification, hence a class: its members are shared. */
 export class PipelineCall implements Call {
@@ -77,21 +75,13 @@ export class PipelineCall implements Call {
     return createId(prefix, this.receivedAt);
   }
 
-  newKeySecret(form: KeySecretForm, _label?: string): KeySecret {
-    return createKeySecret(form);
+  get drawBytes(): DrawBytes {
+    return drawRandom;
   }
 
-  newRootKeySecret(_label?: string): RootKeySecret {
-    return createRootKeySecret();
-  }
-
-  begin(_change?: Change, _answer?: object, found?: RevisedObject | null): Promise<boolean> {
+  async perform<W, A extends object>({ found, write, answer }: Mutation<W, A>): Promise<A> {
     if (found !== undefined) this.precondition?.ensure(found);
-    return unwritten;
-  }
-
-  mark(events: AuditEvents): AuditEvents {
-    return events;
+    return answer(await write(unmarked));
   }
 
   showRevision(object: RevisedObject): void {

@@ -7,6 +7,7 @@ import type { KeyDocument } from "../../../storage/port/documents.ts";
 import type { KeyModification } from "../../../storage/repositories/keysRepository.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
+import { change } from "../mutations.ts";
 import { showPermissions } from "../permissions/permissionObject.ts";
 import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../permissions/resolvePermissions.ts";
 import { permissionAssignment } from "./assignments.ts";
@@ -37,7 +38,7 @@ export const changePermissions = async (
   effect: ListEffect,
   { keyId, items }: { readonly keyId: string; readonly items: readonly string[] },
   call: Call,
-): Promise<MessageInitShape<typeof PermissionSchema>[]> => {
+): Promise<{ readonly data: MessageInitShape<typeof PermissionSchema>[] }> => {
   const found = await findKey(deps, keyId, call);
   requirePermissions(
     call.caller,
@@ -50,21 +51,25 @@ export const changePermissions = async (
     if (effect === "remove") throw new ServiceError("permission_not_found", `The permission ${missing} does not exist.`);
     requirePermissions(call.caller, ["rbac.create_permission", "*"]);
   }
-  const made = await call.begin({ collection: "keys", id: keyId }, undefined, found);
-  const listed = await createMissingPermissions(deps.permissions, resolved, call);
-  const listedIds = listed.map((permission) => permission._id);
+  const prepare = async () => {
+    const listed = await createMissingPermissions(deps.permissions, resolved, call);
+    const assignment = { listed, held: effect === "set" ? found.permissionIds : [] };
+    return {
+      listedIds: listed.map((permission) => permission._id),
+      eventsOf: await permissionAssignment(deps.permissions, assignment, call),
+    };
+  };
 
-  const assignment = { listed, held: effect === "set" ? found.permissionIds : [] };
-  const eventsOf = await permissionAssignment(deps.permissions, assignment, call);
-
-  let heldIds: readonly string[] = found.permissionIds;
   const source = auditSource(call);
-  const decide = (key: KeyDocument): KeyModification | undefined => {
-    heldIds = applyList(effect, key.permissionIds, listedIds);
+  const decide = (key: KeyDocument, { listedIds, eventsOf }: Awaited<ReturnType<typeof prepare>>): KeyModification | undefined => {
+    const heldIds = applyList(effect, key.permissionIds, listedIds);
     const events = eventsOf(source, resource("key", keyId, key.name), key.permissionIds, heldIds);
     if (events.length === 0) return undefined;
-    return { update: { $set: { permissionIds: heldIds } }, events: call.mark(events) };
+    return { update: { $set: { permissionIds: heldIds } }, events };
   };
-  if (!made && (await deps.keys.modify(keyId, decide, call)) === null) throw keyNotFound(keyId);
-  return showPermissions(heldIds.length === 0 ? [] : await deps.permissions.findMany(heldIds, call));
+  const answer = async ({ permissionIds }: KeyDocument) => ({
+    data: showPermissions(permissionIds.length === 0 ? [] : await deps.permissions.findMany(permissionIds, call)),
+  });
+  const { modify } = deps.keys;
+  return change(call, { collection: "keys", modify, found, gone: () => keyNotFound(keyId), prepare, answer }, decide);
 };

@@ -8,6 +8,7 @@ import type { PermissionsRepository } from "../../../storage/repositories/permis
 import type { RolesRepository } from "../../../storage/repositories/rolesRepository.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
+import { change } from "../mutations.ts";
 import { showRoles } from "../permissions/permissionObject.ts";
 import { roleAssignment } from "./assignments.ts";
 import { applyList, type ListEffect } from "./changePermissions.ts";
@@ -28,23 +29,24 @@ export const changeRoles = async (
   effect: ListEffect,
   { keyId, names }: { readonly keyId: string; readonly names: readonly string[] },
   call: Call,
-): Promise<MessageInitShape<typeof RoleSchema>[]> => {
+): Promise<{ readonly data: MessageInitShape<typeof RoleSchema>[] }> => {
   const found = await findKey(deps, keyId, call);
   requirePermissions(call.caller, ["api.update_key", found.apiId], ...(effect === "add" ? [["rbac.add_role_to_key", "*"] as const] : []));
   const listed = await findRoles(deps.roles, names, call);
-  const made = await call.begin({ collection: "keys", id: keyId }, undefined, found);
   const listedIds = listed.map((role) => role._id);
 
   const eventsOf = await roleAssignment(deps.roles, { listed, held: effect === "set" ? found.roleIds : [] }, call);
 
-  let heldIds: readonly string[] = found.roleIds;
   const source = auditSource(call);
   const decide = (key: KeyDocument): KeyModification | undefined => {
-    heldIds = applyList(effect, key.roleIds, listedIds);
+    const heldIds = applyList(effect, key.roleIds, listedIds);
     const events = eventsOf(source, resource("key", keyId, key.name), key.roleIds, heldIds);
     if (events.length === 0) return undefined;
-    return { update: { $set: { roleIds: heldIds } }, events: call.mark(events) };
+    return { update: { $set: { roleIds: heldIds } }, events };
   };
-  if (!made && (await deps.keys.modify(keyId, decide, call)) === null) throw keyNotFound(keyId);
-  return showRoles(deps.permissions, heldIds.length === 0 ? [] : await deps.roles.findMany(heldIds, call), call);
+  const answer = async ({ roleIds }: KeyDocument) => ({
+    data: await showRoles(deps.permissions, roleIds.length === 0 ? [] : await deps.roles.findMany(roleIds, call), call),
+  });
+  const { modify } = deps.keys;
+  return change(call, { collection: "keys", modify, found, gone: () => keyNotFound(keyId), answer }, decide);
 };

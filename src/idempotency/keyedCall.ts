@@ -20,8 +20,12 @@ const LONGEST_PAUSE_MS = 250;
 /** A document of MongoDB holds 16 MiB. A longer answer is worked out again by a repeat. */
 const MAX_ANSWER_LENGTH = 4 * 1024 * 1024;
 
-/** What the steps of a run do about its reservation; see `perform` and `ensureUnwritten` of a procedure's `Call`. */
-export interface RunSteps {
+/** One run of a call with an Idempotency-Key: what differs from calls without one. See `Call`. */
+export interface KeyedRun {
+  /** Ids, time and secrets follow from it. */
+  readonly seed: Seed;
+  /** Notes what a replay has to ask for again. */
+  readonly caller: Caller;
   readonly perform: <W, A extends object>(mutation: Mutation<W, A>) => Promise<A>;
   readonly ensureUnwritten: (outbox: readonly AuditEvent[]) => Promise<void>;
 }
@@ -47,8 +51,8 @@ export interface KeyedCall {
   /** Judged by the run that makes the change, not by a replay. */
   readonly precondition: Precondition | undefined;
   readonly signal: AbortSignal;
-  /** Runs the procedure. Ids, time and secrets follow from the seed. */
-  readonly run: (seed: Seed, caller: Caller, steps: RunSteps) => Promise<object>;
+  /** Runs the procedure. */
+  readonly run: (run: KeyedRun) => Promise<object>;
   readonly answers: KeptAnswers;
   /** The answer is one that was given before. */
   readonly onReplay: () => void;
@@ -63,14 +67,14 @@ interface Run {
   readonly resumed: boolean;
   /** The expired or abandoned reservation in whose place it makes its own. */
   readonly former: Reservation | null;
-  hold: Hold | undefined;
-  change: Change | undefined;
+  hold?: Hold | undefined;
+  change?: Change | undefined;
   /** The answer if it was known before the change. */
-  expected: object | undefined;
+  expected?: object | undefined;
   /** The same as it is kept. */
-  answer: string | undefined;
+  answer?: string | undefined;
   readonly permissions: Permission[];
-  handedOut: HandOut | undefined;
+  handedOut?: HandOut;
 }
 
 /** Another run has the answer, or the next one will: the reservation tells. */
@@ -146,7 +150,7 @@ const reserve = async (run: Run): Promise<void> => {
     permissions,
     changeIn: change,
     answer,
-    ...(handedOut === undefined ? {} : { handedOut }),
+    ...(handedOut && { handedOut }),
   };
   run.hold = await call.reservations.reserve(reservation, run.former, behalfOf(call));
   if (run.hold === undefined) throw new Superseded();
@@ -170,7 +174,6 @@ const ensureUnwritten = async ({ call, seed }: Run, outbox: readonly AuditEvent[
   if (outbox.some(({ id }) => id === eventId) || (await call.reservations.isLogged(eventId, behalfOf(call)))) throw new Superseded();
 };
 
-/** The caller of a run, which notes what a replay has to ask for again. */
 const recordingCaller = (run: Run): Caller => {
   const { caller } = run.call;
   return {
@@ -188,14 +191,15 @@ const recordingCaller = (run: Run): Caller => {
 /** Runs the procedure, and keeps its answer if it made a reservation. */
 const work = async (run: Run): Promise<Outcome> => {
   const { call, seed } = run;
-  const steps: RunSteps = {
-    perform: (mutation) => perform(run, mutation),
-    ensureUnwritten: (outbox) => ensureUnwritten(run, outbox),
-  };
   let answer: object;
   let kept: string;
   try {
-    answer = await call.run(seed, recordingCaller(run), steps);
+    answer = await call.run({
+      seed,
+      caller: recordingCaller(run),
+      perform: (mutation) => perform(run, mutation),
+      ensureUnwritten: (outbox) => ensureUnwritten(run, outbox),
+    });
     kept = answer === run.expected && run.answer !== undefined ? run.answer : await call.answers.keep(answer, seed);
   } catch (error) {
     return recover(run, error);
@@ -207,30 +211,13 @@ const work = async (run: Run): Promise<Outcome> => {
   return answer;
 };
 
-const start = (call: KeyedCall, former: Reservation | null): Promise<Outcome> =>
-  work({
-    call,
-    seed: freshSeed(call),
-    resumed: false,
-    former,
-    hold: undefined,
-    change: undefined,
-    expected: undefined,
-    answer: undefined,
-    permissions: [],
-    handedOut: undefined,
-  });
-
 /** Finishes what an abandoned run began. */
 const resume = async (call: KeyedCall, reservation: Reservation): Promise<Outcome> => {
   const hold = await call.reservations.takeOver(reservation, behalfOf(call));
   if (hold === undefined) return lookAgain;
   const { changeIn: change, answer } = reservation;
   const seed = seedOf(reservation, call);
-  const run: Run = {
-    ...{ call, seed, resumed: true, former: null, hold, change },
-    ...{ expected: undefined, answer, permissions: [], handedOut: undefined },
-  };
+  const run: Run = { call, seed, resumed: true, former: null, hold, change, answer, permissions: [] };
   try {
     if (answer !== undefined && (await isWritten(run))) {
       return (await hold.complete(answer)) ? replay(call, reservation, answer, seed) : lookAgain;
@@ -244,14 +231,17 @@ const resume = async (call: KeyedCall, reservation: Reservation): Promise<Outcom
 
 /** Runs the procedure as far as `perform`: a caller who may not make the call is told that first. */
 const refuse = (call: KeyedCall): Promise<object> => {
-  const steps: RunSteps = { perform: () => Promise.reject(keyInUse()), ensureUnwritten: () => Promise.resolve() };
-  return call.run(freshSeed(call), call.caller, steps);
+  const { caller } = call;
+  const perform = (): Promise<never> => Promise.reject(keyInUse());
+  return call.run({ seed: freshSeed(call), caller, perform, ensureUnwritten: () => Promise.resolve() });
 };
 
 const takeStep = async (call: KeyedCall): Promise<Outcome> => {
   const { reservation, state } = await call.reservations.look(call.id, behalfOf(call));
   const step = nextStep(state, reservation?.request === call.fingerprint);
-  if (reservation === null || step === "run") return start(call, reservation);
+  if (reservation === null || step === "run") {
+    return work({ call, seed: freshSeed(call), resumed: false, former: reservation, permissions: [] });
+  }
   if (step === "refuse") return refuse(call);
   if (step === "replay") return replay(call, reservation, reservation.answer ?? "{}", seedOf(reservation, call));
   if (step === "resume") return resume(call, reservation);

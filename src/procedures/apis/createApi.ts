@@ -12,11 +12,8 @@ export const createApi =
   async ({ name }, call) => {
     requirePermissions(call.caller, ["api.create_api", "*"]);
     const apiId = call.newId("api");
-    return create(call, {
-      collection: "apis",
-      id: apiId,
-      answer: { data: { apiId } },
-      events: () => [auditEvent(auditSource(call), "api.create", `Created API ${apiId}`, resource("api", apiId, name))],
-      insert: (events) => apis.insert({ id: apiId, name }, call.receivedAt, events, call),
-    });
+    const events = [auditEvent(auditSource(call), "api.create", `Created API ${apiId}`, resource("api", apiId, name))];
+    return create(call, { collection: "apis", id: apiId, events, answer: { data: { apiId } } }, (marked) =>
+      apis.insert({ id: apiId, name }, call.receivedAt, marked, call),
+    );
   };

@@ -18,12 +18,8 @@ export const deleteApi =
     requirePermissions(call.caller, ["api.delete_api", apiId]);
     const api = await findApi(apis, apiId, call);
     if (api.protected) throw apiProtected(apiId);
-    return remove(call, {
-      collection: "apis",
-      found: api,
-      // Deleted by another call, or protected meanwhile.
-      gone: async () => ((await apis.find(apiId, call)) === null ? apiNotFound(apiId) : apiProtected(apiId)),
-      event: auditEvent(auditSource(call), "api.delete", `Deleted API ${apiId}`, resource("api", apiId, api.name)),
-      remove: (events) => apis.delete(apiId, call.receivedAt, events, call),
-    });
+    const event = auditEvent(auditSource(call), "api.delete", `Deleted API ${apiId}`, resource("api", apiId, api.name));
+    // Deleted by another call, or protected meanwhile.
+    const gone = async () => ((await apis.find(apiId, call)) === null ? apiNotFound(apiId) : apiProtected(apiId));
+    return remove(call, { collection: "apis", found: api, event, gone }, (events) => apis.delete(apiId, call.receivedAt, events, call));
   };

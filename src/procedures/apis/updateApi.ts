@@ -43,11 +43,9 @@ export const updateApi = ({ apis }: { readonly apis: ApisRepository }): UpdateAp
     const ipAllowlist = readIpAllowlist(list);
     requirePermissions(call.caller, ["api.update_api", apiId]);
     const found = await findApi(apis, apiId, call);
-    return change(
-      call,
-      { collection: "apis", modify: apis.modify, found, gone: () => apiNotFound(apiId), answer: { data: {} } },
-      changeApi({ name, deleteProtection, ipAllowlist }, auditSource(call)),
-    );
+    const decide = changeApi({ name, deleteProtection, ipAllowlist }, auditSource(call));
+    const gone = () => apiNotFound(apiId);
+    return change(call, { collection: "apis", modify: apis.modify, found, gone, answer: { data: {} } }, decide);
   };
   return Object.assign(update, { judge });
 };

@@ -29,12 +29,8 @@ export const createIdentity =
       ...ratelimitEvents(source, target, [], stored),
     ];
     const identity = { id, externalId, ...(meta === undefined ? {} : { meta: textOf(meta) }), ratelimits: stored };
-    return create(call, {
-      collection: "identities",
-      id,
-      answer: { data: { identityId: id } },
-      events: () => events,
-      insert: (marked) => identities.insert(identity, now, marked, call),
-      taken: () => new ServiceError("identity_already_exists", `An identity with the externalId ${externalId} already exists.`),
-    });
+    const taken = () => new ServiceError("identity_already_exists", `An identity with the externalId ${externalId} already exists.`);
+    return create(call, { collection: "identities", id, events, answer: { data: { identityId: id } }, taken }, (marked) =>
+      identities.insert(identity, now, marked, call),
+    );
   };

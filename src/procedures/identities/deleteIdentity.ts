@@ -1,6 +1,7 @@
 import type { DeleteIdentityRequestSchema, DeleteIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import type { IdentityDocument } from "../../storage/port/documents.ts";
 import { deletionOfIdentity, type IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
@@ -22,16 +23,14 @@ export const deleteIdentity =
     const { modify } = deps.identities;
     const found = await findIdentity(deps.identities, identity, call);
     const source = auditSource(call);
-    return change(
-      call,
-      { collection: "identities", modify, found, gone: () => identityNotFound(identity), answer: { data: {} } },
-      ({ _id, externalId, ratelimits }) => {
-        const target = resource("identity", _id, externalId);
-        const events = [
-          auditEvent(source, "identity.delete", `Deleted identity ${externalId}`, target),
-          ...ratelimitEvents(source, target, ratelimits, []),
-        ];
-        return { update: deletionOfIdentity(call.receivedAt), events };
-      },
-    );
+    const decide = ({ _id, externalId, ratelimits }: IdentityDocument) => {
+      const target = resource("identity", _id, externalId);
+      const events = [
+        auditEvent(source, "identity.delete", `Deleted identity ${externalId}`, target),
+        ...ratelimitEvents(source, target, ratelimits, []),
+      ];
+      return { update: deletionOfIdentity(call.receivedAt), events };
+    };
+    const gone = () => identityNotFound(identity);
+    return change(call, { collection: "identities", modify, found, gone, answer: { data: {} } }, decide);
   };

@@ -15,14 +15,11 @@ export interface DeleteKeyDeps extends FindKeyDeps {
 export const deleteKey =
   (deps: DeleteKeyDeps): Procedure<typeof DeleteKeyRequestSchema, typeof DeleteKeyResponseSchema> =>
   async ({ keyId, permanent }, call) => {
-    const key = await findKey(deps, keyId, call);
-    requirePermissions(call.caller, ["api.delete_key", key.apiId]);
+    const found = await findKey(deps, keyId, call);
+    requirePermissions(call.caller, ["api.delete_key", found.apiId]);
+    const event = auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, found.name));
     const write = permanent ? deps.keys.erase : deps.keys.delete;
-    return remove(call, {
-      collection: "keys",
-      found: key,
-      gone: () => keyNotFound(keyId),
-      event: auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, key.name)),
-      remove: (events) => write(key, call.receivedAt, events, call),
-    });
+    return remove(call, { collection: "keys", found, event, gone: () => keyNotFound(keyId) }, (events) =>
+      write(found, call.receivedAt, events, call),
+    );
   };

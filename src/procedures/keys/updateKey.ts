@@ -8,9 +8,9 @@ import type { KeyModification } from "../../storage/repositories/keysRepository.
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
-import type { Call, Procedure } from "../shared/call.ts";
+import type { Procedure } from "../shared/call.ts";
 import { linkIdentity } from "../shared/identities/linkIdentity.ts";
-import { type AssignmentEvents, permissionAssignment, roleAssignment } from "../shared/keys/assignments.ts";
+import { assign } from "../shared/keys/assignments.ts";
 import { findKey, keyNotFound, type ModifyCreditsDeps, modifyAlone } from "../shared/keys/findKey.ts";
 import { findRoles } from "../shared/keys/findRoles.ts";
 import { changeFields, createChanges, dueBefore } from "../shared/keys/keyFields.ts";
@@ -23,33 +23,6 @@ export interface UpdateKeyDeps extends ModifyCreditsDeps {
   readonly roles: Pick<RolesRepository, "findMany" | "findManyByName">;
 }
 
-/** A complete new list of ids, and the events of putting it in the place of another. */
-interface NewList {
-  readonly ids: readonly string[];
-  readonly eventsOf: AssignmentEvents;
-}
-
-const findNewRoles = async (
-  roles: UpdateKeyDeps["roles"],
-  names: readonly string[],
-  held: readonly string[],
-  call: Call,
-): Promise<NewList> => {
-  const listed = await findRoles(roles, names, call);
-  return { ids: listed.map((role) => role._id), eventsOf: await roleAssignment(roles, { listed, held }, call) };
-};
-
-/** Makes those that do not exist. */
-const findNewPermissions = async (
-  permissions: GrantablePermissions,
-  items: readonly string[],
-  held: readonly string[],
-  call: Call,
-): Promise<NewList> => {
-  const listed = await createMissingPermissions(permissions, await resolvePermissions(permissions, items, call), call);
-  return { ids: listed.map((permission) => permission._id), eventsOf: await permissionAssignment(permissions, { listed, held }, call) };
-};
-
 /** Partial update of a key, all or nothing (keys §3). */
 export const updateKey =
   (deps: UpdateKeyDeps): Procedure<typeof UpdateKeyRequestSchema, typeof UpdateKeyResponseSchema> =>
@@ -59,13 +32,18 @@ export const updateKey =
     // Judged here as well as below, so that a refused call makes no permission and no identity.
     changeFields(request, found, createChanges(), call.receivedAt);
     const externalId = request.externalId?.kind;
-    const prepare = async () => ({
+    const prepare = async () => {
+      const { roles, permissions } = request;
       // Roles first: one that does not exist fails the call before anything is made.
-      roles: request.roles && (await findNewRoles(deps.roles, request.roles.values, found.roleIds, call)),
-      permissions:
-        request.permissions && (await findNewPermissions(deps.permissions, request.permissions.values, found.permissionIds, call)),
-      identity: externalId?.case === "value" ? await linkIdentity(deps.identities, externalId.value, call) : undefined,
-    });
+      const listedRoles = roles && (await findRoles(deps.roles, roles.values, call));
+      const resolved = permissions && (await resolvePermissions(deps.permissions, permissions.values, call));
+      const listed = resolved && (await createMissingPermissions(deps.permissions, resolved, call));
+      return {
+        roles: listedRoles && (await assign(deps.roles, listedRoles, found.roleIds, call)),
+        permissions: listed && (await assign(deps.permissions, listed, found.permissionIds, call)),
+        identity: externalId?.case === "value" ? await linkIdentity(deps.identities, externalId.value, call) : undefined,
+      };
+    };
 
     const source = auditSource(call);
     const decide = (key: KeyDocument, { roles, permissions, identity }: Awaited<ReturnType<typeof prepare>>): KeyModification => {

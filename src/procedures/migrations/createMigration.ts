@@ -14,11 +14,8 @@ export const createMigration =
     requirePermissions(call.caller, ["migration.create_migration", "*"]);
     const migrationId = call.newId("mig");
     const migration = { id: migrationId, algorithm: readAlgorithm(algorithm), name };
-    return create(call, {
-      collection: "migrations",
-      id: migrationId,
-      answer: { data: { migrationId } },
-      events: () => [migrationCreated(auditSource(call), migrationId, name)],
-      insert: (events) => migrations.insert(migration, call.receivedAt, events, call),
-    });
+    const events = [migrationCreated(auditSource(call), migrationId, name)];
+    return create(call, { collection: "migrations", id: migrationId, events, answer: { data: { migrationId } } }, (marked) =>
+      migrations.insert(migration, call.receivedAt, marked, call),
+    );
   };

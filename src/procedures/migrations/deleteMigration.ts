@@ -12,11 +12,8 @@ export const deleteMigration =
   async ({ migrationId }, call) => {
     requirePermissions(call.caller, ["migration.delete_migration", "*"]);
     const found = await findMigration(deps, migrationId, call);
-    return remove(call, {
-      collection: "migrations",
-      found,
-      gone: () => migrationNotFound(migrationId),
-      event: migrationDeleted(auditSource(call), migrationId, found.name),
-      remove: (events) => deps.migrations.delete(migrationId, call.receivedAt, events, call),
-    });
+    const event = migrationDeleted(auditSource(call), migrationId, found.name);
+    return remove(call, { collection: "migrations", found, event, gone: () => migrationNotFound(migrationId) }, (events) =>
+      deps.migrations.delete(migrationId, call.receivedAt, events, call),
+    );
   };

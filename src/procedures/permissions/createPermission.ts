@@ -18,12 +18,9 @@ export const createPermission =
     requirePermissions(call.caller, ["rbac.create_permission", "*"]);
     const id = call.newId("perm");
     const permission = { id, name, slug, ...(description ? { description } : {}) };
-    return create(call, {
-      collection: "permissions",
-      id,
-      answer: { data: { permissionId: id } },
-      events: () => [auditEvent(auditSource(call), "permission.create", `Created permission ${slug}`, resource("permission", id, slug))],
-      insert: (events) => permissions.insert(permission, call.receivedAt, events, call),
-      taken: () => permissionExists(slug),
-    });
+    const events = [auditEvent(auditSource(call), "permission.create", `Created permission ${slug}`, resource("permission", id, slug))];
+    const taken = () => permissionExists(slug);
+    return create(call, { collection: "permissions", id, events, answer: { data: { permissionId: id } }, taken }, (marked) =>
+      permissions.insert(permission, call.receivedAt, marked, call),
+    );
   };

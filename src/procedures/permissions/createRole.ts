@@ -1,6 +1,7 @@
 import type { CreateRoleRequestSchema, CreateRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
+import type { PermissionDocument } from "../../storage/port/documents.ts";
 import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
@@ -8,6 +9,7 @@ import type { Procedure } from "../shared/call.ts";
 import { create } from "../shared/mutations.ts";
 import { roleExists } from "../shared/permissions/findPermission.ts";
 import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
+import { roleConnection } from "../shared/permissions/roleConnection.ts";
 
 export interface CreateRoleDeps {
   readonly permissions: PermissionsRepository;
@@ -30,28 +32,15 @@ export const createRole =
 
     const roleId = call.newId("role");
     const source = auditSource(call);
-    const role = resource("role", roleId, name);
-    return create(call, {
-      collection: "roles",
-      id: roleId,
-      answer: { data: { roleId } },
-      prepare: () => createMissingPermissions(permissions, resolved, call),
-      events: (granted) => [
-        auditEvent(source, "role.create", `Created role ${name}`, role),
-        ...granted.map(({ _id, slug }) =>
-          auditEvent(
-            source,
-            "authorization.connect_role_and_permission",
-            `Connected role ${name} and permission ${slug}`,
-            role,
-            resource("permission", _id, slug),
-          ),
-        ),
-      ],
-      insert: (events, granted) => {
-        const permissionIds = granted.map((permission) => permission._id);
-        return roles.insert({ id: roleId, name, ...(description ? { description } : {}), permissionIds }, call.receivedAt, events, call);
-      },
-      taken: () => roleExists(name),
+    const role = { _id: roleId, name };
+    const events = (granted: readonly PermissionDocument[]) => [
+      auditEvent(source, "role.create", `Created role ${name}`, resource("role", roleId, name)),
+      ...granted.map((permission) => roleConnection(source, "authorization.connect_role_and_permission", role, permission)),
+    ];
+    const prepare = () => createMissingPermissions(permissions, resolved, call);
+    const creation = { collection: "roles", id: roleId, prepare, events, answer: { data: { roleId } } } as const;
+    return create(call, { ...creation, taken: () => roleExists(name) }, (marked, granted) => {
+      const permissionIds = granted.map((permission) => permission._id);
+      return roles.insert({ id: roleId, name, ...(description ? { description } : {}), permissionIds }, call.receivedAt, marked, call);
     });
   };

@@ -18,11 +18,8 @@ export const deletePermission =
     requirePermissions(call.caller, ["rbac.delete_permission", "*"]);
     const found = await findPermission(permissions, permission, call);
     const { _id, slug } = found;
-    return remove(call, {
-      collection: "permissions",
-      found,
-      gone: () => permissionNotFound(permission),
-      event: auditEvent(auditSource(call), "permission.delete", `Deleted permission ${slug}`, resource("permission", _id, slug)),
-      remove: (events) => permissions.delete(_id, call.receivedAt, events, call),
-    });
+    const event = auditEvent(auditSource(call), "permission.delete", `Deleted permission ${slug}`, resource("permission", _id, slug));
+    return remove(call, { collection: "permissions", found, event, gone: () => permissionNotFound(permission) }, (events) =>
+      permissions.delete(_id, call.receivedAt, events, call),
+    );
   };

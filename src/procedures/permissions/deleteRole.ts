@@ -14,11 +14,8 @@ export const deleteRole =
     requirePermissions(call.caller, ["rbac.delete_role", "*"]);
     const found = await findRole(roles, role, call);
     const { _id, name } = found;
-    return remove(call, {
-      collection: "roles",
-      found,
-      gone: () => roleNotFound(role),
-      event: auditEvent(auditSource(call), "role.delete", `Deleted role ${name}`, resource("role", _id, name)),
-      remove: (events) => roles.delete(_id, call.receivedAt, events, call),
-    });
+    const event = auditEvent(auditSource(call), "role.delete", `Deleted role ${name}`, resource("role", _id, name));
+    return remove(call, { collection: "roles", found, event, gone: () => roleNotFound(role) }, (events) =>
+      roles.delete(_id, call.receivedAt, events, call),
+    );
   };

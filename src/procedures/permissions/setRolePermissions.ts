@@ -1,7 +1,5 @@
 import type { SetRolePermissionsRequestSchema, SetRolePermissionsResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import type { PermissionDocument, RoleDocument } from "../../storage/port/documents.ts";
 import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
@@ -10,6 +8,7 @@ import { change } from "../shared/mutations.ts";
 import { findRole, roleNotFound } from "../shared/permissions/findPermission.ts";
 import { showPermissions } from "../shared/permissions/permissionObject.ts";
 import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
+import { roleConnection } from "../shared/permissions/roleConnection.ts";
 import type { CreateRoleDeps } from "./createRole.ts";
 
 /** Replaces a role's whole permission set; only the difference is written and audited (permissions §10). */
@@ -22,15 +21,6 @@ export const setRolePermissions =
     const resolved = await resolvePermissions(permissions, request.permissions?.values ?? [], call);
     if (resolved.missing.length > 0) requirePermissions(call.caller, ["rbac.create_permission", "*"]);
     const source = auditSource(call);
-    const eventOf = (
-      event: "authorization.connect_role_and_permission" | "authorization.disconnect_role_and_permissions",
-      role: RoleDocument,
-      { _id, slug }: PermissionDocument,
-    ): AuditEvent => {
-      const did = event === "authorization.connect_role_and_permission" ? "Connected" : "Disconnected";
-      const resources = [resource("role", role._id, role.name), resource("permission", _id, slug)];
-      return auditEvent(source, event, `${did} role ${role.name} and permission ${slug}`, ...resources);
-    };
     const decide = async (role: RoleDocument, granted: readonly PermissionDocument[]): Promise<Modification<RoleDocument> | undefined> => {
       const ids = granted.map((permission) => permission._id);
       const [held, wanted] = [new Set(role.permissionIds), new Set(ids)];
@@ -40,23 +30,15 @@ export const setRolePermissions =
       const removed = others.length === 0 ? [] : await permissions.findMany(others, call);
       if (added.length === 0 && removed.length === 0) return undefined;
       const events = [
-        ...removed.map((permission) => eventOf("authorization.disconnect_role_and_permissions", role, permission)),
-        ...added.map((permission) => eventOf("authorization.connect_role_and_permission", role, permission)),
+        ...removed.map((permission) => roleConnection(source, "authorization.disconnect_role_and_permissions", role, permission)),
+        ...added.map((permission) => roleConnection(source, "authorization.connect_role_and_permission", role, permission)),
       ];
       return { update: { $set: { permissionIds: ids, updatedAt: call.receivedAt } }, events };
     };
-    return change(
-      call,
-      {
-        collection: "roles",
-        modify: roles.modify,
-        found,
-        gone: () => roleNotFound(named),
-        prepare: () => createMissingPermissions(permissions, resolved, call),
-        answer: async ({ permissionIds }) => ({
-          data: showPermissions(permissionIds.length === 0 ? [] : await permissions.findMany(permissionIds, call)),
-        }),
-      },
-      decide,
-    );
+    const gone = () => roleNotFound(named);
+    const prepare = () => createMissingPermissions(permissions, resolved, call);
+    const answer = async ({ permissionIds }: RoleDocument) => ({
+      data: showPermissions(permissionIds.length === 0 ? [] : await permissions.findMany(permissionIds, call)),
+    });
+    return change(call, { collection: "roles", modify: roles.modify, found, gone, prepare, answer }, decide);
   };

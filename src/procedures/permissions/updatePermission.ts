@@ -36,17 +36,9 @@ export const updatePermission =
       const update = description === undefined ? { $set, $unset: { description: "" } as const } : { $set: { ...$set, description } };
       return { update, events: [event] };
     };
-    return change(
-      call,
-      {
-        collection: "permissions",
-        modify: permissions.modify,
-        found,
-        gone: () => permissionNotFound(request.permission),
-        answer: (after) => ({ data: showPermission(after) }),
-        renames: true,
-        taken: () => permissionExists(request.slug ?? found.slug),
-      },
-      decide,
-    );
+    const { modify } = permissions;
+    const gone = () => permissionNotFound(request.permission);
+    const taken = () => permissionExists(request.slug ?? found.slug);
+    const answer = (after: PermissionDocument) => ({ data: showPermission(after) });
+    return change(call, { collection: "permissions", modify, found, gone, taken, answer, renames: true }, decide);
   };

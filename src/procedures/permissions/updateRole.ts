@@ -30,17 +30,11 @@ export const updateRole =
       const update = description === undefined ? { $set, $unset: { description: "" } as const } : { $set: { ...$set, description } };
       return { update, events: [event] };
     };
-    return change(
-      call,
-      {
-        collection: "roles",
-        modify: roles.modify,
-        found,
-        gone: () => roleNotFound(request.role),
-        answer: ({ _id, name, description }) => ({ data: { id: _id, name, ...(description === undefined ? {} : { description }) } }),
-        renames: true,
-        taken: () => roleExists(request.name ?? found.name),
-      },
-      decide,
-    );
+    const { modify } = roles;
+    const gone = () => roleNotFound(request.role);
+    const taken = () => roleExists(request.name ?? found.name);
+    const answer = ({ _id: id, name, description }: RoleDocument) => ({
+      data: { id, name, ...(description === undefined ? {} : { description }) },
+    });
+    return change(call, { collection: "roles", modify, found, gone, taken, answer, renames: true }, decide);
   };

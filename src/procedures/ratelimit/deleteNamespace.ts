@@ -13,11 +13,8 @@ export const deleteNamespace =
   }): Procedure<typeof DeleteNamespaceRequestSchema, typeof DeleteNamespaceResponseSchema> =>
   async ({ namespace }, call) => {
     const found = await findNamespace(deps, namespace, "ratelimit.delete_namespace", call);
-    return remove(call, {
-      collection: "namespaces",
-      found,
-      gone: () => namespaceNotFound(namespace),
-      event: namespaceDeleted(auditSource(call), found),
-      remove: (events) => deps.namespaces.delete(found._id, call.receivedAt, events, call),
-    });
+    const event = namespaceDeleted(auditSource(call), found);
+    return remove(call, { collection: "namespaces", found, event, gone: () => namespaceNotFound(namespace) }, (events) =>
+      deps.namespaces.delete(found._id, call.receivedAt, events, call),
+    );
   };

@@ -13,18 +13,15 @@ export const deleteOverride =
     const found = await findNamespace(deps, namespace, "ratelimit.delete_override", call);
     const override = await deps.overrides.find(found._id, identifier, call);
     if (override === null) throw overrideNotFound(identifier);
-    return remove(call, {
-      collection: "overrides",
-      tag: overridesTag(found._id),
-      found: override,
-      gone: () => overrideNotFound(identifier),
-      event: auditEvent(
-        auditSource(call),
-        "ratelimit.delete_override",
-        `Deleted override ${identifier}`,
-        resource("ratelimitOverride", override._id, identifier),
-        resource("ratelimitNamespace", found._id, found.name),
-      ),
-      remove: (events) => deps.overrides.delete(override, call.receivedAt, events, call),
-    });
+    const event = auditEvent(
+      auditSource(call),
+      "ratelimit.delete_override",
+      `Deleted override ${identifier}`,
+      resource("ratelimitOverride", override._id, identifier),
+      resource("ratelimitNamespace", found._id, found.name),
+    );
+    const removal = { collection: "overrides", tag: overridesTag(found._id), found: override, event } as const;
+    return remove(call, { ...removal, gone: () => overrideNotFound(identifier) }, (events) =>
+      deps.overrides.delete(override, call.receivedAt, events, call),
+    );
   };

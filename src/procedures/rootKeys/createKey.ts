@@ -31,13 +31,11 @@ export const createKey = ({ rootKeys }: RootKeysDeps): Create => {
     const fresh = { rootKeyId: call.newId("rk"), secret: createRootKeySecret(call.drawBytes) };
     const wanted = { name: request.name, permissions, expires };
     const source = auditSource(call);
-    return create(call, {
-      collection: "rootKeys",
-      id: fresh.rootKeyId,
-      answer: { data: { keyId: fresh.rootKeyId, key: fresh.secret.key.reveal() } },
-      events: () => [rootKeyCreated(source, fresh.rootKeyId, wanted.name)],
-      insert: (events) => createRootKey(rootKeys, wanted, source, fresh, events, call),
-    });
+    const answer = { data: { keyId: fresh.rootKeyId, key: fresh.secret.key.reveal() } };
+    const events = [rootKeyCreated(source, fresh.rootKeyId, wanted.name)];
+    return create(call, { collection: "rootKeys", id: fresh.rootKeyId, events, answer }, (marked) =>
+      createRootKey(rootKeys, wanted, source, fresh, marked, call),
+    );
   };
   return Object.assign(procedure, { judge });
 };

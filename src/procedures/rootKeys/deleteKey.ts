@@ -15,11 +15,8 @@ export const deleteKey =
   async ({ keyId }, call) => {
     requirePermissions(call.caller, ["root_key.delete_root_key", keyId]);
     const found = await findRootKey(deps, keyId, call);
-    return remove(call, {
-      collection: "rootKeys",
-      found,
-      gone: () => rootKeyNotFound(keyId),
-      event: auditEvent(auditSource(call), "rootKey.delete", `Deleted root key ${keyId}`, resource("key", keyId, found.name)),
-      remove: (events) => deps.rootKeys.delete(found, call.receivedAt, events, call),
-    });
+    const event = auditEvent(auditSource(call), "rootKey.delete", `Deleted root key ${keyId}`, resource("key", keyId, found.name));
+    return remove(call, { collection: "rootKeys", found, event, gone: () => rootKeyNotFound(keyId) }, (events) =>
+      deps.rootKeys.delete(found, call.receivedAt, events, call),
+    );
   };

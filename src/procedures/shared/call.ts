@@ -52,7 +52,7 @@ export interface Call {
    */
   readonly perform: <W, A extends object>(mutation: Mutation<W, A>) => Promise<A>;
   /** Ends the run if an earlier one has made its change, by the events that wait in the document and by the log. */
-  readonly ensureUnwritten?: (outbox: readonly AuditEvent[]) => Promise<void>;
+  readonly ensureUnwritten?: ((outbox: readonly AuditEvent[]) => Promise<void>) | undefined;
   /**
    * What the header `If-Match` asks of the object that the procedure changes (management §2), where the procedure has the
    * option `if_match`. `perform` judges it early, so that nothing is made in vain; what makes it hold is that each change

@@ -24,8 +24,7 @@ interface Creation<A extends object, P> extends Change {
   readonly answer: A;
   /** Creates other objects that this one refers to. */
   readonly prepare?: () => Promise<P>;
-  readonly events: (prepared: P) => readonly AuditEvent[];
-  readonly insert: (events: readonly AuditEvent[], prepared: P) => Promise<unknown>;
+  readonly events: readonly AuditEvent[] | ((prepared: P) => readonly AuditEvent[]);
   /** The error if another object has the value of a unique field. */
   readonly taken?: MakeError;
 }
@@ -33,16 +32,16 @@ interface Creation<A extends object, P> extends Change {
 /** Creates an object under an id of `call.newId`. */
 export const create = <A extends object, P>(
   call: Call,
-  { collection, id, answer, prepare, events, insert, taken }: Creation<A, P>,
+  { collection, id, answer, prepare, events, taken }: Creation<A, P>,
+  insert: (events: readonly AuditEvent[], prepared: P) => Promise<unknown>,
 ): Promise<A> =>
   call.perform({
     change: { collection, id },
     expected: answer,
     write: async (mark) => {
       const prepared = (await prepare?.()) as P;
-      await insert(mark(events(prepared)), prepared)
-        .catch(unlessOwnWrite(call))
-        .catch(mapTaken(taken));
+      const marked = mark(typeof events === "function" ? events(prepared) : events);
+      await insert(marked, prepared).catch(unlessOwnWrite(call)).catch(mapTaken(taken));
     },
     answer: () => answer,
   });
@@ -104,14 +103,16 @@ interface Removal extends Omit<Change, "id"> {
   /** The error if there is nothing to delete any more. */
   readonly gone: MakeError;
   readonly event: AuditEvent;
-  /** Resolves to false if there is nothing to delete any more. */
-  readonly remove: (events: readonly AuditEvent[]) => Promise<boolean>;
 }
 
 const nothing = { data: {} };
 
-/** Deletes an object. */
-export const remove = (call: Call, { found, gone, event, remove: write, ...at }: Removal): Promise<typeof nothing> =>
+/** Deletes an object. `write` resolves to false if there is nothing to delete any more. */
+export const remove = (
+  call: Call,
+  { found, gone, event, ...at }: Removal,
+  write: (events: readonly AuditEvent[]) => Promise<boolean>,
+): Promise<typeof nothing> =>
   call.perform({
     change: { ...at, id: found._id },
     found,

@@ -10,9 +10,9 @@ import type { AnyProcedure } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
 import { bearerToken } from "../../rootKeys/authenticator.ts";
 import { jsonWriter, type WriteJson } from "../codec/json/jsonForm.ts";
-import { IdempotentCall } from "./idempotentCall.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import { createKeptAnswers } from "./keptAnswers.ts";
+import { PipelineCall } from "./pipelineCall.ts";
 import { procedureName } from "./procedureName.ts";
 import { requestFingerprint } from "./requestFingerprint.ts";
 import type { Slices } from "./slices.ts";
@@ -71,8 +71,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
       receivedAt,
       precondition,
       signal,
-      run: async (seed, runCaller, steps) =>
-        procedure(message, new IdempotentCall(incoming, runCaller, remoteIp, precondition, seed, steps)),
+      run: async (run) => procedure(message, new PipelineCall(incoming, run.caller, remoteIp, precondition, run)),
       answers: answersFor(path),
       onReplay: () => incoming.setHeader("Idempotency-Replayed", "true"),
       toServiceError,

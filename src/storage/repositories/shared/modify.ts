@@ -38,7 +38,7 @@ export interface Modification<D> {
 
 export interface ModifyOptions extends OperationOptions {
   /** Asked before every attempt, with the events that wait in the document; rejects to end the change. */
-  readonly ensureUnwritten?: (outbox: readonly AuditEvent[]) => Promise<void>;
+  readonly ensureUnwritten?: ((outbox: readonly AuditEvent[]) => Promise<void>) | undefined;
   /** Has to hold for the document that is changed, or the change ends with its error. */
   readonly precondition?: Precondition | undefined;
 }

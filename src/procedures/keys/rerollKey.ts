@@ -61,9 +61,11 @@ export const rerollKey =
 
     const delay = expiration?.kind.case === "value" ? Number(expiration.kind.value) : undefined;
     const form = { byteLength: original.byteLength ?? 16, prefix: prefixOf(original) };
+    let isClaimed = false;
     const reroll = async (next: NewKey) => {
       const copy = { id: next.keyId, exists: async () => (await deps.keys.findPresent([next.keyId], call)).size > 0 };
-      if (!(await claimRevision(deps.keys.modify, original, copy, call))) throw keyNotFound(keyId);
+      isClaimed ||= await claimRevision(deps.keys.modify, original, copy, call);
+      if (!isClaimed) throw keyNotFound(keyId);
       const until = oldExpiry(delay, original.expires, now);
       const changes = changesOfKey(original, { ...original, ...(until === undefined ? {} : { expires: until }) });
       const event = auditEvent(

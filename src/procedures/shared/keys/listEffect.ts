@@ -9,4 +9,4 @@ export const applyList = (effect: ListEffect, held: readonly string[], listed: r
 
 /** The items of a list in a request, which is wrapped where omitted differs from empty. */
 export const itemsOf = (list: readonly string[] | { readonly values: readonly string[] } | undefined): readonly string[] =>
-  list !== undefined && "values" in list && typeof list.values !== "function" ? list.values : ((list ?? []) as readonly string[]);
+  list !== undefined && "length" in list ? list : (list?.values ?? []);

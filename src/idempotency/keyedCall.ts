@@ -148,8 +148,8 @@ const reserve = async (run: Run): Promise<void> => {
     salt: Buffer.from(seed.salt).toString("base64"),
     now: seed.now,
     permissions,
-    changeIn: change,
-    answer,
+    ...(change && { changeIn: change }),
+    ...(answer !== undefined && { answer }),
     ...(handedOut && { handedOut }),
   };
   run.hold = await call.reservations.reserve(reservation, run.former, behalfOf(call));

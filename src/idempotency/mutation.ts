@@ -18,7 +18,7 @@ export interface Mutation<W, A extends object> {
   /** Left out if several writes make the change. */
   readonly change?: Change;
   /** The object that `If-Match` is checked against, null = there is none; left out where the header has no meaning. */
-  readonly found?: RevisedObject | null;
+  readonly found?: RevisedObject | null | undefined;
   /** The answer if the write succeeds; left out if the write decides it. A repeat gets it whatever happened to the object since. */
   readonly expected?: A | undefined;
   /** Makes the change. The events of `change` have to be marked. */

@@ -8,7 +8,7 @@ import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { changesOfKey } from "../../storage/repositories/shared/describeChanges.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
-import { type Procedure, unlessOwnWrite } from "../shared/call.ts";
+import { insertOnce, type Procedure } from "../shared/call.ts";
 import { claimRevision } from "../shared/claimRevision.ts";
 import { findKey, keyNotFound, type ModifyKeyDeps } from "../shared/keys/findKey.ts";
 import {
@@ -94,7 +94,7 @@ export const rerollKey =
         ratelimits: original.ratelimits.map((limit) => ({ ...limit, id: createId("rl", now) })),
         revision: 0,
       };
-      await deps.keys.insert(document, call).catch(unlessOwnWrite(call));
+      await insertOnce(call, deps.keys.insert(document, call));
       // The new key stands before the old one runs out: a crash between leaves two keys that work, never none. An old key
       // that is deleted by now was rerolled before that: the new one exists and must not be lost.
       await deps.keys.modify(

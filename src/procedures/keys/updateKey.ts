@@ -67,10 +67,10 @@ export const updateKey =
         events.push(...roles.eventsOf(source, target, key.roleIds, roles.ids));
       }
       // Only a refill that is brought in depends on the balance: a new one takes the place of any.
-      const change = { update: changes.update(), events };
-      if (due === undefined) return change;
+      const modification = { update: changes.update(), events };
+      if (due === undefined) return modification;
       // What is due has an event of its own.
-      return { ...change, from: withDueRefills(key, call.receivedAt), ...(due.guard === undefined ? {} : { guard: due.guard }) };
+      return { ...modification, from: withDueRefills(key, call.receivedAt), ...(due.guard === undefined ? {} : { guard: due.guard }) };
     };
     const modify = request.credits === undefined ? deps.keys.modify : modifyAlone(deps);
     const gone = () => keyNotFound(request.keyId);

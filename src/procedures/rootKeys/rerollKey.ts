@@ -11,7 +11,7 @@ import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { changesOfRootKey } from "../../storage/repositories/shared/describeChanges.ts";
 import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
-import { type Procedure, unlessOwnWrite } from "../shared/call.ts";
+import { insertOnce, type Procedure } from "../shared/call.ts";
 import { claimRevision } from "../shared/claimRevision.ts";
 import { changeSeveral } from "../shared/mutations.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../shared/rootKeys/findRootKey.ts";
@@ -75,7 +75,7 @@ export const rerollKey =
     return changeSeveral(call, async () => {
       const copy = { id: newId, exists: async () => (await deps.rootKeys.find(newId, call)) !== null };
       if (!(await claimRevision(deps.rootKeys.modify, old, copy, call))) throw rootKeyNotFound(keyId);
-      await deps.rootKeys.insert(rootKey, call).catch(unlessOwnWrite(call));
+      await insertOnce(call, deps.rootKeys.insert(rootKey, call));
       // Not under the call's deadline: the new one exists, and the old one has to run out, unless it is deleted by now.
       if (runsOut !== undefined) await deps.rootKeys.modify(keyId, runsOut, {});
       return { data: { keyId: newId, key: key.reveal() } };

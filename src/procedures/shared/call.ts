@@ -64,12 +64,18 @@ export interface Call {
   readonly showRevision: (object: RevisedObject) => void;
 }
 
-/** Handles the error of an insert: none if an earlier run of the same call has made it. Throws any other. */
-export const unlessOwnWrite =
-  (call: Call) =>
-  (error: unknown): void => {
-    if (!(call.repeatable && error instanceof DuplicateKeyError && error.index === "_id")) throw error;
-  };
+/** An insert was refused because an earlier run of the same call has made it. */
+export const isOwnWrite = (error: unknown, call: Call): boolean =>
+  call.repeatable && error instanceof DuplicateKeyError && error.index === "_id";
+
+/** Inserts an object under an id of `call.newId`, unless an earlier run of the call has inserted it. */
+export const insertOnce = async (call: Call, insert: Promise<unknown>): Promise<void> => {
+  try {
+    await insert;
+  } catch (error) {
+    if (!isOwnWrite(error, call)) throw error;
+  }
+};
 
 /** A response without its `meta`, which the pipeline adds. */
 export type Answer<O extends DescMessage> = Omit<MessageInitShape<O>, "meta" | "$typeName" | "$unknown">;

@@ -4,7 +4,7 @@ import type { Change } from "../../idempotency/mutation.ts";
 import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import { DuplicateKeyError } from "../../storage/port/errors.ts";
 import { type Modification, type Modify, type Revised, updated } from "../../storage/repositories/shared/modify.ts";
-import { type Call, unlessOwnWrite } from "./call.ts";
+import { type Call, isOwnWrite } from "./call.ts";
 
 /**
  * The ways in which a procedure writes. It checks everything that refuses the call with 403 or 404, then calls one of these, which
@@ -13,12 +13,9 @@ import { type Call, unlessOwnWrite } from "./call.ts";
 
 type MakeError = () => ServiceError | Promise<ServiceError>;
 
-/** Handles the error of a write: it is `taken` if another object has the value of a unique field. */
-const mapTaken =
-  (taken: MakeError | undefined) =>
-  async (error: unknown): Promise<never> => {
-    throw taken !== undefined && error instanceof DuplicateKeyError ? await taken() : error;
-  };
+/** The error to throw for the error of a write: `taken` if another object has the value of a unique field. */
+const mapTaken = (error: unknown, taken: MakeError | undefined): unknown =>
+  taken !== undefined && error instanceof DuplicateKeyError ? taken() : error;
 
 interface Creation<A extends object, P> extends Change {
   readonly answer: A;
@@ -41,7 +38,11 @@ export const create = <A extends object, P>(
     write: async (mark) => {
       const prepared = (await prepare?.()) as P;
       const marked = mark(typeof events === "function" ? events(prepared) : events);
-      await insert(marked, prepared).catch(unlessOwnWrite(call)).catch(mapTaken(taken));
+      try {
+        await insert(marked, prepared);
+      } catch (error) {
+        if (!isOwnWrite(error, call)) throw await mapTaken(error, taken);
+      }
     },
     answer: () => answer,
   });
@@ -88,7 +89,9 @@ export const change = async <D extends Revised, A extends object, P>(
         const decision = await decide(current, prepared);
         return decision && { ...decision, events: mark(decision.events) };
       };
-      const after = await modify(found._id, decideMarked, call).catch(mapTaken(taken));
+      const after = await modify(found._id, decideMarked, call).catch(async (error) => {
+        throw await mapTaken(error, taken);
+      });
       if (after === null) throw await gone();
       return after;
     },
@@ -128,4 +131,4 @@ export const remove = (
  * @param found what `If-Match` is checked against beforehand; left out if the header has no meaning, or `write` checks it
  */
 export const changeSeveral = <A extends object>(call: Call, write: () => Promise<A>, found?: RevisedObject | null): Promise<A> =>
-  call.perform({ ...(found === undefined ? {} : { found }), write, answer: (answer) => answer });
+  call.perform({ found, write, answer: (answer) => answer });

@@ -83,11 +83,11 @@ export class PipelineCall implements Call {
     return this.#run === undefined ? drawRandom : drawFrom(this.#run.seed);
   }
 
-  async perform<W, A extends object>(mutation: Mutation<W, A>): Promise<A> {
+  perform<W, A extends object>(mutation: Mutation<W, A>): Promise<A> {
     if (this.#run !== undefined) return this.#run.perform(mutation);
     const { found, write, answer } = mutation;
     if (found !== undefined) this.precondition?.ensure(found);
-    return answer(await write(unmarked));
+    return write(unmarked).then(answer);
   }
 
   get ensureUnwritten(): KeyedRun["ensureUnwritten"] | undefined {

@@ -5,13 +5,14 @@ import type { Behalf } from "../domain/behalf.ts";
 import { requireStillContained } from "../domain/containment.ts";
 import type { ServiceError } from "../domain/errors.ts";
 import type { HandOut } from "../domain/handOut.ts";
-import type { Precondition, RevisedObject } from "../domain/revisions.ts";
+import type { Precondition } from "../domain/revisions.ts";
 import type { Secret } from "../domain/secrets/secret.ts";
 import type { AuditEvent } from "../storage/port/auditEvents.ts";
 import { keyInUse } from "./idempotencyKey.ts";
+import type { Change, Mutation } from "./mutation.ts";
 import { type FailedRun, kindOfFailure, recoveryOf } from "./recovery.ts";
 import { nextStep } from "./reservationState.ts";
-import type { Change, Hold, Reservation, Reservations } from "./reservations.ts";
+import type { Hold, Reservation, Reservations } from "./reservations.ts";
 import { markedId, type Seed } from "./seed.ts";
 
 const FIRST_PAUSE_MS = 20;
@@ -19,18 +20,20 @@ const LONGEST_PAUSE_MS = 250;
 /** A document of MongoDB holds 16 MiB. A longer answer is worked out again by a repeat. */
 const MAX_ANSWER_LENGTH = 4 * 1024 * 1024;
 
-/** What the steps of a run do about its reservation; see `begin` and `ensureUnwritten` of a procedure's `Call`. */
-export interface RunSteps {
-  readonly begin: (change: Change | undefined, answer: object | undefined, found: RevisedObject | null | undefined) => Promise<boolean>;
+/** One run of a call with an Idempotency-Key: what differs from calls without one. See `Call`. */
+export interface KeyedRun {
+  /** Ids, time and secrets follow from it. */
+  readonly seed: Seed;
+  /** Notes what a replay has to ask for again. */
+  readonly caller: Caller;
+  readonly perform: <W, A extends object>(mutation: Mutation<W, A>) => Promise<A>;
   readonly ensureUnwritten: (outbox: readonly AuditEvent[]) => Promise<void>;
 }
 
-/** One run of the procedure, in which ids, time and secrets follow from its seed. */
-export interface ProcedureRun {
-  /** To be called once. */
-  readonly perform: () => Promise<object>;
-  /** An answer of this run as it is kept: without its secrets. */
-  readonly keep: (answer: object) => Promise<string>;
+/** Answers as they are kept for repeats; those that hold a secret are encrypted. */
+export interface KeptAnswers {
+  readonly keep: (answer: object, seed: Seed) => Promise<string>;
+  readonly recall: (kept: string, seed: Seed) => Promise<object>;
 }
 
 /** A call with an Idempotency-Key: what its edge knows of it, and can do for it. */
@@ -48,9 +51,9 @@ export interface KeyedCall {
   /** Judged by the run that makes the change, not by a replay. */
   readonly precondition: Precondition | undefined;
   readonly signal: AbortSignal;
-  readonly createRun: (seed: Seed, caller: Caller, steps: RunSteps) => ProcedureRun;
-  /** A kept answer again, secrets included. */
-  readonly recall: (kept: string, seed: Seed) => Promise<object>;
+  /** Runs the procedure. */
+  readonly run: (run: KeyedRun) => Promise<object>;
+  readonly answers: KeptAnswers;
   /** The answer is one that was given before. */
   readonly onReplay: () => void;
   readonly toServiceError: (thrown: unknown) => ServiceError;
@@ -64,12 +67,14 @@ interface Run {
   readonly resumed: boolean;
   /** The expired or abandoned reservation in whose place it makes its own. */
   readonly former: Reservation | null;
-  hold: Hold | undefined;
-  change: Change | undefined;
-  /** The answer as it is kept, if the call knew it before its change. */
-  answer: string | undefined;
+  hold?: Hold | undefined;
+  change?: Change | undefined;
+  /** The answer if it was known before the change. */
+  expected?: object | undefined;
+  /** The same as it is kept. */
+  answer?: string | undefined;
   readonly permissions: Permission[];
-  handedOut: HandOut | undefined;
+  handedOut?: HandOut;
 }
 
 /** Another run has the answer, or the next one will: the reservation tells. */
@@ -93,7 +98,7 @@ const replay = (call: KeyedCall, { permissions, handedOut }: Reservation, kept: 
   requirePermissions(call.caller, ...permissions.map(({ action, id }) => [action, id] as const));
   if (handedOut) requireStillContained(call.caller, handedOut);
   call.onReplay();
-  return call.recall(kept, seed);
+  return call.answers.recall(kept, seed);
 };
 
 /** Whether another run of the same call works, or has answered. */
@@ -123,7 +128,7 @@ const recover = async (run: Run, thrown: unknown): Promise<Outcome> => {
   const recovery = recoveryOf({ error, change, answerKnown: answer !== undefined, resumed: run.resumed });
   if (recovery === "compare" && (await isAnothersWork(call))) return lookAgain;
   if (recovery === "complete" && hold !== undefined && answer !== undefined) {
-    return (await hold.complete(answer)) ? call.recall(answer, run.seed) : lookAgain;
+    return (await hold.complete(answer)) ? call.answers.recall(answer, run.seed) : lookAgain;
   }
   if (recovery === "free" && hold !== undefined) {
     if (await hold.free()) throw thrown;
@@ -134,33 +139,34 @@ const recover = async (run: Run, thrown: unknown): Promise<Outcome> => {
   throw thrown;
 };
 
-/** Before the first write of a run: true when an earlier one made the change, else the run holds a reservation from here on. */
-const begin = async (
-  run: Run,
-  procedure: ProcedureRun,
-  change: Change | undefined,
-  answer: object | undefined,
-  found: RevisedObject | null | undefined,
-): Promise<boolean> => {
-  const { call, seed, resumed } = run;
-  run.change = change;
-  run.answer = answer && (await procedure.keep(answer));
-  if (resumed && run.answer === undefined && (await isWritten(run))) return true;
-  if (found !== undefined) call.precondition?.ensure(found);
-  if (resumed) return false;
+/** Reserves the key: from here on the run holds the reservation. */
+const reserve = async (run: Run): Promise<void> => {
+  const { call, seed, permissions, handedOut, change, answer } = run;
   const reservation = {
     _id: call.id,
     request: call.fingerprint,
     salt: Buffer.from(seed.salt).toString("base64"),
     now: seed.now,
-    permissions: run.permissions,
-    changeIn: change,
-    answer: run.answer,
-    ...(run.handedOut === undefined ? {} : { handedOut: run.handedOut }),
+    permissions,
+    ...(change && { changeIn: change }),
+    ...(answer !== undefined && { answer }),
+    ...(handedOut && { handedOut }),
   };
   run.hold = await call.reservations.reserve(reservation, run.former, behalfOf(call));
   if (run.hold === undefined) throw new Superseded();
-  return false;
+};
+
+/** Makes the change, unless an earlier run has made it. */
+const perform = async <W, A extends object>(run: Run, { change, found, expected, write, written, answer }: Mutation<W, A>): Promise<A> => {
+  const { call, seed, resumed } = run;
+  run.change = change;
+  run.expected = expected;
+  run.answer = expected && (await call.answers.keep(expected, seed));
+  if (resumed && expected === undefined && (await isWritten(run))) return answer(written as W);
+  if (found !== undefined) call.precondition?.ensure(found);
+  if (!resumed) await reserve(run);
+  // Other runs find the change by the id of its first event.
+  return answer(await write((events) => events.map((event, i) => (i === 0 ? { ...event, id: markedId(seed) } : event))));
 };
 
 const ensureUnwritten = async ({ call, seed }: Run, outbox: readonly AuditEvent[]): Promise<void> => {
@@ -168,7 +174,6 @@ const ensureUnwritten = async ({ call, seed }: Run, outbox: readonly AuditEvent[
   if (outbox.some(({ id }) => id === eventId) || (await call.reservations.isLogged(eventId, behalfOf(call)))) throw new Superseded();
 };
 
-/** The caller of a run, which notes what a replay has to ask for again. */
 const recordingCaller = (run: Run): Caller => {
   const { caller } = run.call;
   return {
@@ -185,15 +190,17 @@ const recordingCaller = (run: Run): Caller => {
 
 /** Runs the procedure, and keeps its answer if it made a reservation. */
 const work = async (run: Run): Promise<Outcome> => {
-  const procedure: ProcedureRun = run.call.createRun(run.seed, recordingCaller(run), {
-    begin: (change, answer, found) => begin(run, procedure, change, answer, found),
-    ensureUnwritten: (outbox) => ensureUnwritten(run, outbox),
-  });
+  const { call, seed } = run;
   let answer: object;
   let kept: string;
   try {
-    answer = await procedure.perform();
-    kept = await procedure.keep(answer);
+    answer = await call.run({
+      seed,
+      caller: recordingCaller(run),
+      perform: (mutation) => perform(run, mutation),
+      ensureUnwritten: (outbox) => ensureUnwritten(run, outbox),
+    });
+    kept = answer === run.expected && run.answer !== undefined ? run.answer : await call.answers.keep(answer, seed);
   } catch (error) {
     return recover(run, error);
   }
@@ -204,26 +211,13 @@ const work = async (run: Run): Promise<Outcome> => {
   return answer;
 };
 
-const start = (call: KeyedCall, former: Reservation | null): Promise<Outcome> =>
-  work({
-    call,
-    seed: freshSeed(call),
-    resumed: false,
-    former,
-    hold: undefined,
-    change: undefined,
-    answer: undefined,
-    permissions: [],
-    handedOut: undefined,
-  });
-
 /** Finishes what an abandoned run began. */
 const resume = async (call: KeyedCall, reservation: Reservation): Promise<Outcome> => {
   const hold = await call.reservations.takeOver(reservation, behalfOf(call));
   if (hold === undefined) return lookAgain;
   const { changeIn: change, answer } = reservation;
   const seed = seedOf(reservation, call);
-  const run: Run = { call, seed, resumed: true, former: null, hold, change, answer, permissions: [], handedOut: undefined };
+  const run: Run = { call, seed, resumed: true, former: null, hold, change, answer, permissions: [] };
   try {
     if (answer !== undefined && (await isWritten(run))) {
       return (await hold.complete(answer)) ? replay(call, reservation, answer, seed) : lookAgain;
@@ -235,16 +229,19 @@ const resume = async (call: KeyedCall, reservation: Reservation): Promise<Outcom
   return work(run);
 };
 
-/** The procedure as far as `begin`: whoever may not make the call hears that first. */
+/** Runs the procedure as far as `perform`: a caller who may not make the call is told that first. */
 const refuse = (call: KeyedCall): Promise<object> => {
-  const steps: RunSteps = { begin: () => Promise.reject(keyInUse()), ensureUnwritten: () => Promise.resolve() };
-  return call.createRun(freshSeed(call), call.caller, steps).perform();
+  const { caller } = call;
+  const perform = (): Promise<never> => Promise.reject(keyInUse());
+  return call.run({ seed: freshSeed(call), caller, perform, ensureUnwritten: () => Promise.resolve() });
 };
 
 const takeStep = async (call: KeyedCall): Promise<Outcome> => {
   const { reservation, state } = await call.reservations.look(call.id, behalfOf(call));
   const step = nextStep(state, reservation?.request === call.fingerprint);
-  if (reservation === null || step === "run") return start(call, reservation);
+  if (reservation === null || step === "run") {
+    return work({ call, seed: freshSeed(call), resumed: false, former: reservation, permissions: [] });
+  }
   if (step === "refuse") return refuse(call);
   if (step === "replay") return replay(call, reservation, reservation.answer ?? "{}", seedOf(reservation, call));
   if (step === "resume") return resume(call, reservation);

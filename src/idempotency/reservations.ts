@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Announcer } from "../storage/decorators/announceWrites.ts";
-import type { AuditedCollection } from "../storage/port/auditedCollections.ts";
 import type { IdempotencyDocument } from "../storage/port/documents.ts";
 import type { ReservationsRepository } from "../storage/repositories/reservationsRepository.ts";
+import type { Change } from "./mutation.ts";
 import { type ReservationState, stateOf } from "./reservationState.ts";
 
 /** How long an answer is kept, counted from the arrival of its call. */
@@ -15,20 +15,8 @@ const RENEW_EVERY_MS = 1_500;
 
 export type Reservation = IdempotencyDocument;
 
-/** The document that a call changes last, with the event that says so. */
-export interface Change {
-  readonly collection: AuditedCollection;
-  readonly id: string;
-  /** What is void after it beside the id. */
-  readonly tag?: string;
-}
-
 /** What a call asks to be remembered before its first write. */
-export interface NewReservation extends Pick<Reservation, "_id" | "request" | "salt" | "now" | "permissions" | "handedOut"> {
-  readonly changeIn: Change | undefined;
-  /** Of a change that cannot influence it. */
-  readonly answer: string | undefined;
-}
+type NewReservation = Omit<Reservation, "v" | "workspaceId" | "holder" | "leaseUntil" | "expireAt" | "done">;
 
 /** What stands under an id. */
 export interface Look {
@@ -101,17 +89,10 @@ export const createReservations = ({ clock, leaseClock, reservations, announcer 
       const reservation = await reservations.find(id, behalf);
       return { reservation, state: stateOf(reservation, clock.now(), leaseClock.now()) };
     },
-    reserve: async ({ changeIn, answer, ...wanted }, former, behalf) => {
+    reserve: async (wanted, former, behalf) => {
       if (former !== null && !(await reservations.remove(former._id, former.holder, behalf))) return undefined;
       const holder = randomUUID();
-      const reservation = {
-        ...wanted,
-        ...(changeIn === undefined ? {} : { changeIn }),
-        ...(answer === undefined ? {} : { answer }),
-        holder,
-        leaseUntil: leaseEnd(),
-        expireAt: new Date(wanted.now + KEEP_MS),
-      };
+      const reservation = { ...wanted, holder, leaseUntil: leaseEnd(), expireAt: new Date(wanted.now + KEEP_MS) };
       return (await reservations.insert(reservation, behalf)) ? hold(wanted._id, holder, behalf) : undefined;
     },
     takeOver: async (reservation, behalf) => {

@@ -37,19 +37,15 @@ import { type DeleteIdentityDeps, deleteIdentity } from "./identities/deleteIden
 import { getIdentity } from "./identities/getIdentity.ts";
 import { listIdentities } from "./identities/listIdentities.ts";
 import { updateIdentity } from "./identities/updateIdentity.ts";
-import { addPermissions } from "./keys/addPermissions.ts";
-import { addRoles } from "./keys/addRoles.ts";
+import { changePermissions } from "./keys/changePermissions.ts";
+import { changeRoles } from "./keys/changeRoles.ts";
 import { createKey } from "./keys/createKey.ts";
 import { deleteKey } from "./keys/deleteKey.ts";
 import { type ExplainDeps, explain } from "./keys/explain.ts";
 import { getKey } from "./keys/getKey.ts";
 import { type MigrateKeysDeps, migrateKeys } from "./keys/migrateKeys.ts";
-import { removePermissions } from "./keys/removePermissions.ts";
-import { removeRoles } from "./keys/removeRoles.ts";
 import { rerollKey } from "./keys/rerollKey.ts";
 import { type SearchKeysDeps, searchKeys } from "./keys/searchKeys.ts";
-import { setPermissions } from "./keys/setPermissions.ts";
-import { setRoles } from "./keys/setRoles.ts";
 import { updateCredits } from "./keys/updateCredits.ts";
 import { type UpdateKeyDeps, updateKey } from "./keys/updateKey.ts";
 import { verifyKey } from "./keys/verifyKey.ts";
@@ -163,14 +159,14 @@ export const createProcedures = (deps: ProcedureDeps): ProcedureTable => {
     deleteKey: deleteKey(deps),
     verifyKey: verifyKey(deps),
     explain: explain(deps),
-    addPermissions: addPermissions(deps),
-    addRoles: addRoles(deps),
-    removePermissions: removePermissions(deps),
-    removeRoles: removeRoles(deps),
+    addPermissions: changePermissions(deps, "add"),
+    addRoles: changeRoles(deps, "add"),
+    removePermissions: changePermissions(deps, "remove"),
+    removeRoles: changeRoles(deps, "remove"),
     rerollKey: rerollKey(deps),
     searchKeys: searchKeys(deps),
-    setPermissions: setPermissions(deps),
-    setRoles: setRoles(deps),
+    setPermissions: changePermissions(deps, "set"),
+    setRoles: changeRoles(deps, "set"),
     updateCredits: updateCredits(deps),
     whoami: whoami(deps),
     migrateKeys: migrateKeys(deps),

@@ -60,8 +60,8 @@ export interface RootKeyIdentity {
   readonly secret: RootKeySecret;
 }
 
-type MarkEvents = (events: readonly AuditEvent[]) => readonly AuditEvent[];
-const unmarked: MarkEvents = (events) => events;
+export const rootKeyCreated = (source: AuditSource, rootKeyId: string, name: string | undefined): AuditEvent =>
+  auditEvent(source, "rootKey.create", `Created root key ${rootKeyId}`, resource("key", rootKeyId, name));
 
 /** Makes a root key. Its secret is returned this once; only its hash is stored. */
 export const createRootKey = async (
@@ -69,12 +69,12 @@ export const createRootKey = async (
   { name, permissions, expires }: NewRootKey,
   source: AuditSource,
   { rootKeyId, secret }: RootKeyIdentity = { rootKeyId: createId("rk", source.now), secret: createRootKeySecret() },
-  { mark = unmarked, ...options }: OperationOptions & { readonly mark?: MarkEvents } = {},
+  events: readonly AuditEvent[] = [rootKeyCreated(source, rootKeyId, name)],
+  options?: OperationOptions,
 ): Promise<{ readonly rootKeyId: string; readonly key: Secret }> => {
   const { key, hash, start, end } = secret;
-  const event = auditEvent(source, "rootKey.create", `Created root key ${rootKeyId}`, resource("key", rootKeyId, name));
   const rootKey: RootKeyDocument = {
-    ...newDocument(rootKeyId, source.now, mark([event])),
+    ...newDocument(rootKeyId, source.now, events),
     hash,
     start,
     end,

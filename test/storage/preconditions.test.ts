@@ -32,6 +32,15 @@ describe.each(engines)("changes under a precondition on $name", (engine) => {
     });
   };
 
+  // One that sets a balance is written in another way, since credits may be spent meanwhile.
+  test.each([{ name: "mine" }, { name: "mine", remaining: 7 }])("a change that sets %j resolves to the key after it", async ($set) => {
+    const keys = createKeysRepository(store);
+    const after = await keys.modify(key._id, () => ({ update: { $set, $unset: { meta: "" } }, events: [] }));
+    expect(after).toEqual(await current());
+    expect(after).toMatchObject({ ...$set, revision: (key.revision ?? 0) + 1 });
+    expect(await keys.modify(key._id, () => undefined)).toEqual(after);
+  });
+
   test.each(["delete", "erase", "modify"] as const)("[management §2] %s does nothing when somebody else was faster", async (name) => {
     const keys = createKeysRepository(rivalled(1));
     const precondition = createPrecondition(new Set([tagOf(key)]));

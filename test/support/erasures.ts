@@ -4,6 +4,7 @@ import { createAuditMover } from "../../src/audit/auditMover.ts";
 import { unrestrictedGrants } from "../../src/domain/authorization.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { createId } from "../../src/domain/ids.ts";
+import type { Mutation } from "../../src/idempotency/mutation.ts";
 import type { Call } from "../../src/procedures/shared/call.ts";
 import { type EraseIdentityDeps, eraseIdentity } from "../../src/procedures/shared/identities/eraseIdentity.ts";
 import type { AuditEvent } from "../../src/storage/port/auditEvents.ts";
@@ -41,7 +42,7 @@ export const eraserCall = (): Call => {
     caller: { rootKeyId: "rk_1", name: "eraser", expires: undefined, grants: unrestrictedGrants },
     ...{ receivedAt: clock.now(), correlationId: createId("cor", clock.now()), signal: new AbortController().signal },
     newId: (prefix: "id") => createId(prefix, clock.now()),
-    begin: async () => false,
+    perform: ({ write, answer }: Mutation<object, object>) => write((events) => events).then(answer),
   };
   return call as unknown as Call;
 };

@@ -7,7 +7,7 @@ import type { Store } from "../../src/storage/port/store.ts";
 import { sweptCollections } from "../../src/storage/port/sweptCollections.ts";
 import { createApisRepository } from "../../src/storage/repositories/apisRepository.ts";
 import { createAuditLogRepository } from "../../src/storage/repositories/auditLogRepository.ts";
-import { createIdentitiesRepository } from "../../src/storage/repositories/identitiesRepository.ts";
+import { createIdentitiesRepository, deletionOfIdentity } from "../../src/storage/repositories/identitiesRepository.ts";
 import { createKeysRepository } from "../../src/storage/repositories/keysRepository.ts";
 import { createLeasesRepository, type LeasesRepository } from "../../src/storage/repositories/leasesRepository.ts";
 import { createPermissionsRepository } from "../../src/storage/repositories/permissionsRepository.ts";
@@ -78,7 +78,8 @@ const deleteAll = async (store: Store): Promise<void> => {
   const { apis, identities, permissions, roles } = repositories(store);
   const now = clock.now();
   expect(await apis.delete(dead.apiId, now, [event("log_api")])).toBe(true);
-  expect(await identities.delete(dead.identityId, now, () => [event("log_identity")])).toBe(true);
+  const deletion = { update: deletionOfIdentity(now), events: [event("log_identity")] };
+  expect(await identities.modify(dead.identityId, () => deletion)).toMatchObject({ _id: dead.identityId });
   expect(await permissions.delete(dead.permissionId, now, [event("log_permission")])).toBe(true);
   expect(await roles.delete(dead.roleId, now, [event("log_role")])).toBe(true);
 };

@@ -99,7 +99,7 @@ export const rate_limited_json: GenExtension<MethodOptions, boolean> = /*@__PURE
   extDesc(file_latchkey_v2_options, 4);
 
 /**
- * The response may hold a secret: Cache-Control: no-store.
+ * The response may hold a secret: Cache-Control: no-store, and it is encrypted while it is kept for an Idempotency-Key.
  *
  * @generated from extension: bool no_store = 50006;
  */
@@ -176,8 +176,8 @@ export const max_properties: GenExtension<FieldOptions, number> = /*@__PURE__*/
   extDesc(file_latchkey_v2_options, 13);
 
 /**
- * A secret. Responses: what is kept of an answer for Idempotency-Key does not hold it (protocol §2). Requests: the
- * command line takes it from a file or its standard input, never as an argument.
+ * A secret. Responses: the procedure has no_store. Requests: the command line takes it from a file or its standard input,
+ * never as an argument.
  *
  * @generated from extension: bool secret = 50004;
  */

@@ -1,7 +1,7 @@
 import { systemSource } from "../../audit/auditEvent.ts";
 import { createId } from "../../domain/ids.ts";
 import { algorithms } from "../../procedures/shared/migrations/algorithm.ts";
-import { registerMigration, removeMigration } from "../../procedures/shared/migrations/registration.ts";
+import { migrationCreated, migrationDeleted } from "../../procedures/shared/migrations/registration.ts";
 import { createMigrationsRepository } from "../../storage/repositories/migrationsRepository.ts";
 import { formatTable, jsonLine, oneLine } from "../../util/table.ts";
 import { readArguments } from "../arguments.ts";
@@ -34,7 +34,7 @@ const create: Command = {
       async (store) => {
         const source = systemSource(store.clock);
         const id = createId("mig", source.now);
-        await registerMigration(createMigrationsRepository(store), { id, algorithm, name }, source);
+        await createMigrationsRepository(store).insert({ id, algorithm, name }, source.now, [migrationCreated(source, id, name)]);
         await context.print(id);
       },
       "create",
@@ -102,7 +102,8 @@ const remove: Command = {
       if (found === null) throw gone;
       const { name, algorithm } = found;
       await confirm("deletes", async () => ({ kind: "migration", id, name, facts: [["algorithm", algorithm]] }), values, context);
-      if (!(await removeMigration(migrations, found, systemSource(store.clock)))) throw gone;
+      const source = systemSource(store.clock);
+      if (!(await migrations.delete(id, source.now, [migrationDeleted(source, id, name)]))) throw gone;
       await context.complain(`Deleted ${id}.`);
     });
   },

@@ -1,5 +1,5 @@
 import { systemSource } from "../../audit/auditEvent.ts";
-import { removeNamespace } from "../../procedures/shared/ratelimit/removeNamespace.ts";
+import { namespaceDeleted } from "../../procedures/shared/ratelimit/namespaceDeleted.ts";
 import { createNamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, CommandFailure } from "../command.ts";
@@ -37,7 +37,8 @@ const remove: Command = {
       if (found.deletedAt !== undefined) throw gone;
       const target = { kind: "namespace", id: found._id, name: found.name, facts: [checksFact] };
       await confirm("deletes", async () => target, values, context);
-      if (!(await removeNamespace(namespaces, found, systemSource(store.clock)))) throw gone;
+      const source = systemSource(store.clock);
+      if (!(await namespaces.delete(found._id, source.now, [namespaceDeleted(source, found)]))) throw gone;
       await context.complain(`Deleted ${found._id}.`);
     });
   },

@@ -1,6 +1,6 @@
-import { hash, hkdfSync, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import { base58 } from "@scure/base";
-import { type Secret, secret } from "./secret.ts";
+import { type DrawBytes, drawRandom, type Secret, secret } from "./secret.ts";
 
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
@@ -27,20 +27,13 @@ export interface KeySecretForm {
   readonly prefix?: string | undefined;
 }
 
-/** Base58 with the Bitcoin alphabet; each leading zero byte is a `1`. */
-const keySecretOf = (bytes: Uint8Array, prefix: string | undefined): KeySecret => {
-  const secretPart = base58.encode(bytes);
+/** Makes a secret in base58 with the Bitcoin alphabet; each leading zero byte is a `1`. */
+export const createKeySecret = ({ byteLength, prefix }: KeySecretForm, draw: DrawBytes = drawRandom): KeySecret => {
+  const secretPart = base58.encode(draw(byteLength, "secret:"));
   const head = prefix === undefined ? "" : `${prefix}_`;
   const key = head + secretPart;
   return { key: secret(key), hash: hashKey(key), start: head + secretPart.slice(0, 4), lastFour: key.slice(-4) };
 };
-
-/** A secret of bytes from a CSPRNG. */
-export const createKeySecret = ({ byteLength, prefix }: KeySecretForm): KeySecret => keySecretOf(randomBytes(byteLength), prefix);
-
-/** The secret that HKDF-SHA256 makes of a credential (root key or session token), a random salt and a label: always the same for the same. */
-export const deriveKeySecret = ({ byteLength, prefix }: KeySecretForm, credential: Secret, salt: Uint8Array, label: string): KeySecret =>
-  keySecretOf(new Uint8Array(hkdfSync("sha256", credential.reveal(), salt, `secret:${label}`, byteLength)), prefix);
 
 /** 16 bytes are shorter than this in base58 once in a thousand times, and never by much. */
 const LEAST_SECRET_PART = 20;

@@ -1,7 +1,6 @@
-import { hkdfSync, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { hashKey } from "./keySecret.ts";
-import { type Secret, secret } from "./secret.ts";
+import { type DrawBytes, drawRandom, type Secret, secret } from "./secret.ts";
 
 /** Root keys (protocol §7): `lkr_`, 32 base62 characters from a CSPRNG, 6 base62 characters of the CRC32 of those 32. */
 const PREFIX = "lkr_";
@@ -33,8 +32,9 @@ export interface RootKeySecret {
 /** 256 random bits for 32 characters of 6 bits each: no character is likelier than another, to one part in 2^66. */
 const BYTES = 32;
 
-const rootKeySecretOf = (bytes: Uint8Array): RootKeySecret => {
-  let rest = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
+/** Makes a secret. */
+export const createRootKeySecret = (draw: DrawBytes = drawRandom): RootKeySecret => {
+  let rest = BigInt(`0x${Buffer.from(draw(BYTES, "root key:")).toString("hex")}`);
   let body = "";
   for (let i = 0; i < RANDOM_LENGTH; i++) {
     body += BASE62[Number(rest % 62n)];
@@ -43,13 +43,6 @@ const rootKeySecretOf = (bytes: Uint8Array): RootKeySecret => {
   const key = PREFIX + body + checksum(body);
   return { key: secret(key), hash: hashKey(key), start: key.slice(0, PREFIX.length + 4), end: key.slice(-4) };
 };
-
-/** A secret of bytes from a CSPRNG. */
-export const createRootKeySecret = (): RootKeySecret => rootKeySecretOf(randomBytes(BYTES));
-
-/** The secret that HKDF-SHA256 makes of a credential (root key or session token), a random salt and a label: always the same for the same. */
-export const deriveRootKeySecret = (credential: Secret, salt: Uint8Array, label: string): RootKeySecret =>
-  rootKeySecretOf(new Uint8Array(hkdfSync("sha256", credential.reveal(), salt, `root key:${label}`, BYTES)));
 
 /** False for a text that cannot be a root key, a mistyped one included: it needs no look-up. */
 export const looksLikeRootKey = (text: string): boolean =>

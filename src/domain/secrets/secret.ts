@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 
 /** A text that prints as `***` wherever it is logged, serialised or interpolated; `reveal` is the one way to read it. */
@@ -14,3 +15,9 @@ export const secret = (text: string): Secret => {
   Object.defineProperty(wrapped, inspect.custom, { value: masked });
   return wrapped;
 };
+
+/** Draws bytes that nobody can guess. @param label tells the kinds of secrets apart */
+export type DrawBytes = (length: number, label: string) => Uint8Array;
+
+/** Draws from a CSPRNG, whatever the label. */
+export const drawRandom: DrawBytes = (length) => randomBytes(length);

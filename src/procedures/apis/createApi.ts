@@ -4,6 +4,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { create } from "../shared/mutations.ts";
 
 /** Creates an API. Names are labels: not unique, stored exactly as sent (apis: createApi). */
 export const createApi =
@@ -11,9 +12,8 @@ export const createApi =
   async ({ name }, call) => {
     requirePermissions(call.caller, ["api.create_api", "*"]);
     const apiId = call.newId("api");
-    const answer = { data: { apiId } };
-    await call.begin({ collection: "apis", id: apiId }, answer);
-    const event = auditEvent(auditSource(call), "api.create", `Created API ${apiId}`, resource("api", apiId, name));
-    await apis.insert({ id: apiId, name }, call.receivedAt, call.mark([event]), call);
-    return answer;
+    const events = [auditEvent(auditSource(call), "api.create", `Created API ${apiId}`, resource("api", apiId, name))];
+    return create(call, { collection: "apis", id: apiId, events, answer: { data: { apiId } } }, (marked) =>
+      apis.insert({ id: apiId, name }, call.receivedAt, marked, call),
+    );
   };

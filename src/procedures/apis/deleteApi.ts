@@ -3,9 +3,10 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
-import { findApi } from "../shared/apis/findApi.ts";
+import { apiNotFound, findApi } from "../shared/apis/findApi.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { remove } from "../shared/mutations.ts";
 
 const apiProtected = (apiId: string): ServiceError =>
   new ServiceError("protected_resource", `The API ${apiId} is protected against deletion. Lift the protection first.`);
@@ -18,12 +19,7 @@ export const deleteApi =
     const api = await findApi(apis, apiId, call);
     if (api.protected) throw apiProtected(apiId);
     const event = auditEvent(auditSource(call), "api.delete", `Deleted API ${apiId}`, resource("api", apiId, api.name));
-    const answer = { data: {} };
-    await call.begin({ collection: "apis", id: apiId }, answer, api);
-    // Of two racing calls one deletes; the other finds nothing, or that it was protected meanwhile.
-    if (!(await apis.delete(apiId, call.receivedAt, call.mark([event]), call))) {
-      await findApi(apis, apiId, call);
-      throw apiProtected(apiId);
-    }
-    return answer;
+    // Deleted by another call, or protected meanwhile.
+    const gone = async () => ((await apis.find(apiId, call)) === null ? apiNotFound(apiId) : apiProtected(apiId));
+    return remove(call, { collection: "apis", found: api, event, gone }, (events) => apis.delete(apiId, call.receivedAt, events, call));
   };

@@ -2,13 +2,12 @@ import type { NullableIpAllowlist, UpdateApiRequestSchema, UpdateApiResponseSche
 import { requirePermissions } from "../../domain/authorization.ts";
 import { invalidInput, type Violation } from "../../domain/errors.ts";
 import { MOST_ENTRIES, parseNetworks } from "../../domain/ipAllowlist.ts";
-import type { ApiDocument } from "../../storage/port/documents.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
-import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { changeApi } from "../shared/apis/changeApi.ts";
 import { apiNotFound, findApi } from "../shared/apis/findApi.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { change } from "../shared/mutations.ts";
 
 type UpdateApi = Procedure<typeof UpdateApiRequestSchema, typeof UpdateApiResponseSchema>;
 
@@ -44,15 +43,9 @@ export const updateApi = ({ apis }: { readonly apis: ApisRepository }): UpdateAp
     const ipAllowlist = readIpAllowlist(list);
     requirePermissions(call.caller, ["api.update_api", apiId]);
     const found = await findApi(apis, apiId, call);
-    const answer = { data: {} };
-    await call.begin({ collection: "apis", id: apiId }, answer, found);
-    const change = changeApi({ name, deleteProtection, ipAllowlist }, auditSource(call));
-    const decide = (api: ApiDocument): Modification<ApiDocument> => {
-      const changed = change(api);
-      return { ...changed, events: call.mark(changed.events) };
-    };
-    if ((await apis.modify(apiId, decide, call)) === null) throw apiNotFound(apiId);
-    return answer;
+    const decide = changeApi({ name, deleteProtection, ipAllowlist }, auditSource(call));
+    const gone = () => apiNotFound(apiId);
+    return change(call, { collection: "apis", modify: apis.modify, found, gone, answer: { data: {} } }, decide);
   };
   return Object.assign(update, { judge });
 };

@@ -2,12 +2,12 @@ import type { CreateIdentityRequestSchema, CreateIdentityResponseSchema } from "
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { ServiceError } from "../../domain/errors.ts";
-import { DuplicateKeyError } from "../../storage/port/errors.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import { textOf } from "../../util/jsonText.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
+import { create } from "../shared/mutations.ts";
 import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
 /** Creates an identity; its externalId is unique among live ones (identities: createIdentity). */
@@ -28,14 +28,9 @@ export const createIdentity =
       auditEvent(source, "identity.create", `Created identity ${externalId}`, target),
       ...ratelimitEvents(source, target, [], stored),
     ];
-    const answer = { data: { identityId: id } };
-    await call.begin({ collection: "identities", id }, answer);
-    try {
-      const identity = { id, externalId, ...(meta === undefined ? {} : { meta: textOf(meta) }), ratelimits: stored };
-      await identities.insert(identity, now, call.mark(events), call);
-    } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
-      throw new ServiceError("identity_already_exists", `An identity with the externalId ${externalId} already exists.`, { cause: error });
-    }
-    return answer;
+    const identity = { id, externalId, ...(meta === undefined ? {} : { meta: textOf(meta) }), ratelimits: stored };
+    const taken = () => new ServiceError("identity_already_exists", `An identity with the externalId ${externalId} already exists.`);
+    return create(call, { collection: "identities", id, events, answer: { data: { identityId: id } }, taken }, (marked) =>
+      identities.insert(identity, now, marked, call),
+    );
   };

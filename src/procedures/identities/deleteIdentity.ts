@@ -1,17 +1,17 @@
 import type { DeleteIdentityRequestSchema, DeleteIdentityResponseSchema } from "../../../gen/latchkey/v2/identities_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import type { IdentityDocument } from "../../storage/port/documents.ts";
-import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
+import { deletionOfIdentity, type IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { type EraseIdentityDeps, eraseIdentity } from "../shared/identities/eraseIdentity.ts";
 import { findIdentity, identityNotFound } from "../shared/identities/findIdentity.ts";
 import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
+import { change } from "../shared/mutations.ts";
 
 export interface DeleteIdentityDeps extends EraseIdentityDeps {
-  readonly identities: EraseIdentityDeps["identities"] & Pick<IdentitiesRepository, "delete">;
+  readonly identities: EraseIdentityDeps["identities"] & Pick<IdentitiesRepository, "modify">;
 }
 
 /** Deletes an identity; its keys go on without it (identities: deleteIdentity). `erase`: and all that names the person (data §4). */
@@ -20,20 +20,17 @@ export const deleteIdentity =
   async ({ identity, erase }, call) => {
     requirePermissions(call.caller, ["identity.delete_identity", "*"]);
     if (erase) return { data: { erasure: await eraseIdentity(deps, identity, call) } };
-    const { identities } = deps;
-    const found = await findIdentity(identities, identity, call);
-    const { _id } = found;
+    const { modify } = deps.identities;
+    const found = await findIdentity(deps.identities, identity, call);
     const source = auditSource(call);
-    const eventsOf = ({ externalId, ratelimits }: IdentityDocument): readonly AuditEvent[] => {
+    const decide = ({ _id, externalId, ratelimits }: IdentityDocument) => {
       const target = resource("identity", _id, externalId);
       const events = [
         auditEvent(source, "identity.delete", `Deleted identity ${externalId}`, target),
         ...ratelimitEvents(source, target, ratelimits, []),
       ];
-      return call.mark(events);
+      return { update: deletionOfIdentity(call.receivedAt), events };
     };
-    const answer = { data: {} };
-    await call.begin({ collection: "identities", id: _id }, answer, found);
-    if (!(await identities.delete(_id, call.receivedAt, eventsOf, call))) throw identityNotFound(identity);
-    return answer;
+    const gone = () => identityNotFound(identity);
+    return change(call, { collection: "identities", modify, found, gone, answer: { data: {} } }, decide);
   };

@@ -11,6 +11,7 @@ import type { Procedure } from "../shared/call.ts";
 import { findIdentity, identityNotFound } from "../shared/identities/findIdentity.ts";
 import { showIdentity } from "../shared/identities/identityObject.ts";
 import { ratelimitEvents } from "../shared/identities/ratelimitEvents.ts";
+import { change } from "../shared/mutations.ts";
 import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
 /** Whether two states of an identity show the same; the order of limits counts. */
@@ -27,11 +28,9 @@ export const updateIdentity =
   async ({ identity, meta, ratelimits }, call) => {
     requirePermissions(call.caller, ["identity.update_identity", "*"]);
     const found = await findIdentity(identities, identity, call);
-    const made = await call.begin({ collection: "identities", id: found._id }, undefined, found);
-    let after: IdentityDocument = found;
     const decide = (current: IdentityDocument): Modification<IdentityDocument> | undefined => {
       const now = call.receivedAt;
-      after = {
+      const after = {
         ...current,
         ...(meta === undefined ? {} : { meta: textOf(meta) }),
         ...(ratelimits === undefined ? {} : { ratelimits: storeRatelimits(ratelimits.values, current.ratelimits, now) }),
@@ -47,8 +46,9 @@ export const updateIdentity =
       // Also for an identity of an earlier version, which does not have it yet.
       const { externalId } = current;
       const searched = externalId === undefined ? {} : { externalKey: foldCase(externalId) };
-      return { update: { $set: { updatedAt: now, ratelimits: after.ratelimits, ...metaChange, ...searched } }, events: call.mark(events) };
+      return { update: { $set: { updatedAt: now, ratelimits: after.ratelimits, ...metaChange, ...searched } }, events };
     };
-    if (!made && (await identities.modify(found._id, decide, call)) === null) throw identityNotFound(identity);
-    return { data: showIdentity(after) };
+    const answer = (after: IdentityDocument) => ({ data: showIdentity(after) });
+    const { modify } = identities;
+    return change(call, { collection: "identities", modify, found, gone: () => identityNotFound(identity), answer }, decide);
   };

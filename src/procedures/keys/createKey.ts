@@ -1,20 +1,18 @@
 import type { CreateKeyRequestSchema, CreateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import { resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
-import { newDocument } from "../../storage/repositories/shared/audited.ts";
-import { textOf } from "../../util/jsonText.ts";
 import { findApi } from "../shared/apis/findApi.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { linkIdentity } from "../shared/identities/linkIdentity.ts";
 import { findRoles } from "../shared/keys/findRoles.ts";
-import { type IssueKeyDeps, issueKey, type KeyRingDeps, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
-import { permissionEvents, roleEvents, storeCredits, storeName } from "../shared/keys/keyConfiguration.ts";
+import { type IssueKeyDeps, issueKey, type KeyRingDeps, requireKeyRing, showNewKey, storeSecret } from "../shared/keys/issueKey.ts";
+import { type Connections, keyCreated, storeKey } from "../shared/keys/keyConfiguration.ts";
+import { create } from "../shared/mutations.ts";
 import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
-import { storeRatelimits } from "../shared/storedRatelimits.ts";
 
 const DEFAULT_BYTE_LENGTH = 16;
 
@@ -38,42 +36,18 @@ export const createKey =
     const resolved = await resolvePermissions(deps.permissions, request.permissions, call);
     const { prefix, name } = request;
     const form = { byteLength: Number(request.byteLength ?? DEFAULT_BYTE_LENGTH), prefix };
-    const fresh = newKey(form, call);
-    await call.begin({ collection: "keys", id: fresh.keyId }, { data: showNewKey(fresh) });
-    const permissions = await createMissingPermissions(deps.permissions, resolved, call);
-    const identity = request.externalId === undefined ? undefined : await linkIdentity(deps.identities, request.externalId, call);
-
     const now = call.receivedAt;
     const source = auditSource(call);
-    const issued = await issueKey(
-      deps,
-      fresh,
-      form,
-      keyRing,
-      (keyId, secret) => {
-        const key = resource("key", keyId, name);
-        const events = [
-          auditEvent(source, "key.create", `Created key ${keyId}`, key, resource("api", apiId, api.name)),
-          ...permissionEvents(source, "connect", key, permissions),
-          ...roleEvents(source, "connect", key, roles),
-        ];
-        return {
-          ...newDocument(keyId, now, call.mark(events)),
-          ...secret,
-          apiId,
-          ...storeName(name),
-          ...(request.meta === undefined ? {} : { meta: textOf(request.meta) }),
-          ...(request.expires === undefined ? {} : { expires: Number(request.expires) }),
-          ...(identity === undefined ? {} : { identityId: identity._id }),
-          ...storeCredits(request.credits, now),
-          enabled: request.enabled ?? true,
-          permissionIds: permissions.map((permission) => permission._id),
-          roleIds: roles.map((role) => role._id),
-          ratelimits: storeRatelimits(request.ratelimits, [], now),
-          revision: 0,
-        };
-      },
-      call,
-    );
-    return { data: showNewKey(issued) };
+    const prepare = async (): Promise<Connections> => {
+      const permissions = await createMissingPermissions(deps.permissions, resolved, call);
+      const identity = request.externalId === undefined ? undefined : await linkIdentity(deps.identities, request.externalId, call);
+      return { api, roles, permissions, identityId: identity?._id };
+    };
+    return issueKey(form, call, (fresh) => {
+      const { keyId } = fresh;
+      const events = (connections: Connections) => keyCreated(source, "Created", resource("key", keyId, name), connections);
+      return create(call, { collection: "keys", id: keyId, prepare, events, answer: { data: showNewKey(fresh) } }, (marked, connections) =>
+        deps.keys.insert({ ...storeKey(keyId, request, connections, now, marked), ...storeSecret(fresh, form, keyRing) }, call),
+      );
+    });
   };

@@ -5,6 +5,7 @@ import type { KeysRepository } from "../../storage/repositories/keysRepository.t
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { type FindKeyDeps, findKey, keyNotFound } from "../shared/keys/findKey.ts";
+import { remove } from "../shared/mutations.ts";
 
 export interface DeleteKeyDeps extends FindKeyDeps {
   readonly keys: Pick<KeysRepository, "find" | "delete" | "erase">;
@@ -14,12 +15,11 @@ export interface DeleteKeyDeps extends FindKeyDeps {
 export const deleteKey =
   (deps: DeleteKeyDeps): Procedure<typeof DeleteKeyRequestSchema, typeof DeleteKeyResponseSchema> =>
   async ({ keyId, permanent }, call) => {
-    const key = await findKey(deps, keyId, call);
-    requirePermissions(call.caller, ["api.delete_key", key.apiId]);
-    const event = auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, key.name));
-    const answer = { data: {} };
-    await call.begin({ collection: "keys", id: keyId }, answer, key);
-    const remove = permanent ? deps.keys.erase : deps.keys.delete;
-    if (!(await remove(key, call.receivedAt, call.mark([event]), call))) throw keyNotFound(keyId);
-    return answer;
+    const found = await findKey(deps, keyId, call);
+    requirePermissions(call.caller, ["api.delete_key", found.apiId]);
+    const event = auditEvent(auditSource(call), "key.delete", `Deleted key ${keyId}`, resource("key", keyId, found.name));
+    const write = permanent ? deps.keys.erase : deps.keys.delete;
+    return remove(call, { collection: "keys", found, event, gone: () => keyNotFound(keyId) }, (events) =>
+      write(found, call.receivedAt, events, call),
+    );
   };

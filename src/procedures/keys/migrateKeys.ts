@@ -1,26 +1,19 @@
-import type {
-  CreateKeyCredits,
-  MigrateKey,
-  MigrateKeysRequestSchema,
-  MigrateKeysResponseSchema,
-} from "../../../gen/latchkey/v2/keys_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import type { MigrateKey, MigrateKeysRequestSchema, MigrateKeysResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import { resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { ApiDocument, KeyDocument } from "../../storage/port/documents.ts";
 import { DuplicateKeyError } from "../../storage/port/errors.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
 import type { KeysRepository } from "../../storage/repositories/keysRepository.ts";
 import type { RootKeysRepository } from "../../storage/repositories/rootKeysRepository.ts";
-import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { chunks } from "../../util/chunks.ts";
-import { textOf } from "../../util/jsonText.ts";
 import { findApi } from "../shared/apis/findApi.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Call, Procedure } from "../shared/call.ts";
 import { type ImportReferences, type ImportReferencesDeps, importReferences } from "../shared/keys/importReferences.ts";
-import { permissionEvents, roleEvents, storeCredits, storeName } from "../shared/keys/keyConfiguration.ts";
+import { keyCreated, storeKey } from "../shared/keys/keyConfiguration.ts";
 import { findMigration, type MigrationsDeps } from "../shared/migrations/findMigration.ts";
-import { storeRatelimits } from "../shared/storedRatelimits.ts";
+import { changeSeveral } from "../shared/mutations.ts";
 
 /** Owner of a hash that no key can have. */
 const A_ROOT_KEY = "a root key";
@@ -51,36 +44,21 @@ interface Import {
 }
 
 const importedKey = ({ item, keyId }: NumberedKey, { api, pendingMigrationId, references }: Import, call: Call): KeyDocument => {
-  const now = call.receivedAt;
-  const source = auditSource(call);
-  const key = resource("key", keyId, item.name);
   const distinct = <T extends { readonly _id: string }>(objects: readonly T[]): T[] => [
     ...new Map(objects.map((each) => [each._id, each])).values(),
   ];
-  const permissions = distinct(item.permissions.map(references.permission));
-  const roles = distinct(item.roles.map(references.role));
-  const credits: CreateKeyCredits | undefined = item.credits;
-  const events = [
-    auditEvent(source, "key.create", `Imported key ${keyId}`, key, resource("api", api._id, api.name)),
-    ...permissionEvents(source, "connect", key, permissions),
-    ...roleEvents(source, "connect", key, roles),
-  ];
+  const connections = {
+    api,
+    identityId: item.externalId === undefined ? undefined : references.identityId(item.externalId),
+    permissions: distinct(item.permissions.map(references.permission)),
+    roles: distinct(item.roles.map(references.role)),
+  };
+  const events = keyCreated(auditSource(call), "Imported", resource("key", keyId, item.name), connections);
   return {
-    ...newDocument(keyId, now, events),
-    apiId: api._id,
+    ...storeKey(keyId, item, connections, call.receivedAt, events),
     hash: item.hash,
     ...(pendingMigrationId === undefined ? {} : { pendingMigrationId }),
     start: "",
-    ...storeName(item.name),
-    ...(item.meta === undefined ? {} : { meta: textOf(item.meta) }),
-    ...(item.expires === undefined ? {} : { expires: Number(item.expires) }),
-    ...(item.externalId === undefined ? {} : { identityId: references.identityId(item.externalId) }),
-    ...storeCredits(credits, now),
-    enabled: item.enabled ?? true,
-    permissionIds: permissions.map((permission) => permission._id),
-    roleIds: roles.map((role) => role._id),
-    ratelimits: storeRatelimits(item.ratelimits, [], now),
-    revision: 0,
   };
 };
 
@@ -120,37 +98,38 @@ export const migrateKeys =
     const api = await findApi(deps.apis, apiId, call);
     const migration = await findMigration(deps, migrationId, call);
 
-    await call.begin();
-    const owners = new Map<string, string>();
-    for (const chunk of chunks(items, CHUNK)) {
-      const hashes = chunk.map(({ hash }) => hash);
-      for (const [hash, keyId] of await deps.keys.findTakenHashes(hashes, call)) owners.set(hash, keyId);
-      // One text is never both: whoever verifies keys could otherwise be handed a root key.
-      for (const hash of await deps.rootKeys.findTakenHashes(hashes, call)) owners.set(hash, A_ROOT_KEY);
-    }
-    // What an earlier run of this call imported is its own; of a repeated hash the first item is.
-    const fresh = items
-      .map((item, i) => ({ item, keyId: call.newId("key", `${i}`) }))
-      .filter(({ item: { hash }, keyId }) => {
-        const owner = owners.get(hash);
-        owners.set(hash, owner ?? keyId);
-        return owner === undefined || owner === keyId;
-      });
-    const references = await importReferences(
-      deps,
-      fresh.map(({ item }) => item),
-      call,
-    );
-    const pendingMigrationId = migration.algorithm === "sha256" ? undefined : migrationId;
+    return changeSeveral(call, async () => {
+      const owners = new Map<string, string>();
+      for (const chunk of chunks(items, CHUNK)) {
+        const hashes = chunk.map(({ hash }) => hash);
+        for (const [hash, keyId] of await deps.keys.findTakenHashes(hashes, call)) owners.set(hash, keyId);
+        // One text is never both: whoever verifies keys could otherwise be handed a root key.
+        for (const hash of await deps.rootKeys.findTakenHashes(hashes, call)) owners.set(hash, A_ROOT_KEY);
+      }
+      // What an earlier run of this call imported is its own; of a repeated hash the first item is.
+      const fresh = items
+        .map((item, i) => ({ item, keyId: call.newId("key", `${i}`) }))
+        .filter(({ item: { hash }, keyId }) => {
+          const owner = owners.get(hash);
+          owners.set(hash, owner ?? keyId);
+          return owner === undefined || owner === keyId;
+        });
+      const references = await importReferences(
+        deps,
+        fresh.map(({ item }) => item),
+        call,
+      );
+      const pendingMigrationId = migration.algorithm === "sha256" ? undefined : migrationId;
 
-    const migrated: { readonly hash: string; readonly keyId: string }[] = [];
-    for (const chunk of chunks(fresh, WRITTEN_AT_ONCE, ({ item }) => 4 + item.permissions.length + item.roles.length)) {
-      const documents = chunk.map((item) => importedKey(item, { api, pendingMigrationId, references }, call));
-      const stored = await insertChunk(deps, documents, call);
-      for (const { _id, hash = "" } of documents) if (stored.has(_id)) migrated.push({ hash, keyId: _id });
-    }
-    // Of a repeated hash the first item was imported, the others failed.
-    const imported = new Set(migrated.map(({ hash }) => hash));
-    const failed = items.map(({ hash }) => hash).filter((hash) => !imported.delete(hash));
-    return { data: { migrated, failed } };
+      const migrated: { readonly hash: string; readonly keyId: string }[] = [];
+      for (const chunk of chunks(fresh, WRITTEN_AT_ONCE, ({ item }) => 4 + item.permissions.length + item.roles.length)) {
+        const documents = chunk.map((item) => importedKey(item, { api, pendingMigrationId, references }, call));
+        const stored = await insertChunk(deps, documents, call);
+        for (const { _id, hash = "" } of documents) if (stored.has(_id)) migrated.push({ hash, keyId: _id });
+      }
+      // Of a repeated hash the first item was imported, the others failed.
+      const imported = new Set(migrated.map(({ hash }) => hash));
+      const failed = items.map(({ hash }) => hash).filter((hash) => !imported.delete(hash));
+      return { data: { migrated, failed } };
+    });
   };

@@ -8,11 +8,20 @@ import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { changesOfKey } from "../../storage/repositories/shared/describeChanges.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
-import type { Procedure } from "../shared/call.ts";
+import { insertOnce, type Procedure } from "../shared/call.ts";
 import { claimRevision } from "../shared/claimRevision.ts";
 import { findKey, keyNotFound, type ModifyKeyDeps } from "../shared/keys/findKey.ts";
-import { type IssueKeyDeps, issueKey, type KeyRingDeps, newKey, requireKeyRing, showNewKey } from "../shared/keys/issueKey.ts";
+import {
+  type IssueKeyDeps,
+  issueKey,
+  type KeyRingDeps,
+  type NewKey,
+  requireKeyRing,
+  showNewKey,
+  storeSecret,
+} from "../shared/keys/issueKey.ts";
 import { storeName } from "../shared/keys/keyConfiguration.ts";
+import { changeSeveral } from "../shared/mutations.ts";
 
 export type RerollKeyDeps = ModifyKeyDeps & IssueKeyDeps & KeyRingDeps & { readonly keys: Pick<KeysRepository, "findPresent"> };
 
@@ -52,59 +61,54 @@ export const rerollKey =
 
     const delay = expiration?.kind.case === "value" ? Number(expiration.kind.value) : undefined;
     const form = { byteLength: original.byteLength ?? 16, prefix: prefixOf(original) };
-    await call.begin();
-    const next = newKey(form, call);
-    const copy = { id: next.keyId, exists: async () => (await deps.keys.findPresent([next.keyId], call)).size > 0 };
-    if (!(await claimRevision(deps.keys.modify, original, copy, call))) throw keyNotFound(keyId);
-    const issued = await issueKey(
-      deps,
-      next,
-      form,
-      keyRing,
-      (newId, secret) => {
-        const until = oldExpiry(delay, original.expires, now);
-        const changes = changesOfKey(original, { ...original, ...(until === undefined ? {} : { expires: until }) });
-        const event = auditEvent(
-          source,
-          "key.reroll",
-          `Rerolled key ${keyId} to ${newId}`,
-          resource("key", newId, name),
-          resource("key", keyId, name),
-          resource("api", apiId),
-        );
-        return {
-          ...newDocument(newId, now, [{ ...event, ...(changes.length === 0 ? {} : { changes }) }]),
-          ...secret,
-          apiId,
-          ...storeName(name),
-          ...(meta === undefined ? {} : { meta }),
-          ...(identityId === undefined ? {} : { identityId }),
-          ...(expires === undefined ? {} : { expires }),
-          ...(expiresInclusive === undefined ? {} : { expiresInclusive }),
-          ...(remaining === undefined ? {} : { remaining }),
-          ...(refill === undefined ? {} : { refill }),
-          ...(refilledAt === undefined ? {} : { refilledAt }),
-          enabled,
-          permissionIds,
-          roleIds,
-          ratelimits: original.ratelimits.map((limit) => ({ ...limit, id: createId("rl", now) })),
-          revision: 0,
-        };
-      },
-      call,
-    );
-    // The new key stands before the old one runs out: a crash between leaves two keys that work, never none. An old key
-    // that is deleted by now was rerolled before that: the new one exists and must not be lost.
-    await deps.keys.modify(
-      keyId,
-      (key) => {
-        const until = oldExpiry(delay, key.expires, now);
-        const expiry = until === undefined ? {} : { expires: until };
-        const inclusive = delay === 0 ? { expiresInclusive: true } : {};
-        return { update: { $set: { updatedAt: Math.max(key.updatedAt ?? 0, now), ...expiry, ...inclusive } }, events: [] };
-      },
-      // Not under the call's deadline: the new key exists, and the old one has to run out.
-      {},
-    );
-    return { data: showNewKey(issued) };
+    let isClaimed = false;
+    const reroll = async (next: NewKey) => {
+      const copy = { id: next.keyId, exists: async () => (await deps.keys.findPresent([next.keyId], call)).size > 0 };
+      isClaimed ||= await claimRevision(deps.keys.modify, original, copy, call);
+      if (!isClaimed) throw keyNotFound(keyId);
+      const until = oldExpiry(delay, original.expires, now);
+      const changes = changesOfKey(original, { ...original, ...(until === undefined ? {} : { expires: until }) });
+      const event = auditEvent(
+        source,
+        "key.reroll",
+        `Rerolled key ${keyId} to ${next.keyId}`,
+        resource("key", next.keyId, name),
+        resource("key", keyId, name),
+        resource("api", apiId),
+      );
+      const document = {
+        ...newDocument(next.keyId, now, [{ ...event, ...(changes.length === 0 ? {} : { changes }) }]),
+        ...storeSecret(next, form, keyRing),
+        apiId,
+        ...storeName(name),
+        ...(meta === undefined ? {} : { meta }),
+        ...(identityId === undefined ? {} : { identityId }),
+        ...(expires === undefined ? {} : { expires }),
+        ...(expiresInclusive === undefined ? {} : { expiresInclusive }),
+        ...(remaining === undefined ? {} : { remaining }),
+        ...(refill === undefined ? {} : { refill }),
+        ...(refilledAt === undefined ? {} : { refilledAt }),
+        enabled,
+        permissionIds,
+        roleIds,
+        ratelimits: original.ratelimits.map((limit) => ({ ...limit, id: createId("rl", now) })),
+        revision: 0,
+      };
+      await insertOnce(call, deps.keys.insert(document, call));
+      // The new key stands before the old one runs out: a crash between leaves two keys that work, never none. An old key
+      // that is deleted by now was rerolled before that: the new one exists and must not be lost.
+      await deps.keys.modify(
+        keyId,
+        (key) => {
+          const end = oldExpiry(delay, key.expires, now);
+          const expiry = end === undefined ? {} : { expires: end };
+          const inclusive = delay === 0 ? { expiresInclusive: true } : {};
+          return { update: { $set: { updatedAt: Math.max(key.updatedAt ?? 0, now), ...expiry, ...inclusive } }, events: [] };
+        },
+        // Not under the call's deadline: the new key exists, and the old one has to run out.
+        {},
+      );
+      return { data: showNewKey(next) };
+    };
+    return changeSeveral(call, () => issueKey(form, call, reroll));
   };

@@ -10,16 +10,12 @@ import { invalidInput, type ServiceError } from "../../domain/errors.ts";
 import { MAX_CREDITS } from "../../domain/refill.ts";
 import type { KeyDocument } from "../../storage/port/documents.ts";
 import { balanceOf, type KeyModification } from "../../storage/repositories/keysRepository.ts";
-import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { refillChange, withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
-import type { Procedure } from "../shared/call.ts";
-import { findKey, keyNotFound, type ModifyKeyDeps } from "../shared/keys/findKey.ts";
+import type { Answer, Procedure } from "../shared/call.ts";
+import { findKey, keyNotFound, type ModifyCreditsDeps, modifyAlone } from "../shared/keys/findKey.ts";
 import { showRefill } from "../shared/keys/keyObject.ts";
-
-export interface UpdateCreditsDeps extends ModifyKeyDeps {
-  readonly credits: Pick<CreditSpender, "runExclusive">;
-}
+import { change } from "../shared/mutations.ts";
 
 const refused = (message: string, fix: string): ServiceError => invalidInput(message, [{ location: "body.value", message, fix }]);
 
@@ -48,7 +44,7 @@ const addition = (operation: CreditOperation, amount: number, remaining: number,
 
 /** Sets, increases or decreases the balance; concurrent changes and spends all count (keys §9). */
 export const updateCredits =
-  (deps: UpdateCreditsDeps): Procedure<typeof UpdateCreditsRequestSchema, typeof UpdateCreditsResponseSchema> =>
+  (deps: ModifyCreditsDeps): Procedure<typeof UpdateCreditsRequestSchema, typeof UpdateCreditsResponseSchema> =>
   async (request: UpdateCreditsRequest, call) => {
     const { keyId, operation } = request;
     const found = await findKey(deps, keyId, call);
@@ -56,7 +52,6 @@ export const updateCredits =
     const value = request.value?.kind.case === "value" ? Number(request.value.kind.value) : undefined;
     const now = call.receivedAt;
 
-    const made = await call.begin({ collection: "keys", id: keyId }, undefined, found);
     const decide = (key: KeyDocument): KeyModification | undefined => {
       // A set discards what is due; anything else adds to it, and to the event of its own that it brings.
       const due = operation === CreditOperation.SET ? undefined : refillChange(key, now);
@@ -64,7 +59,7 @@ export const updateCredits =
       const remaining = newBalance(operation, value, current.remaining);
       if (operation !== CreditOperation.SET && value === 0) return undefined;
       const event = auditEvent(auditSource(call), "key.update", `Updated credits of key ${keyId}`, resource("key", keyId, key.name));
-      const events = call.mark([...(due?.events ?? []), event]);
+      const events = [...(due?.events ?? []), event];
       const updatedAt = Math.max(current.updatedAt ?? 0, now);
       if (remaining === undefined)
         return { update: { $set: { updatedAt }, $unset: { remaining: "", refill: "", refilledAt: "" } }, events };
@@ -74,14 +69,15 @@ export const updateCredits =
       if (due === undefined) return { ...added, events };
       return { update: { $set: { updatedAt, remaining, ...marks } }, events, guard: balanceOf(key), from: current, told: added.update };
     };
-    const before = made ? found : await deps.credits.runExclusive(keyId, () => deps.keys.modify(keyId, decide, call));
-    if (before === null) throw keyNotFound(keyId);
-    const current = withDueRefills(before, now);
-    const remaining = made ? current.remaining : newBalance(operation, value, current.remaining);
-    return {
-      data: {
-        remaining: { kind: remaining === undefined ? { case: "null", value: 0 } : { case: "value", value: BigInt(remaining) } },
-        ...(remaining === undefined || current.refill === undefined ? {} : { refill: showRefill(current.refill) }),
-      },
+    const answer = (after: KeyDocument): Answer<typeof UpdateCreditsResponseSchema> => {
+      const { remaining, refill } = withDueRefills(after, now);
+      return {
+        data: {
+          remaining: { kind: remaining === undefined ? { case: "null", value: 0 } : { case: "value", value: BigInt(remaining) } },
+          ...(remaining === undefined || refill === undefined ? {} : { refill: showRefill(refill) }),
+        },
+      };
     };
+    const modify = modifyAlone(deps);
+    return change(call, { collection: "keys", modify, found, gone: () => keyNotFound(keyId), answer }, decide);
   };

@@ -6,50 +6,22 @@ import type { KeyDocument } from "../../storage/port/documents.ts";
 import type { IdentitiesRepository } from "../../storage/repositories/identitiesRepository.ts";
 import type { KeyModification } from "../../storage/repositories/keysRepository.ts";
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
-import type { CreditSpender } from "../../verification/creditSpender.ts";
 import { withDueRefills } from "../../verification/refillCredits.ts";
 import { auditSource } from "../shared/auditSource.ts";
-import type { Call, Procedure } from "../shared/call.ts";
+import type { Procedure } from "../shared/call.ts";
 import { linkIdentity } from "../shared/identities/linkIdentity.ts";
-import { type AssignmentEvents, permissionAssignment, roleAssignment } from "../shared/keys/assignments.ts";
-import { findKey, keyNotFound, type ModifyKeyDeps } from "../shared/keys/findKey.ts";
+import { assign } from "../shared/keys/assignments.ts";
+import { findKey, keyNotFound, type ModifyCreditsDeps, modifyAlone } from "../shared/keys/findKey.ts";
 import { findRoles } from "../shared/keys/findRoles.ts";
 import { changeFields, createChanges, dueBefore } from "../shared/keys/keyFields.ts";
+import { change } from "../shared/mutations.ts";
 import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
 
-export interface UpdateKeyDeps extends ModifyKeyDeps {
-  readonly credits: Pick<CreditSpender, "runExclusive">;
+export interface UpdateKeyDeps extends ModifyCreditsDeps {
   readonly identities: Pick<IdentitiesRepository, "findOrCreate">;
   readonly permissions: GrantablePermissions;
   readonly roles: Pick<RolesRepository, "findMany" | "findManyByName">;
 }
-
-/** A complete new list of ids, and the events of putting it in the place of another. */
-interface NewList {
-  readonly ids: readonly string[];
-  readonly eventsOf: AssignmentEvents;
-}
-
-const findNewRoles = async (
-  roles: UpdateKeyDeps["roles"],
-  names: readonly string[],
-  held: readonly string[],
-  call: Call,
-): Promise<NewList> => {
-  const listed = await findRoles(roles, names, call);
-  return { ids: listed.map((role) => role._id), eventsOf: await roleAssignment(roles, { listed, held }, call) };
-};
-
-/** Makes those that do not exist. */
-const findNewPermissions = async (
-  permissions: GrantablePermissions,
-  items: readonly string[],
-  held: readonly string[],
-  call: Call,
-): Promise<NewList> => {
-  const listed = await createMissingPermissions(permissions, await resolvePermissions(permissions, items, call), call);
-  return { ids: listed.map((permission) => permission._id), eventsOf: await permissionAssignment(permissions, { listed, held }, call) };
-};
 
 /** Partial update of a key, all or nothing (keys §3). */
 export const updateKey =
@@ -59,17 +31,22 @@ export const updateKey =
     requirePermissions(call.caller, ["api.update_key", found.apiId]);
     // Judged here as well as below, so that a refused call makes no permission and no identity.
     changeFields(request, found, createChanges(), call.receivedAt);
-    const answer = { data: {} };
-    await call.begin({ collection: "keys", id: request.keyId }, answer, found);
-    // Roles first: one that does not exist fails the call before anything is made.
-    const roles = request.roles && (await findNewRoles(deps.roles, request.roles.values, found.roleIds, call));
-    const permissions =
-      request.permissions && (await findNewPermissions(deps.permissions, request.permissions.values, found.permissionIds, call));
     const externalId = request.externalId?.kind;
-    const identity = externalId?.case === "value" ? await linkIdentity(deps.identities, externalId.value, call) : undefined;
+    const prepare = async () => {
+      const { roles, permissions } = request;
+      // Roles first: one that does not exist fails the call before anything is made.
+      const listedRoles = roles && (await findRoles(deps.roles, roles.values, call));
+      const resolved = permissions && (await resolvePermissions(deps.permissions, permissions.values, call));
+      const listed = resolved && (await createMissingPermissions(deps.permissions, resolved, call));
+      return {
+        roles: listedRoles && (await assign(deps.roles, listedRoles, found.roleIds, call)),
+        permissions: listed && (await assign(deps.permissions, listed, found.permissionIds, call)),
+        identity: externalId?.case === "value" ? await linkIdentity(deps.identities, externalId.value, call) : undefined,
+      };
+    };
 
     const source = auditSource(call);
-    const decide = (key: KeyDocument): KeyModification => {
+    const decide = (key: KeyDocument, { roles, permissions, identity }: Awaited<ReturnType<typeof prepare>>): KeyModification => {
       const changes = createChanges();
       const due = dueBefore(request.credits, key, call.receivedAt);
       if (due?.update.$set?.remaining !== undefined) changes.set("remaining", due.update.$set.remaining);
@@ -90,13 +67,12 @@ export const updateKey =
         events.push(...roles.eventsOf(source, target, key.roleIds, roles.ids));
       }
       // Only a refill that is brought in depends on the balance: a new one takes the place of any.
-      const change = { update: changes.update(), events: call.mark(events) };
-      if (due === undefined) return change;
+      const modification = { update: changes.update(), events };
+      if (due === undefined) return modification;
       // What is due has an event of its own.
-      return { ...change, from: withDueRefills(key, call.receivedAt), ...(due.guard === undefined ? {} : { guard: due.guard }) };
+      return { ...modification, from: withDueRefills(key, call.receivedAt), ...(due.guard === undefined ? {} : { guard: due.guard }) };
     };
-    const modify = () => deps.keys.modify(request.keyId, decide, call);
-    const changed = await (request.credits === undefined ? modify() : deps.credits.runExclusive(request.keyId, modify));
-    if (changed === null) throw keyNotFound(request.keyId);
-    return answer;
+    const modify = request.credits === undefined ? deps.keys.modify : modifyAlone(deps);
+    const gone = () => keyNotFound(request.keyId);
+    return change(call, { collection: "keys", modify, found, gone, prepare, answer: { data: {} } }, decide);
   };

@@ -4,7 +4,8 @@ import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { readAlgorithm } from "../shared/migrations/algorithm.ts";
 import type { MigrationsDeps } from "../shared/migrations/findMigration.ts";
-import { registerMigration } from "../shared/migrations/registration.ts";
+import { migrationCreated } from "../shared/migrations/registration.ts";
+import { create } from "../shared/mutations.ts";
 
 /** Registers an import of keys that another system issued (management §7). Names are labels. */
 export const createMigration =
@@ -12,8 +13,9 @@ export const createMigration =
   async ({ algorithm, name }, call) => {
     requirePermissions(call.caller, ["migration.create_migration", "*"]);
     const migrationId = call.newId("mig");
-    const answer = { data: { migrationId } };
-    await call.begin({ collection: "migrations", id: migrationId }, answer);
-    await registerMigration(migrations, { id: migrationId, algorithm: readAlgorithm(algorithm), name }, auditSource(call), call);
-    return answer;
+    const migration = { id: migrationId, algorithm: readAlgorithm(algorithm), name };
+    const events = [migrationCreated(auditSource(call), migrationId, name)];
+    return create(call, { collection: "migrations", id: migrationId, events, answer: { data: { migrationId } } }, (marked) =>
+      migrations.insert(migration, call.receivedAt, marked, call),
+    );
   };

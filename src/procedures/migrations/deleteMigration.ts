@@ -3,7 +3,8 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { findMigration, type MigrationsDeps, migrationNotFound } from "../shared/migrations/findMigration.ts";
-import { removeMigration } from "../shared/migrations/registration.ts";
+import { migrationDeleted } from "../shared/migrations/registration.ts";
+import { remove } from "../shared/mutations.ts";
 
 /** Removes an import; keys that were waiting for it no longer verify (management §8). */
 export const deleteMigration =
@@ -11,8 +12,8 @@ export const deleteMigration =
   async ({ migrationId }, call) => {
     requirePermissions(call.caller, ["migration.delete_migration", "*"]);
     const found = await findMigration(deps, migrationId, call);
-    const answer = { data: {} };
-    await call.begin({ collection: "migrations", id: migrationId }, answer);
-    if (!(await removeMigration(deps.migrations, found, auditSource(call), call))) throw migrationNotFound(migrationId);
-    return answer;
+    const event = migrationDeleted(auditSource(call), migrationId, found.name);
+    return remove(call, { collection: "migrations", found, event, gone: () => migrationNotFound(migrationId) }, (events) =>
+      deps.migrations.delete(migrationId, call.receivedAt, events, call),
+    );
   };

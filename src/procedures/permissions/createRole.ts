@@ -1,16 +1,15 @@
 import type { CreateRoleRequestSchema, CreateRoleResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import { ServiceError } from "../../domain/errors.ts";
-import { DuplicateKeyError } from "../../storage/port/errors.ts";
+import type { PermissionDocument } from "../../storage/port/documents.ts";
 import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { create } from "../shared/mutations.ts";
+import { roleExists } from "../shared/permissions/findPermission.ts";
 import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
-
-const roleExists = (name: string, options?: ErrorOptions): ServiceError =>
-  new ServiceError("role_already_exists", `A role with the name ${name} already exists.`, options);
+import { roleConnection } from "../shared/permissions/roleConnection.ts";
 
 export interface CreateRoleDeps {
   readonly permissions: PermissionsRepository;
@@ -32,29 +31,16 @@ export const createRole =
     if ((await roles.findManyByName([name], call)).length > 0) throw roleExists(name);
 
     const roleId = call.newId("role");
-    const answer = { data: { roleId } };
-    await call.begin({ collection: "roles", id: roleId }, answer);
-    const granted = await createMissingPermissions(permissions, resolved, call);
     const source = auditSource(call);
-    const role = resource("role", roleId, name);
-    const events = call.mark([
-      auditEvent(source, "role.create", `Created role ${name}`, role),
-      ...granted.map(({ _id, slug }) =>
-        auditEvent(
-          source,
-          "authorization.connect_role_and_permission",
-          `Connected role ${name} and permission ${slug}`,
-          role,
-          resource("permission", _id, slug),
-        ),
-      ),
-    ]);
-    try {
+    const role = { _id: roleId, name };
+    const events = (granted: readonly PermissionDocument[]) => [
+      auditEvent(source, "role.create", `Created role ${name}`, resource("role", roleId, name)),
+      ...granted.map((permission) => roleConnection(source, "authorization.connect_role_and_permission", role, permission)),
+    ];
+    const prepare = () => createMissingPermissions(permissions, resolved, call);
+    const creation = { collection: "roles", id: roleId, prepare, events, answer: { data: { roleId } } } as const;
+    return create(call, { ...creation, taken: () => roleExists(name) }, (marked, granted) => {
       const permissionIds = granted.map((permission) => permission._id);
-      await roles.insert({ id: roleId, name, ...(description ? { description } : {}), permissionIds }, call.receivedAt, events, call);
-    } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
-      throw roleExists(name, { cause: error });
-    }
-    return answer;
+      return roles.insert({ id: roleId, name, ...(description ? { description } : {}), permissionIds }, call.receivedAt, marked, call);
+    });
   };

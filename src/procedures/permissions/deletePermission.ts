@@ -4,6 +4,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import type { PermissionsRepository } from "../../storage/repositories/permissionsRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { remove } from "../shared/mutations.ts";
 import { findPermission, permissionNotFound } from "../shared/permissions/findPermission.ts";
 
 /** Deletes a permission: at once nobody holds it any more, however many keys and roles name it (permissions §5). */
@@ -18,8 +19,7 @@ export const deletePermission =
     const found = await findPermission(permissions, permission, call);
     const { _id, slug } = found;
     const event = auditEvent(auditSource(call), "permission.delete", `Deleted permission ${slug}`, resource("permission", _id, slug));
-    const answer = { data: {} };
-    await call.begin({ collection: "permissions", id: _id }, answer, found);
-    if (!(await permissions.delete(_id, call.receivedAt, call.mark([event]), call))) throw permissionNotFound(permission);
-    return answer;
+    return remove(call, { collection: "permissions", found, event, gone: () => permissionNotFound(permission) }, (events) =>
+      permissions.delete(_id, call.receivedAt, events, call),
+    );
   };

@@ -4,6 +4,7 @@ import { requirePermissions } from "../../domain/authorization.ts";
 import type { RolesRepository } from "../../storage/repositories/rolesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { remove } from "../shared/mutations.ts";
 import { findRole, roleNotFound } from "../shared/permissions/findPermission.ts";
 
 /** Deletes a role: at once no key has it any more; its permissions stay (permissions §9). */
@@ -14,8 +15,7 @@ export const deleteRole =
     const found = await findRole(roles, role, call);
     const { _id, name } = found;
     const event = auditEvent(auditSource(call), "role.delete", `Deleted role ${name}`, resource("role", _id, name));
-    const answer = { data: {} };
-    await call.begin({ collection: "roles", id: _id }, answer, found);
-    if (!(await roles.delete(_id, call.receivedAt, call.mark([event]), call))) throw roleNotFound(role);
-    return answer;
+    return remove(call, { collection: "roles", found, event, gone: () => roleNotFound(role) }, (events) =>
+      roles.delete(_id, call.receivedAt, events, call),
+    );
   };

@@ -1,14 +1,14 @@
 import type { SetRolePermissionsRequestSchema, SetRolePermissionsResponseSchema } from "../../../gen/latchkey/v2/permissions_pb.ts";
-import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
-import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import type { PermissionDocument, RoleDocument } from "../../storage/port/documents.ts";
 import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { change } from "../shared/mutations.ts";
 import { findRole, roleNotFound } from "../shared/permissions/findPermission.ts";
 import { showPermissions } from "../shared/permissions/permissionObject.ts";
 import { createMissingPermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
+import { roleConnection } from "../shared/permissions/roleConnection.ts";
 import type { CreateRoleDeps } from "./createRole.ts";
 
 /** Replaces a role's whole permission set; only the difference is written and audited (permissions §10). */
@@ -20,21 +20,9 @@ export const setRolePermissions =
     const found = await findRole(roles, named, call);
     const resolved = await resolvePermissions(permissions, request.permissions?.values ?? [], call);
     if (resolved.missing.length > 0) requirePermissions(call.caller, ["rbac.create_permission", "*"]);
-    const made = await call.begin({ collection: "roles", id: found._id }, undefined, found);
-    const granted = await createMissingPermissions(permissions, resolved, call);
-
-    const ids = granted.map((permission) => permission._id);
     const source = auditSource(call);
-    const eventOf = (
-      event: "authorization.connect_role_and_permission" | "authorization.disconnect_role_and_permissions",
-      role: RoleDocument,
-      { _id, slug }: PermissionDocument,
-    ): AuditEvent => {
-      const did = event === "authorization.connect_role_and_permission" ? "Connected" : "Disconnected";
-      const resources = [resource("role", role._id, role.name), resource("permission", _id, slug)];
-      return auditEvent(source, event, `${did} role ${role.name} and permission ${slug}`, ...resources);
-    };
-    const decide = async (role: RoleDocument): Promise<Modification<RoleDocument> | undefined> => {
+    const decide = async (role: RoleDocument, granted: readonly PermissionDocument[]): Promise<Modification<RoleDocument> | undefined> => {
+      const ids = granted.map((permission) => permission._id);
       const [held, wanted] = [new Set(role.permissionIds), new Set(ids)];
       const added = granted.filter(({ _id }) => !held.has(_id));
       const others = role.permissionIds.filter((id) => !wanted.has(id));
@@ -42,11 +30,15 @@ export const setRolePermissions =
       const removed = others.length === 0 ? [] : await permissions.findMany(others, call);
       if (added.length === 0 && removed.length === 0) return undefined;
       const events = [
-        ...removed.map((permission) => eventOf("authorization.disconnect_role_and_permissions", role, permission)),
-        ...added.map((permission) => eventOf("authorization.connect_role_and_permission", role, permission)),
+        ...removed.map((permission) => roleConnection(source, "authorization.disconnect_role_and_permissions", role, permission)),
+        ...added.map((permission) => roleConnection(source, "authorization.connect_role_and_permission", role, permission)),
       ];
-      return { update: { $set: { permissionIds: ids, updatedAt: call.receivedAt } }, events: call.mark(events) };
+      return { update: { $set: { permissionIds: ids, updatedAt: call.receivedAt } }, events };
     };
-    if (!made && (await roles.modify(found._id, decide, call)) === null) throw roleNotFound(named);
-    return { data: showPermissions(granted) };
+    const gone = () => roleNotFound(named);
+    const prepare = () => createMissingPermissions(permissions, resolved, call);
+    const answer = async ({ permissionIds }: RoleDocument) => ({
+      data: showPermissions(permissionIds.length === 0 ? [] : await permissions.findMany(permissionIds, call)),
+    });
+    return change(call, { collection: "roles", modify: roles.modify, found, gone, prepare, answer }, decide);
   };

@@ -2,8 +2,9 @@ import type { DeleteNamespaceRequestSchema, DeleteNamespaceResponseSchema } from
 import type { NamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { remove } from "../shared/mutations.ts";
 import { findNamespace, namespaceNotFound } from "../shared/ratelimit/findNamespace.ts";
-import { removeNamespace } from "../shared/ratelimit/removeNamespace.ts";
+import { namespaceDeleted } from "../shared/ratelimit/namespaceDeleted.ts";
 
 /** Deletes a namespace: its checks answer 410 from then on, and its name stays taken (management §3). 404, then 403. */
 export const deleteNamespace =
@@ -12,8 +13,8 @@ export const deleteNamespace =
   }): Procedure<typeof DeleteNamespaceRequestSchema, typeof DeleteNamespaceResponseSchema> =>
   async ({ namespace }, call) => {
     const found = await findNamespace(deps, namespace, "ratelimit.delete_namespace", call);
-    const answer = { data: {} };
-    await call.begin({ collection: "namespaces", id: found._id }, answer);
-    if (!(await removeNamespace(deps.namespaces, found, auditSource(call), call))) throw namespaceNotFound(namespace);
-    return answer;
+    const event = namespaceDeleted(auditSource(call), found);
+    return remove(call, { collection: "namespaces", found, event, gone: () => namespaceNotFound(namespace) }, (events) =>
+      deps.namespaces.delete(found._id, call.receivedAt, events, call),
+    );
   };

@@ -3,6 +3,7 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { overridesTag } from "../../storage/repositories/overridesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { remove } from "../shared/mutations.ts";
 import { findNamespace, type OverrideDeps, overrideNotFound } from "../shared/ratelimit/findNamespace.ts";
 
 /** Removes the override that was set with exactly this text; checks fall back at once (ratelimit §11). */
@@ -19,8 +20,8 @@ export const deleteOverride =
       resource("ratelimitOverride", override._id, identifier),
       resource("ratelimitNamespace", found._id, found.name),
     );
-    const answer = { data: {} };
-    await call.begin({ collection: "overrides", id: override._id, tag: overridesTag(found._id) }, answer, override);
-    if (!(await deps.overrides.delete(override, call.receivedAt, call.mark([event]), call))) throw overrideNotFound(identifier);
-    return answer;
+    const removal = { collection: "overrides", tag: overridesTag(found._id), found: override, event } as const;
+    return remove(call, { ...removal, gone: () => overrideNotFound(identifier) }, (events) =>
+      deps.overrides.delete(override, call.receivedAt, events, call),
+    );
   };

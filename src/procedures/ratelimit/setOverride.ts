@@ -1,5 +1,6 @@
 import type { SetOverrideRequestSchema, SetOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
+import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import { overridesTag } from "../../storage/repositories/overridesRepository.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
@@ -11,20 +12,17 @@ export const setOverride =
   async ({ namespace, identifier, limit, duration }, call) => {
     const { _id: namespaceId } = await findNamespace(deps, namespace, "ratelimit.set_override", call);
     const newId = call.newId("rlor");
-    const current = await deps.overrides.find(namespaceId, identifier, call);
-    const id = current?._id ?? newId;
-    const change = { collection: "overrides", id, tag: overridesTag(namespaceId) } as const;
-    if (await call.begin(change, undefined, current)) return { data: { overrideId: id } };
+    const found = await deps.overrides.find(namespaceId, identifier, call);
+    const id = found?._id ?? newId;
     const source = auditSource(call);
-    const overrideId = await deps.overrides.set(
-      { namespaceId, identifier, limit: Number(limit), duration: Number(duration) },
-      newId,
-      call.receivedAt,
-      (setId) =>
-        call.mark([
-          auditEvent(source, "ratelimit.set_override", `Set override ${identifier}`, resource("ratelimitOverride", setId, identifier)),
-        ]),
-      call,
-    );
-    return { data: { overrideId } };
+    const settings = { namespaceId, identifier, limit: Number(limit), duration: Number(duration) };
+    const eventOf = (setId: string): AuditEvent =>
+      auditEvent(source, "ratelimit.set_override", `Set override ${identifier}`, resource("ratelimitOverride", setId, identifier));
+    return call.perform({
+      change: { collection: "overrides", id, tag: overridesTag(namespaceId) },
+      found,
+      write: (mark) => deps.overrides.set(settings, newId, call.receivedAt, (setId) => mark([eventOf(setId)]), call),
+      written: id,
+      answer: (overrideId) => ({ data: { overrideId } }),
+    });
   };

@@ -4,9 +4,11 @@ import type {
 } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
-import { createRootKey, readPermissions, refuse, refusedPermissions } from "../../rootKeys/rootKeyChanges.ts";
+import { createRootKeySecret } from "../../domain/secrets/rootKeySecret.ts";
+import { createRootKey, readPermissions, refuse, refusedPermissions, rootKeyCreated } from "../../rootKeys/rootKeyChanges.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { create } from "../shared/mutations.ts";
 import type { RootKeysDeps } from "../shared/rootKeys/findRootKey.ts";
 import { givenExpiry, refusedExpiry } from "../shared/rootKeys/givenExpiry.ts";
 
@@ -19,20 +21,21 @@ const judge: NonNullable<Create["judge"]> = ({ permissions, expires }, now) => [
 
 /** Makes a root key and returns its secret, this once; it holds no more than its maker (rootkeys §2). */
 export const createKey = ({ rootKeys }: RootKeysDeps): Create => {
-  const create: Create = async (request, call) => {
+  const procedure: Create = async (request, call) => {
     refuse(judge(request, call.receivedAt));
     const expires = givenExpiry(request.expires) ?? undefined;
     const permissions = readPermissions(request.permissions);
     requirePermissions(call.caller, ["root_key.create_root_key", "*"]);
     requireContained(call.caller, permissions);
     requireNoLaterExpiry(call.caller, expires);
-    const fresh = { rootKeyId: call.newId("rk"), secret: call.newRootKeySecret() };
-    const answer = { data: { keyId: fresh.rootKeyId, key: fresh.secret.key.reveal() } };
-    await call.begin({ collection: "rootKeys", id: fresh.rootKeyId }, answer);
+    const fresh = { rootKeyId: call.newId("rk"), secret: createRootKeySecret(call.drawBytes) };
     const wanted = { name: request.name, permissions, expires };
-    const { signal, caller } = call;
-    await createRootKey(rootKeys, wanted, auditSource(call), fresh, { signal, caller, mark: (events) => call.mark(events) });
-    return answer;
+    const source = auditSource(call);
+    const answer = { data: { keyId: fresh.rootKeyId, key: fresh.secret.key.reveal() } };
+    const events = [rootKeyCreated(source, fresh.rootKeyId, wanted.name)];
+    return create(call, { collection: "rootKeys", id: fresh.rootKeyId, events, answer }, (marked) =>
+      createRootKey(rootKeys, wanted, source, fresh, marked, call),
+    );
   };
-  return Object.assign(create, { judge });
+  return Object.assign(procedure, { judge });
 };

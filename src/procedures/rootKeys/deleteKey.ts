@@ -6,6 +6,7 @@ import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { remove } from "../shared/mutations.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../shared/rootKeys/findRootKey.ts";
 
 /** Deletes a root key: its calls are 401 `key_not_found` from then on (rootkeys §2). */
@@ -15,8 +16,7 @@ export const deleteKey =
     requirePermissions(call.caller, ["root_key.delete_root_key", keyId]);
     const found = await findRootKey(deps, keyId, call);
     const event = auditEvent(auditSource(call), "rootKey.delete", `Deleted root key ${keyId}`, resource("key", keyId, found.name));
-    const answer = { data: {} };
-    await call.begin({ collection: "rootKeys", id: keyId }, answer, found);
-    if (!(await deps.rootKeys.delete(found, call.receivedAt, call.mark([event]), call))) throw rootKeyNotFound(keyId);
-    return answer;
+    return remove(call, { collection: "rootKeys", found, event, gone: () => rootKeyNotFound(keyId) }, (events) =>
+      deps.rootKeys.delete(found, call.receivedAt, events, call),
+    );
   };

@@ -5,13 +5,15 @@ import type {
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import { requireContained, requireNoLaterExpiry } from "../../domain/containment.ts";
+import { createRootKeySecret } from "../../domain/secrets/rootKeySecret.ts";
 import type { RootKeyDocument } from "../../storage/port/documents.ts";
 import { newDocument } from "../../storage/repositories/shared/audited.ts";
 import { changesOfRootKey } from "../../storage/repositories/shared/describeChanges.ts";
 import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
-import { isOwnWrite, type Procedure } from "../shared/call.ts";
+import { insertOnce, type Procedure } from "../shared/call.ts";
 import { claimRevision } from "../shared/claimRevision.ts";
+import { changeSeveral } from "../shared/mutations.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../shared/rootKeys/findRootKey.ts";
 
 /** The latest time that an expiry can name, Unix ms (rootkeys §2). */
@@ -47,10 +49,7 @@ export const rerollKey =
 
     const now = call.receivedAt;
     const newId = call.newId("rk");
-    const { key, hash, start, end } = call.newRootKeySecret();
-    await call.begin();
-    const copy = { id: newId, exists: async () => (await deps.rootKeys.find(newId, call)) !== null };
-    if (!(await claimRevision(deps.rootKeys.modify, old, copy, call))) throw rootKeyNotFound(keyId);
+    const { key, hash, start, end } = createRootKeySecret(call.drawBytes);
     const { name, enabled, permissions, expires, expiresInclusive } = old;
     const runsOut = delay === undefined ? undefined : runOut(Math.min(now + delay, LATEST_EXPIRY), delay === 0, now);
     const changes = changesOfRootKey(old, { ...old, ...runsOut?.(old)?.update.$set });
@@ -73,12 +72,12 @@ export const rerollKey =
       ...(expires === undefined ? {} : { expires }),
       ...(expiresInclusive === undefined ? {} : { expiresInclusive }),
     };
-    try {
-      await deps.rootKeys.insert(rootKey, call);
-    } catch (error) {
-      if (!isOwnWrite(error, call)) throw error;
-    }
-    // Not under the call's deadline: the new one exists, and the old one has to run out, unless it is deleted by now.
-    if (runsOut !== undefined) await deps.rootKeys.modify(keyId, runsOut, {});
-    return { data: { keyId: newId, key: key.reveal() } };
+    return changeSeveral(call, async () => {
+      const copy = { id: newId, exists: async () => (await deps.rootKeys.find(newId, call)) !== null };
+      if (!(await claimRevision(deps.rootKeys.modify, old, copy, call))) throw rootKeyNotFound(keyId);
+      await insertOnce(call, deps.rootKeys.insert(rootKey, call));
+      // Not under the call's deadline: the new one exists, and the old one has to run out, unless it is deleted by now.
+      if (runsOut !== undefined) await deps.rootKeys.modify(keyId, runsOut, {});
+      return { data: { keyId: newId, key: key.reveal() } };
+    });
   };

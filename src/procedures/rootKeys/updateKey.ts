@@ -10,6 +10,7 @@ import type { RootKeyDocument } from "../../storage/port/documents.ts";
 import type { Modification } from "../../storage/repositories/shared/modify.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { change } from "../shared/mutations.ts";
 import { findRootKey, type RootKeysDeps, rootKeyNotFound } from "../shared/rootKeys/findRootKey.ts";
 import { givenExpiry, refusedExpiry } from "../shared/rootKeys/givenExpiry.ts";
 
@@ -34,9 +35,7 @@ export const updateKey = (deps: RootKeysDeps): UpdateKey => {
     requireNoLaterExpiry(call.caller, found.expires);
     // After the one that it has: what it is given is what the call hands out.
     if (expires !== undefined) requireNoLaterExpiry(call.caller, expires ?? undefined);
-    const answer = { data: {} };
-    await call.begin({ collection: "rootKeys", id: keyId }, answer, found);
-    const change = changeRootKey({ name: newName, enabled, permissions: given, expires }, auditSource(call));
+    const changed = changeRootKey({ name: newName, enabled, permissions: given, expires }, auditSource(call));
     const decide = (rootKey: RootKeyDocument): Modification<RootKeyDocument> => {
       // Its expiry may have been put off since it was looked up.
       requireNoLaterExpiry(call.caller, rootKey.expires);
@@ -46,11 +45,10 @@ export const updateKey = (deps: RootKeysDeps): UpdateKey => {
         if (given) requireContained(caller, given);
         if (expires !== undefined) requireNoLaterExpiry(caller, expires ?? undefined);
       }
-      const changed = change(rootKey);
-      return { ...changed, events: call.mark(changed.events) };
+      return changed(rootKey);
     };
-    if ((await deps.rootKeys.modify(keyId, decide, call)) === null) throw rootKeyNotFound(keyId);
-    return answer;
+    const { modify } = deps.rootKeys;
+    return change(call, { collection: "rootKeys", modify, found, gone: () => rootKeyNotFound(keyId), answer: { data: {} } }, decide);
   };
   return Object.assign(update, { judge });
 };

@@ -5,9 +5,8 @@ import type { Degraded } from "../../domain/behalf.ts";
 import type { Violation } from "../../domain/errors.ts";
 import type { IdPrefix } from "../../domain/ids.ts";
 import type { Precondition, RevisedObject } from "../../domain/revisions.ts";
-import type { KeySecret, KeySecretForm } from "../../domain/secrets/keySecret.ts";
-import type { RootKeySecret } from "../../domain/secrets/rootKeySecret.ts";
-import type { Change } from "../../idempotency/reservations.ts";
+import type { DrawBytes } from "../../domain/secrets/secret.ts";
+import type { Mutation } from "../../idempotency/mutation.ts";
 import type { AuditEvent } from "../../storage/port/auditEvents.ts";
 import { DuplicateKeyError } from "../../storage/port/errors.ts";
 
@@ -44,28 +43,19 @@ export interface Call {
    * follows from the request alone.
    */
   readonly newId: (prefix: IdPrefix, label?: string) => string;
-  /** A new secret of an API key; in all runs of a call the same for the same form and label. */
-  readonly newKeySecret: (form: KeySecretForm, label?: string) => KeySecret;
-  /** The same for a root key. */
-  readonly newRootKeySecret: (label?: string) => RootKeySecret;
+  /** Draws the bytes of new secrets; in all runs of a call the same for the same label. */
+  readonly drawBytes: DrawBytes;
   /**
-   * To be called once, by every procedure that writes audit events: after its permission checks, before its first write.
-   * Ends the run if another one has answered or is at work; the pipeline then gives its answer. Fails with 412
-   * `data/precondition_failed` if there is a `precondition` that does not hold for what was `found`.
-   *
-   * @param change where the event goes that `mark` marks; left out if several writes make the change.
-   * @param answer what the call will answer if the change succeeds; left out if the change decides that, too.
-   * @param found the object that will be changed, null = there is none; left out where there is no precondition for it.
-   * @returns true when an earlier run made the change, and its answer has to be read from the store. Never with `answer`.
+   * Makes the call's change, and answers. Every procedure that writes audit events calls it once, by way of the functions of
+   * `mutations.ts`. Ends the run if another one has answered or is at work; the pipeline then gives its answer. Fails with 412
+   * `data/precondition_failed` if the `precondition` does not hold for what was found.
    */
-  readonly begin: (change?: Change, answer?: object, found?: RevisedObject | null) => Promise<boolean>;
-  /** The events of the change that `begin` named, in a form in which other runs find them. At least one. */
-  readonly mark: (events: readonly AuditEvent[]) => readonly AuditEvent[];
-  /** Ends the run if the change that `mark` marks was made, by the look of the document as it is now and the log. */
-  readonly ensureUnwritten?: (outbox: readonly AuditEvent[]) => Promise<void>;
+  readonly perform: <W, A extends object>(mutation: Mutation<W, A>) => Promise<A>;
+  /** Ends the run if an earlier one has made its change, by the events that wait in the document and by the log. */
+  readonly ensureUnwritten?: ((outbox: readonly AuditEvent[]) => Promise<void>) | undefined;
   /**
    * What the header `If-Match` asks of the object that the procedure changes (management §2), where the procedure has the
-   * option `if_match`. `begin` judges it early, so that nothing is made in vain; what makes it hold is that each change
+   * option `if_match`. `perform` judges it early, so that nothing is made in vain; what makes it hold is that each change
    * and deletion in the store is given the call, and judges it again together with its write. Whoever loses between the two
    * leaves the permissions and identities behind that were made for it, as with any 4xx at the write (protocol §2).
    */
@@ -77,6 +67,15 @@ export interface Call {
 /** An insert was refused because an earlier run of the same call has made it. */
 export const isOwnWrite = (error: unknown, call: Call): boolean =>
   call.repeatable && error instanceof DuplicateKeyError && error.index === "_id";
+
+/** Inserts an object under an id of `call.newId`, unless an earlier run of the call has inserted it. */
+export const insertOnce = async (call: Call, insert: Promise<unknown>): Promise<void> => {
+  try {
+    await insert;
+  } catch (error) {
+    if (!isOwnWrite(error, call)) throw error;
+  }
+};
 
 /** A response without its `meta`, which the pipeline adds. */
 export type Answer<O extends DescMessage> = Omit<MessageInitShape<O>, "meta" | "$typeName" | "$unknown">;

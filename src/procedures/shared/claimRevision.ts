@@ -39,6 +39,6 @@ export const claimRevision = async <D extends Copied>(modify: Modify<D>, found: 
   };
   // Not the call's precondition, which would be judged before.
   const { signal, caller } = call;
-  const options: ModifyOptions = { signal, caller, ensureUnwritten: async (outbox) => call.ensureUnwritten?.(outbox) };
+  const options: ModifyOptions = { signal, caller, ensureUnwritten: call.ensureUnwritten };
   return (await modify(found._id, claim, options)) !== null;
 };

@@ -10,9 +10,9 @@ import type { AnyProcedure } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
 import { bearerToken } from "../../rootKeys/authenticator.ts";
 import { jsonWriter, type WriteJson } from "../codec/json/jsonForm.ts";
-import { IdempotentCall } from "./idempotentCall.ts";
 import type { IncomingCall } from "./incomingCall.ts";
-import { createKeptAnswers, type KeptAnswers } from "./keptAnswers.ts";
+import { createKeptAnswers } from "./keptAnswers.ts";
+import { PipelineCall } from "./pipelineCall.ts";
 import { procedureName } from "./procedureName.ts";
 import { requestFingerprint } from "./requestFingerprint.ts";
 import type { Slices } from "./slices.ts";
@@ -34,7 +34,7 @@ export type Idempotency = (call: IncomingKeyedCall) => Promise<object>;
 interface Bound {
   readonly name: string;
   readonly write: WriteJson;
-  readonly answers: KeptAnswers;
+  readonly answersFor: ReturnType<typeof createKeptAnswers>;
 }
 
 /** What the caller presented, and the scope of its Idempotency-Keys: on the console the session token stands for the root key (console §1). */
@@ -52,14 +52,14 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
   const bind = (method: DescMethodUnary): Bound => {
     let found = bound.get(method);
     if (found === undefined) {
-      found = { name: procedureName(method), write: jsonWriter(method.input, "v2", slices), answers: createKeptAnswers(method, slices) };
+      found = { name: procedureName(method), write: jsonWriter(method.input, "v2", slices), answersFor: createKeptAnswers(method, slices) };
       bound.set(method, found);
     }
     return found;
   };
 
   return async ({ incoming, idempotencyKey, caller, remoteIp, precondition, message, procedure }) => {
-    const { name, write, answers } = bind(incoming.method);
+    const { name, write, answersFor } = bind(incoming.method);
     const { path, receivedAt, signal } = incoming;
     const { scope, credential } = presentedBy(incoming, caller);
     return answerKeyedCall({
@@ -71,14 +71,8 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
       receivedAt,
       precondition,
       signal,
-      createRun: (seed, runCaller, steps) => {
-        const call = new IdempotentCall(incoming, runCaller, remoteIp, precondition, seed, steps);
-        return {
-          perform: async () => procedure(message, call),
-          keep: (answer) => answers.keep(answer, call.recipes, path),
-        };
-      },
-      recall: (kept, seed) => answers.recall(kept, seed, path),
+      run: async (run) => procedure(message, new PipelineCall(incoming, run.caller, remoteIp, precondition, run)),
+      answers: answersFor(path),
       onReplay: () => incoming.setHeader("Idempotency-Replayed", "true"),
       toServiceError,
     });

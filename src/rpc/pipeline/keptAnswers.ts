@@ -1,70 +1,33 @@
-import { type DescMessage, type DescMethodUnary, getOption } from "@bufbuild/protobuf";
-import { secret } from "../../../gen/latchkey/v2/options_pb.ts";
+import { type DescMethodUnary, getOption } from "@bufbuild/protobuf";
+import { no_store } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
-import { followRecipe, type Recipe, type Seed } from "../../idempotency/seed.ts";
+import type { KeptAnswers } from "../../idempotency/keyedCall.ts";
+import { openAnswer, sealAnswer } from "../../idempotency/seed.ts";
 import { jsonReader, jsonWriter, type Reader } from "../codec/json/jsonForm.ts";
 import type { Slices } from "./slices.ts";
-
-type Json = Record<string, unknown>;
 
 /** Answers are kept and recalled to the end, and count as nothing: what is kept is bounded. */
 const toTheEnd = (path: CallerPath): Reader => ({ path, signal: undefined, charge: () => undefined });
 
-/** Answers of one procedure as they are kept for repeats: /v2 JSON without `meta`, recipes in place of secrets. */
-export interface KeptAnswers {
-  /** @param recipes of every secret that the answer may hold, by its text. */
-  readonly keep: (answer: object, recipes: ReadonlyMap<string, Recipe>, path: CallerPath) => Promise<string>;
-  /** The answer again, secrets included. */
-  readonly recall: (kept: string, seed: Seed, path: CallerPath) => Promise<object>;
-}
-
-/** JSON paths of the fields that hold a secret. */
-const secretPaths = (desc: DescMessage, outer: readonly DescMessage[] = []): (readonly string[])[] =>
-  desc.fields.flatMap((field) => {
-    if (getOption(field, secret)) return [[field.jsonName]];
-    if (field.message === undefined || outer.includes(field.message)) return [];
-    const inner = secretPaths(field.message, [...outer, desc]);
-    if (inner.length > 0 && field.fieldKind !== "message") throw new Error(`${field}: a secret in a list cannot be kept for repeats`);
-    return inner.map((path) => [field.jsonName, ...path]);
-  });
-
-/** Exchanges the value at each path, where there is one. */
-const exchange = (json: Json, paths: readonly (readonly string[])[], change: (value: unknown) => unknown): void => {
-  for (const path of paths) {
-    const parents = path.slice(0, -1);
-    const name = path.at(-1) ?? "";
-    const holder = parents.reduce<Json | undefined>((object, key) => object?.[key] as Json | undefined, json);
-    if (holder?.[name] !== undefined) holder[name] = change(holder[name]);
-  }
-};
-
-export const createKeptAnswers = ({ output }: DescMethodUnary, slices: Slices): KeptAnswers => {
-  const write = jsonWriter(output, "v2", slices, ["meta"]);
-  const read = jsonReader(output, "v2", slices);
-  const paths = secretPaths(output);
-  return {
-    keep: async (answer, recipes, path) => {
+/**
+ * Keeps answers of one procedure as /v2 JSON without `meta`. Only those that may hold a secret are encrypted: the erasure of a person
+ * looks for the others by what they say (data §4).
+ */
+export const createKeptAnswers = (method: DescMethodUnary, slices: Slices): ((path: CallerPath) => KeptAnswers) => {
+  const write = jsonWriter(method.output, "v2", slices, ["meta"]);
+  const read = jsonReader(method.output, "v2", slices);
+  const isSealed = getOption(method, no_store);
+  return (path) => ({
+    keep: async (answer, seed) => {
       const written = await write(answer, toTheEnd(path));
-      const text = typeof written === "string" ? written : Buffer.concat(written).toString();
-      if (paths.length === 0) return text;
-      const json = JSON.parse(text) as Json;
-      exchange(json, paths, (secretText) => {
-        const recipe = recipes.get(secretText as string);
-        if (recipe === undefined) throw new Error(`a secret of ${output.typeName} was not made by the call`);
-        return recipe;
-      });
-      return JSON.stringify(json);
+      const json = typeof written === "string" ? written : Buffer.concat(written).toString();
+      return isSealed ? sealAnswer(json, seed) : json;
     },
-    recall: async (kept, seed, path) => {
-      let text = kept;
-      if (paths.length > 0) {
-        const json = JSON.parse(kept) as Json;
-        exchange(json, paths, (recipe) => followRecipe(recipe as Recipe, seed).reveal());
-        text = JSON.stringify(json);
-      }
-      const { message } = await read(Buffer.from(text), toTheEnd(path));
-      const { $typeName: _, meta: __, ...answer } = message as unknown as Json;
+    recall: async (kept, seed) => {
+      const json = isSealed ? openAnswer(kept, seed) : kept;
+      const { message } = await read(Buffer.from(json), toTheEnd(path));
+      const { $typeName: _, meta: __, ...answer } = message as unknown as Record<string, unknown>;
       return answer;
     },
-  };
+  });
 };

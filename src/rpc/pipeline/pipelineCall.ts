@@ -1,17 +1,17 @@
 import type { Visit } from "../../console/visit.ts";
 import type { Caller } from "../../domain/authorization.ts";
 import type { Degraded } from "../../domain/behalf.ts";
-import { createId, type IdPrefix } from "../../domain/ids.ts";
+import { createId, deriveId, type IdPrefix } from "../../domain/ids.ts";
 import { type Precondition, type RevisedObject, tagOf } from "../../domain/revisions.ts";
-import { createKeySecret, type KeySecret, type KeySecretForm } from "../../domain/secrets/keySecret.ts";
-import { createRootKeySecret, type RootKeySecret } from "../../domain/secrets/rootKeySecret.ts";
-import type { Change } from "../../idempotency/reservations.ts";
+import { type DrawBytes, drawRandom } from "../../domain/secrets/secret.ts";
+import type { KeyedRun } from "../../idempotency/keyedCall.ts";
+import type { MarkEvents, Mutation } from "../../idempotency/mutation.ts";
+import { drawFrom } from "../../idempotency/seed.ts";
 import type { Call } from "../../procedures/shared/call.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 
-type AuditEvents = Parameters<Call["mark"]>[0];
-
-const unwritten = Promise.resolve(false);
+/** No other run looks for them. */
+const unmarked: MarkEvents = (events) => events;
 
 /** A call as its procedure sees it. One is made per call, on the way of every verification, hence a class: its members are shared. */
 export class PipelineCall implements Call {
@@ -21,6 +21,7 @@ export class PipelineCall implements Call {
   readonly remoteIp: string | undefined;
   readonly precondition: Precondition | undefined;
   readonly #incoming: IncomingCall;
+  readonly #run: KeyedRun | undefined;
   #correlationId: string | undefined;
 
   constructor(
@@ -28,14 +29,15 @@ export class PipelineCall implements Call {
     caller: Caller,
     remoteIp: string | undefined,
     precondition: Precondition | undefined,
-    receivedAt: number = incoming.receivedAt,
+    run?: KeyedRun,
   ) {
     this.requestId = incoming.requestId;
     this.caller = caller;
-    this.receivedAt = receivedAt;
+    this.receivedAt = run === undefined ? incoming.receivedAt : run.seed.now;
     this.remoteIp = remoteIp;
     this.precondition = precondition;
     this.#incoming = incoming;
+    this.#run = run;
   }
 
   get signal(): AbortSignal {
@@ -60,7 +62,7 @@ export class PipelineCall implements Call {
   }
 
   get repeatable(): boolean {
-    return false;
+    return this.#run !== undefined;
   }
 
   degrade(what: Degraded): void {
@@ -73,25 +75,23 @@ export class PipelineCall implements Call {
     onRelease?.();
   }
 
-  newId(prefix: IdPrefix, _label?: string): string {
-    return createId(prefix, this.receivedAt);
+  newId(prefix: IdPrefix, label = ""): string {
+    return this.#run === undefined ? createId(prefix, this.receivedAt) : deriveId(prefix, this.receivedAt, this.#run.seed.salt, label);
   }
 
-  newKeySecret(form: KeySecretForm, _label?: string): KeySecret {
-    return createKeySecret(form);
+  get drawBytes(): DrawBytes {
+    return this.#run === undefined ? drawRandom : drawFrom(this.#run.seed);
   }
 
-  newRootKeySecret(_label?: string): RootKeySecret {
-    return createRootKeySecret();
-  }
-
-  begin(_change?: Change, _answer?: object, found?: RevisedObject | null): Promise<boolean> {
+  perform<W, A extends object>(mutation: Mutation<W, A>): Promise<A> {
+    if (this.#run !== undefined) return this.#run.perform(mutation);
+    const { found, write, answer } = mutation;
     if (found !== undefined) this.precondition?.ensure(found);
-    return unwritten;
+    return write(unmarked).then(answer);
   }
 
-  mark(events: AuditEvents): AuditEvents {
-    return events;
+  get ensureUnwritten(): KeyedRun["ensureUnwritten"] | undefined {
+    return this.#run?.ensureUnwritten;
   }
 
   showRevision(object: RevisedObject): void {

@@ -186,7 +186,7 @@ export interface AnnouncementDocument extends BaseDocument {
 export interface IdempotencyDocument extends BaseDocument {
   /** Hex SHA-256 of the procedure and its decoded request. */
   readonly request: string;
-  /** Base64 of the 32 random bytes that ids and secrets are derived with. */
+  /** Base64 of the 32 random bytes that ids, secrets and the key of `answer` are derived with. */
   readonly salt: string;
   /** Arrival of the first call, Unix ms: the time that every run of the call decides by. */
   readonly now: number;
@@ -199,7 +199,7 @@ export interface IdempotencyDocument extends BaseDocument {
   readonly handedOut?: HandOut;
   /** Where the event of the change is found once it is written. */
   readonly changeIn?: { readonly collection: AuditedCollection; readonly id: string; readonly tag?: string };
-  /** JSON text of the answer without its secrets, kept beforehand where the change cannot influence it. */
+  /** JSON text of the answer, encrypted if it may hold a secret; kept beforehand where the change cannot influence it. */
   readonly answer?: string;
   /** `answer` was given. */
   readonly done?: boolean;

@@ -50,18 +50,25 @@ export interface IdentitiesRepository {
   ) => Promise<IdentityDocument>;
   readonly modify: Modify<IdentityDocument>;
   /**
-   * Deletes for good and frees the externalId; the keys keep the id of what is gone. False when it already was.
+   * Deletes an identity whose keys are looked for next: no sweep takes it from them, until `ErasuresRepository.release`. False when
+   * it already was.
    * @param eventsOf the events of deleting the identity as it is by then
    */
-  readonly delete: (
+  readonly deleteToErase: (
     identityId: string,
     now: number,
     eventsOf: (identity: IdentityDocument) => readonly AuditEvent[],
     options?: ModifyOptions,
   ) => Promise<boolean>;
-  /** Deletes an identity whose keys are looked for next: no sweep takes it from them, until `ErasuresRepository.release`. */
-  readonly deleteToErase: IdentitiesRepository["delete"];
 }
+
+const names = { externalId: "", externalKey: "", search: "" } as const;
+
+/** The update that deletes an identity for good and frees its externalId. Its keys keep the id of what is gone. */
+export const deletionOfIdentity = (now: number): Update<IdentityDocument> => ({
+  $set: { deletedAt: now, erased: true, sweepFrom: now },
+  $unset: names,
+});
 
 /** @param moveEvents see `createModify`. */
 export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents): IdentitiesRepository => {
@@ -91,14 +98,6 @@ export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents
     return document;
   };
 
-  const names = { externalId: "", externalKey: "", search: "" } as const;
-  const remove = async (
-    identityId: string,
-    update: Update<IdentityDocument>,
-    eventsOf: (identity: IdentityDocument) => readonly AuditEvent[],
-    options?: ModifyOptions,
-  ): Promise<boolean> => (await modify(identityId, (identity) => ({ update, events: eventsOf(identity) }), options)) !== null;
-
   return {
     find: (identityId, options) => identities.findOne({ _id: identityId, ...notDeleted }, options),
     findByExternalId,
@@ -119,9 +118,9 @@ export const createIdentitiesRepository = (store: Store, moveEvents?: MoveEvents
         () => insert(identity, now, events, options),
       ),
     modify,
-    delete: (identityId, now, eventsOf, options) =>
-      remove(identityId, { $set: { deletedAt: now, erased: true, sweepFrom: now }, $unset: names }, eventsOf, options),
-    deleteToErase: (identityId, now, eventsOf, options) =>
-      remove(identityId, { $set: { deletedAt: now }, $unset: { ...names, meta: "" } }, eventsOf, options),
+    deleteToErase: async (identityId, now, eventsOf, options) => {
+      const update = { $set: { deletedAt: now }, $unset: { ...names, meta: "" } } as const;
+      return (await modify(identityId, (identity) => ({ update, events: eventsOf(identity) }), options)) !== null;
+    },
   };
 };

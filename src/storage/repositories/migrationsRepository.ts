@@ -13,7 +13,7 @@ export interface MigrationsRepository {
   /** One page of them. */
   readonly listPage: (page: PageRequest, options: OperationOptions) => Promise<Page<MigrationDocument>>;
   readonly insert: (
-    migration: { id: string } & Pick<MigrationDocument, "algorithm" | "name">,
+    migration: Pick<MigrationDocument, "algorithm"> & { readonly id: string; readonly name?: string | undefined },
     now: number,
     events: readonly AuditEvent[],
     options?: OperationOptions,
@@ -29,8 +29,8 @@ export const createMigrationsRepository = (store: Store): MigrationsRepository =
     find: (migrationId, options) => migrations.findOne({ _id: migrationId, ...notDeleted }, options),
     list: () => migrations.find({ ...notDeleted }, { sort: { _id: 1 } }).toArray(),
     listPage: (page, options) => readPage(migrations, {}, page, options),
-    insert: async ({ id, ...fields }, now, events, options) => {
-      await migrations.insertOne({ ...newDocument(id, now, events), ...fields }, options);
+    insert: async ({ id, algorithm, name }, now, events, options) => {
+      await migrations.insertOne({ ...newDocument(id, now, events), algorithm, ...(name === undefined ? {} : { name }) }, options);
     },
     delete: async (migrationId, now, events, options) => {
       const update = withEvents<MigrationDocument>({ $set: { deletedAt: now, erased: true } }, events);

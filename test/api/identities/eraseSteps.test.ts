@@ -8,7 +8,7 @@ import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocu
 import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { createErasuresRepository } from "../../../src/storage/repositories/erasuresRepository.ts";
-import { createIdentitiesRepository } from "../../../src/storage/repositories/identitiesRepository.ts";
+import { createIdentitiesRepository, deletionOfIdentity } from "../../../src/storage/repositories/identitiesRepository.ts";
 import { createKeysRepository } from "../../../src/storage/repositories/keysRepository.ts";
 import { erasePerson, eraserCall, erasureOn, fillPerson, insertKey, NAME, remainsOf } from "../../support/erasures.ts";
 import { engines } from "../../support/stores.ts";
@@ -68,7 +68,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     const target = resource("identity", identityId, NAME);
     await identities.insert({ id: identityId, externalId: NAME }, systemClock.now(), [auditEvent(source, "identity.create", "", target)]);
     await store.collection("keys").updateOne({ _id: keyId }, { $set: { identityId } });
-    await identities.delete(identityId, systemClock.now(), () => []);
+    await identities.modify(identityId, () => ({ update: deletionOfIdentity(systemClock.now()), events: [] }));
     let isStripped = false;
     const dying = interceptStore(store, async (operation, { collection, name }) => {
       if (isStripped) throw new StoreUnavailableError("died");
@@ -91,7 +91,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     await identities.insert({ id: identityId, externalId: NAME }, systemClock.now(), tell("identity.create"));
     const { moveEvents } = erasureOn(store);
     await moveEvents();
-    await identities.delete(identityId, systemClock.now(), () => tell("identity.delete"));
+    await identities.modify(identityId, () => ({ update: deletionOfIdentity(systemClock.now()), events: tell("identity.delete") }));
     let rounds = 0;
     const elsewhere = async () => {
       if (rounds++ > 1) await moveEvents();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Edge } from "../../../bench/harness/v2Edge.ts";
+import { tagOf } from "../../../src/domain/revisions.ts";
 import { DuplicateKeyError, StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
@@ -128,6 +129,16 @@ describe.each(engines)("on $name", (engine) => {
         .find({ apiId: apiId as string })
         .toArray(),
     ).toHaveLength(1);
+  });
+
+  test("[keys §1.1] a reroll under If-Match whose new id or secret is taken succeeds, too", async () => {
+    const { apiId } = await data("apis.createApi", { name: "collisions" });
+    const { keyId } = await data("keys.createKey", { apiId });
+    const found = (await api.store.collection("keys").findOne({ _id: keyId as string })) ?? expect.unreachable();
+    faults.collide(4);
+    const headers = { "if-match": tagOf(found) };
+    const rerolled = dataOf(await (api.edges[0] as Edge).call("keys.rerollKey", { keyId, expiration: 0 }, api.rootKey, { headers }));
+    expect(await data("keys.verifyKey", { key: rerolled.key })).toMatchObject({ valid: true, keyId: rerolled.keyId });
   });
 
   describe.each<When>(["before it is done", "after it was done"])("a write that fails %s", (when) => {

@@ -177,6 +177,19 @@ everywhere((run) => {
     }
   });
 
+  test("[protocol §2] an answer that version 0.11 kept is replayed with its secret", async () => {
+    const body = { apiId: await run.createApi(), prefix: "older" };
+    const key = run.unique("key");
+    const made = dataOf(await withKey(run, key, "keys.createKey", body));
+    const kept = run.api.store.collection("idempotency");
+    const reservation = (await kept.find({}).toArray()).find(({ changeIn }) => changeIn?.id === made.keyId) ?? expect.unreachable();
+    // With a recipe in the place of the secret.
+    const answer = JSON.stringify({ data: { ...made, key: { label: "", form: { byteLength: 16, prefix: "older" } } } });
+    await kept.updateOne({ _id: reservation._id }, { $set: { answer } });
+    const repeat = await withKey(run, key, "keys.createKey", body);
+    expect([dataOf(repeat), repeat.replayed]).toEqual([made, true]);
+  });
+
   test("[protocol §2] bodies are compared as decoded requests", async () => {
     const apiId = await run.createApi();
     const key = run.unique("key");

@@ -11,6 +11,7 @@ import type { NodesRepository } from "../../../storage/repositories/nodesReposit
 import { showSequence } from "../audit/showSequence.ts";
 import { auditSource } from "../auditSource.ts";
 import type { Call } from "../call.ts";
+import { changeSeveral } from "../mutations.ts";
 import { identityNotFound, lookUpIdentity } from "./findIdentity.ts";
 import { ratelimitEvents } from "./ratelimitEvents.ts";
 import { type RunErasureDeps, runErasure } from "./runErasure.ts";
@@ -64,35 +65,36 @@ export const eraseIdentity = async (
   const isMeant = begun.length === 0 || found?._id === identity || begun.some(({ identityIds }) => identityIds.includes(found?._id ?? ""));
   const living = isMeant ? found : null;
   if (living === null && begun.length === 0 && !EXTERNAL_ID.test(identity)) throw identityNotFound(identity);
-  await call.begin(undefined, undefined, living);
+  const erase = async () => {
+    const nothing = { externalId, through: 0, keys: 0, entries: 0, events: 0 };
+    const wanted: Erasure[] = [...begun];
+    if (living !== null && !begun.some(({ identityIds }) => identityIds.includes(living._id))) {
+      wanted.push({ id: living._id, identityIds: [living._id], ...nothing });
+    } else if (wanted.length === 0) {
+      wanted.push({ id: call.newId("id", "erasure"), identityIds: [], ...nothing });
+    }
+    for (const erasure of wanted) if (!begun.includes(erasure)) await erasures.begin(erasure, call);
+    if (living !== null) await identities.deleteToErase(living._id, call.receivedAt, eventsOf(call), call);
 
-  const nothing = { externalId, through: 0, keys: 0, entries: 0, events: 0 };
-  const wanted: Erasure[] = [...begun];
-  if (living !== null && !begun.some(({ identityIds }) => identityIds.includes(living._id))) {
-    wanted.push({ id: living._id, identityIds: [living._id], ...nothing });
-  } else if (wanted.length === 0) {
-    wanted.push({ id: call.newId("id", "erasure"), identityIds: [], ...nothing });
-  }
-  for (const erasure of wanted) if (!begun.includes(erasure)) await erasures.begin(erasure, call);
-  if (living !== null) await identities.deleteToErase(living._id, call.receivedAt, eventsOf(call), call);
+    const until = nodesClock.monotonic() + WORK_MS;
+    const ran: Awaited<ReturnType<typeof runErasure>>[] = [];
+    for (const erasure of wanted) ran.push(await runErasure(deps, erasure, call, () => nodesClock.monotonic() < until));
 
-  const until = nodesClock.monotonic() + WORK_MS;
-  const ran: Awaited<ReturnType<typeof runErasure>>[] = [];
-  for (const erasure of wanted) ran.push(await runErasure(deps, erasure, call, () => nodesClock.monotonic() < until));
-
-  const sum = (of: (erasure: Erasure) => number): number => ran.reduce((all, { erasure }) => all + of(erasure), 0);
-  const [keys, entries, events] = [sum((one) => one.keys), sum((one) => one.entries), sum((one) => one.events)];
-  const done = ran.every((one) => one.done);
-  if (done && found === null && keys + entries + events === 0 && sum(({ identityIds }) => identityIds.length) === 0) {
-    throw identityNotFound(identity);
-  }
-  const end = (await auditLog.head(call))?.sequence ?? 0;
-  return {
-    done,
-    keys: BigInt(keys),
-    entries: BigInt(entries),
-    events: BigInt(events),
-    logPosition: showSequence(Math.max(...ran.map(({ erasure }) => erasure.through))),
-    logEnd: showSequence(end),
+    const sum = (of: (erasure: Erasure) => number): number => ran.reduce((all, { erasure }) => all + of(erasure), 0);
+    const [keys, entries, events] = [sum((one) => one.keys), sum((one) => one.entries), sum((one) => one.events)];
+    const done = ran.every((one) => one.done);
+    if (done && found === null && keys + entries + events === 0 && sum(({ identityIds }) => identityIds.length) === 0) {
+      throw identityNotFound(identity);
+    }
+    const end = (await auditLog.head(call))?.sequence ?? 0;
+    return {
+      done,
+      keys: BigInt(keys),
+      entries: BigInt(entries),
+      events: BigInt(events),
+      logPosition: showSequence(Math.max(...ran.map(({ erasure }) => erasure.through))),
+      logEnd: showSequence(end),
+    };
   };
+  return changeSeveral(call, erase, living);
 };

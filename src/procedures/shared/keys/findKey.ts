@@ -3,6 +3,7 @@ import type { OperationOptions } from "../../../storage/port/collection.ts";
 import type { KeyDocument } from "../../../storage/port/documents.ts";
 import type { ApisRepository } from "../../../storage/repositories/apisRepository.ts";
 import type { KeysRepository } from "../../../storage/repositories/keysRepository.ts";
+import type { CreditSpender } from "../../../verification/creditSpender.ts";
 
 /** The same for a key that is unknown, deleted, or whose API is deleted. */
 export const keyNotFound = (keyId: string): ServiceError =>
@@ -17,6 +18,17 @@ export interface FindKeyDeps {
 export interface ModifyKeyDeps extends FindKeyDeps {
   readonly keys: Pick<KeysRepository, "find" | "modify">;
 }
+
+/** Of procedures that set its balance. */
+export interface ModifyCreditsDeps extends ModifyKeyDeps {
+  readonly credits: Pick<CreditSpender, "runExclusive">;
+}
+
+/** Changes a key while this node spends nothing from it. */
+export const modifyAlone =
+  ({ keys, credits }: ModifyCreditsDeps): KeysRepository["modify"] =>
+  (keyId, decide, options) =>
+    credits.runExclusive(keyId, () => keys.modify(keyId, decide, options));
 
 /** The live key (keys §1.2), or 404 `key_not_found`. */
 export const findKey = async ({ keys, apis }: FindKeyDeps, keyId: string, options: OperationOptions): Promise<KeyDocument> => {

@@ -1,9 +1,12 @@
 import { type Refill, RefillInterval } from "../../../../gen/latchkey/v2/common_pb.ts";
-import type { CreateKeyCredits } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import type { CreateKeyCredits, CreateKeyRequest, MigrateKey } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
 import type { AuditEvent, AuditResource } from "../../../storage/port/auditEvents.ts";
-import type { KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../../../storage/port/documents.ts";
+import type { ApiDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../../../storage/port/documents.ts";
 import { nameKeyOf } from "../../../storage/repositories/keySearchRepository.ts";
+import { newDocument } from "../../../storage/repositories/shared/audited.ts";
+import { textOf } from "../../../util/jsonText.ts";
+import { storeRatelimits } from "../storedRatelimits.ts";
 
 /** What createKey and updateKey share (keys §1.7): from request messages to stored values. */
 
@@ -18,7 +21,7 @@ export const storeRefill = ({ interval, amount, refillDay }: Refill): StoredRefi
 });
 
 /** The balance of a new key; a refill waits for the next scheduled instant. */
-export const storeCredits = (
+const storeCredits = (
   credits: CreateKeyCredits | undefined,
   now: number,
 ): Pick<KeyDocument, "remaining"> & Partial<Pick<KeyDocument, "refill" | "refilledAt">> => {
@@ -28,36 +31,62 @@ export const storeCredits = (
   return { remaining: Number(remaining.value), ...(refill ? { refill: storeRefill(refill), refilledAt: now } : {}) };
 };
 
-type Connection = "connect" | "disconnect";
+/** What a request says of a new key. */
+type KeyFields = Pick<CreateKeyRequest | MigrateKey, "name" | "meta" | "expires" | "credits" | "enabled" | "ratelimits">;
 
-export const permissionEvents = (
-  source: AuditSource,
-  connection: Connection,
-  key: AuditResource,
-  permissions: readonly Pick<PermissionDocument, "_id" | "slug">[],
-): AuditEvent[] =>
-  permissions.map(({ _id, slug }) =>
-    auditEvent(
-      source,
-      `authorization.${connection}_permission_and_key`,
-      `${connection === "connect" ? "Connected" : "Disconnected"} permission ${slug} and key ${key.id}`,
-      key,
-      resource("permission", _id, slug),
-    ),
-  );
+/** What a new key is connected with. */
+export interface Connections {
+  readonly api: Pick<ApiDocument, "_id" | "name">;
+  readonly identityId: string | undefined;
+  readonly permissions: readonly PermissionDocument[];
+  readonly roles: readonly RoleDocument[];
+}
 
-export const roleEvents = (
+/** The events of creating a key. */
+export const keyCreated = (
   source: AuditSource,
-  connection: Connection,
+  did: "Created" | "Imported",
   key: AuditResource,
-  roles: readonly Pick<RoleDocument, "_id" | "name">[],
+  { api, permissions, roles }: Connections,
+): AuditEvent[] => [
+  auditEvent(source, "key.create", `${did} key ${key.id}`, key, resource("api", api._id, api.name)),
+  ...connectionEvents(source, "connect", key, [...permissions, ...roles]),
+];
+
+/** The document of a new key, but for what it has of its secret. */
+export const storeKey = (
+  keyId: string,
+  { name, meta, expires, credits, enabled, ratelimits }: KeyFields,
+  { api, identityId, permissions, roles }: Connections,
+  now: number,
+  events: readonly AuditEvent[],
+): Omit<KeyDocument, "start"> => ({
+  ...newDocument(keyId, now, events),
+  apiId: api._id,
+  ...storeName(name),
+  ...(meta === undefined ? {} : { meta: textOf(meta) }),
+  ...(expires === undefined ? {} : { expires: Number(expires) }),
+  ...(identityId === undefined ? {} : { identityId }),
+  ...storeCredits(credits, now),
+  enabled: enabled ?? true,
+  permissionIds: permissions.map(({ _id }) => _id),
+  roleIds: roles.map(({ _id }) => _id),
+  ratelimits: storeRatelimits(ratelimits, [], now),
+  revision: 0,
+});
+
+/** What a key can hold. */
+export type Holdable = Pick<PermissionDocument, "_id" | "slug"> | Pick<RoleDocument, "_id" | "name">;
+
+/** One event per object that a key is connected with, or disconnected from. */
+export const connectionEvents = (
+  source: AuditSource,
+  connection: "connect" | "disconnect",
+  key: AuditResource,
+  objects: readonly Holdable[],
 ): AuditEvent[] =>
-  roles.map(({ _id, name }) =>
-    auditEvent(
-      source,
-      `authorization.${connection}_role_and_key`,
-      `${connection === "connect" ? "Connected" : "Disconnected"} role ${name} and key ${key.id}`,
-      key,
-      resource("role", _id, name),
-    ),
-  );
+  objects.map((object) => {
+    const [type, name] = "slug" in object ? (["permission", object.slug] as const) : (["role", object.name] as const);
+    const text = `${connection === "connect" ? "Connected" : "Disconnected"} ${type} ${name} and key ${key.id}`;
+    return auditEvent(source, `authorization.${connection}_${type}_and_key`, text, key, resource(type, object._id, name));
+  });

@@ -7,6 +7,9 @@ import type { RolesRepository } from "../../../storage/repositories/rolesReposit
 export const permissionNotFound = (permission: string): ServiceError =>
   new ServiceError("permission_not_found", `The permission ${permission} does not exist.`);
 
+export const permissionExists = (slug: string): ServiceError =>
+  new ServiceError("permission_already_exists", `A permission with the slug ${slug} already exists.`);
+
 /** The permission of this id, else of this slug in any letter case: the id wins. 404 `permission_not_found`. */
 export const findPermission = async (
   permissions: PermissionsRepository,
@@ -20,6 +23,9 @@ export const findPermission = async (
 };
 
 export const roleNotFound = (role: string): ServiceError => new ServiceError("role_not_found", `The role ${role} does not exist.`);
+
+export const roleExists = (name: string): ServiceError =>
+  new ServiceError("role_already_exists", `A role with the name ${name} already exists.`);
 
 /** The role of this id, else of this name in any letter case: the id wins. 404 `role_not_found`. */
 export const findRole = async (roles: RolesRepository, role: string, options: OperationOptions): Promise<RoleDocument> => {

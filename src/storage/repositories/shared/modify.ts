@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Precondition, RevisedObject } from "../../../domain/revisions.ts";
 import { createKeyedMutex } from "../../keyedMutex.ts";
+import { applyUpdate, type Fields } from "../../port/applyUpdate.ts";
 import type { AuditEvent } from "../../port/auditEvents.ts";
 import type { AuditedCollection } from "../../port/auditedCollections.ts";
 import type { AuditedDocument } from "../../port/baseDocument.ts";
@@ -37,16 +38,15 @@ export interface Modification<D> {
 
 export interface ModifyOptions extends OperationOptions {
   /** Asked before every attempt, with the events that wait in the document; rejects to end the change. */
-  readonly ensureUnwritten?: (outbox: readonly AuditEvent[]) => Promise<void>;
+  readonly ensureUnwritten?: ((outbox: readonly AuditEvent[]) => Promise<void>) | undefined;
   /** Has to hold for the document that is changed, or the change ends with its error. */
   readonly precondition?: Precondition | undefined;
 }
 
 /**
  * Changes a document: `decide` gets it as it is and says what to write, or throws; undefined = nothing. Concurrent
- * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the document as it was
- * right before the change (what is not guarded may differ from what `decide` saw; of a change that sets what is spent, it is what
- * `decide` saw), or null when there is none (any more).
+ * changes are serialised, on any number of nodes; `decide` may run more than once. Resolves to the document after the change
+ * (what the change neither guards nor sets may differ from what `decide` saw), or to null when there is none (any more).
  */
 export type Modify<D> = (
   id: string,
@@ -63,6 +63,9 @@ const createRelief = (moveEvents: MoveEvents) => async (): Promise<void> => {
   const moved = moveEvents().catch(() => undefined);
   await Promise.all([sleep(RELIEF_MS.least), Promise.race([moved, sleep(RELIEF_MS.most)])]);
 };
+
+/** The document after an update of it. */
+export const updated = <D>(document: D, update: Update<D>): D => applyUpdate(document as Fields, update as Fields, false) as D;
 
 const changedTooOften = (): StoreUnavailableError => new StoreUnavailableError("the object changed too often to be updated");
 
@@ -93,8 +96,6 @@ export const createRecordEvents = <D extends AuditedDocument>(
     return result.matchedCount === 1;
   };
 };
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Collections whose documents are changed so. */
 type Modified = Exclude<AuditedCollection, "namespaces" | "migrations" | "sessions" | "failedSignIns">;
@@ -157,8 +158,8 @@ export const createModify = <N extends Modified>(store: Store, name: N, moveEven
         const counted = (told: readonly AuditEvent[]) => withEvents<D>({ ...update, $inc } as unknown as Update<D>, told, place);
         const unchanged = { ...filterOf({ _id: id, revision: document.revision ?? { $exists: false }, ...notDeleted }), ...guard };
         if (unsure === undefined) {
-          const before = await collection.findOneAndUpdate(unchanged, counted(events), { signal, caller, returnDocument: "before" });
-          if (before !== null) return before;
+          const after = await collection.findOneAndUpdate(unchanged, counted(events), { signal, caller, returnDocument: "after" });
+          if (after !== null) return after;
           continue;
         }
         // In one go, or whoever spends all the time would keep everybody from setting what is spent. Either counts the revision, so
@@ -170,7 +171,7 @@ export const createModify = <N extends Modified>(store: Store, name: N, moveEven
           ],
           { signal, caller },
         );
-        if (matchedCount > 0) return document;
+        if (matchedCount > 0) return updated(document, counted(events));
       }
       throw changedTooOften();
     });

@@ -220,7 +220,6 @@ export const calls: { readonly [K in keyof Repositories]: CallsOf<Repositories[K
     insertMany: (identities) => identities.insertMany([{ identity: { id: "id_more", externalId: "more" }, events: [] }], 1),
     findOrCreate: (identities) => identities.findOrCreate({ id: "id_x", externalId: idOf("external", MANY.others - 2) }, 1, []),
     modify: (identities) => identities.modify(idOf("id", MANY.others - 1), nothing),
-    delete: (identities) => identities.delete(idOf("id", MANY.others - 3), 1, () => []),
     deleteToErase: (identities) => identities.deleteToErase(idOf("id", MANY.others - 4), 1, () => []),
   },
   keys: {

@@ -12,6 +12,7 @@ import { filesIn } from "../../storage/embedded/storeFiles.ts";
 import { readArguments } from "../arguments.ts";
 import { type Command, type CommandContext, CommandFailure, UsageError } from "../command.ts";
 import { requireStore } from "../configuredStore.ts";
+import { requireConfirmable } from "../confirm.ts";
 import { readConfig } from "../readConfig.ts";
 import { checkBackupFile, putBack } from "./backupCommands.ts";
 
@@ -41,11 +42,10 @@ const findBackup = async (place: string): Promise<FoundBackup | undefined> => {
   return newest;
 };
 
-const confirm = async ({ file, header }: FoundBackup, { ask }: CommandContext): Promise<void> => {
-  if (ask === undefined)
-    throw new CommandFailure(2, "nothing was done: there is no terminal to ask for confirmation; add --yes to go ahead without it");
+const confirmRestore = async ({ file, header }: FoundBackup, context: CommandContext): Promise<void> => {
+  requireConfirmable({}, context);
   const taken = new Date(header.takenAt).toISOString();
-  const answer = await ask(`Restore ${file}, taken ${taken}? Changes made since then are lost. [y/N] `);
+  const answer = await context.ask?.(`Restore ${file}, taken ${taken}? Changes made since then are lost. [y/N] `);
   if (!/^y(es)?$/i.test(answer?.trim() ?? "")) throw new CommandFailure(2, "nothing was done");
 };
 
@@ -69,7 +69,7 @@ const setAsideDamaged = async (
     if (found === undefined)
       throw new CommandFailure(1, `no backup was found in ${place}, so nothing was changed; name one: latchkey repair BACKUP`);
     const checked = await checkBackupFile(found.file, despiteAuditFaults, config, context);
-    if (!isConfirmed) await confirm(found, context);
+    if (!isConfirmed) await confirmRestore(found, context);
     const aside = setAsideStore(files, context.clock);
     if (aside !== undefined) await context.print(`The damaged file is kept as ${basename(aside)}.`);
     return { file: found.file, checked };

@@ -21,7 +21,7 @@ export const drawFrom =
   (length, label) =>
     new Uint8Array(hkdfSync("sha256", credential.reveal(), salt, label, length));
 
-/** Id of the event that `mark` marks. */
+/** Id of the event by which other runs of the call find its change. */
 export const markedId = ({ now, salt }: Seed): string => deriveId("log", now, salt, "change");
 
 /** Encrypts kept answers with AES-256-GCM. The salt is of one call, so a ciphertext that was moved to another does not decrypt. */

@@ -178,6 +178,16 @@ describe("the options of the procedures", () => {
     expect(marked((method) => getOption(method, no_store))).toEqual(holders);
   });
 
+  test("[protocol §2, data §4] answers that are kept for an Idempotency-Key with a secret are marked no_store, and name no person", () => {
+    const kept = methods.filter((method) => getOption(method, changes));
+    const fieldsOf = ({ output }: DescMethod) => within(output).flatMap(({ fields }) => fields);
+    const holdsSecret = (method: DescMethod) => fieldsOf(method).some((field) => getOption(field, secret));
+    expect(kept.filter(holdsSecret)).toEqual(kept.filter((method) => getOption(method, no_store)));
+    // They are encrypted, so the erasure of a person would not find them.
+    const encrypted = kept.filter(holdsSecret).flatMap(fieldsOf);
+    expect(encrypted.filter(({ name }) => ["external_id", "identity"].includes(name)).map(String)).toEqual([]);
+  });
+
   test("[protocol §1] the two exceptions of media types", () => {
     expect(marked((method) => getOption(method, problem_json))).toEqual(["identities.deleteIdentity"]);
     expect(marked((method) => getOption(method, rate_limited_json))).toEqual(["permissions.updatePermission", "permissions.updateRole"]);

@@ -46,8 +46,8 @@ export interface Call {
   /** Draws the bytes of new secrets; in all runs of a call the same for the same label. */
   readonly drawBytes: DrawBytes;
   /**
-   * Makes the call's change, and answers. Every procedure that writes audit events calls it once, by way of the functions of
-   * `mutations.ts`. Ends the run if another one has answered or is at work; the pipeline then gives its answer. Fails with 412
+   * Makes the call's change, and answers. Every procedure that writes audit events calls it once; `mutations.ts` has the usual ways to
+   * do so. Ends the run if another one has answered or is at work; the pipeline then gives its answer. Fails with 412
    * `data/precondition_failed` if the `precondition` does not hold for what was found.
    */
   readonly perform: <W, A extends object>(mutation: Mutation<W, A>) => Promise<A>;

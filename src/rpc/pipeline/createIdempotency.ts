@@ -9,7 +9,8 @@ import type { Reservations } from "../../idempotency/reservations.ts";
 import type { AnyProcedure } from "../../procedures/registry.ts";
 import { toServiceError } from "../../procedures/shared/toServiceError.ts";
 import { bearerToken } from "../../rootKeys/authenticator.ts";
-import { jsonWriter, type WriteJson } from "../codec/json/jsonForm.ts";
+import { oncePer } from "../../util/oncePer.ts";
+import { jsonWriter } from "../codec/json/jsonForm.ts";
 import type { IncomingCall } from "./incomingCall.ts";
 import { createKeptAnswers } from "./keptAnswers.ts";
 import { PipelineCall } from "./pipelineCall.ts";
@@ -31,12 +32,6 @@ export interface IncomingKeyedCall {
 /** Answers a call with an Idempotency-Key (protocol §2); see `answerKeyedCall`. */
 export type Idempotency = (call: IncomingKeyedCall) => Promise<object>;
 
-interface Bound {
-  readonly name: string;
-  readonly write: WriteJson;
-  readonly answersFor: ReturnType<typeof createKeptAnswers>;
-}
-
 /** What the caller presented, and the scope of its Idempotency-Keys: on the console the session token stands for the root key (console §1). */
 const presentedBy = (
   { visit, authorization }: IncomingCall,
@@ -48,15 +43,11 @@ const presentedBy = (
 
 /** What the edge adds to `answerKeyedCall`: how requests are told apart, procedures run, and answers kept. */
 export const createIdempotency = (reservations: Reservations, slices: Slices): Idempotency => {
-  const bound = new Map<DescMethodUnary, Bound>();
-  const bind = (method: DescMethodUnary): Bound => {
-    let found = bound.get(method);
-    if (found === undefined) {
-      found = { name: procedureName(method), write: jsonWriter(method.input, "v2", slices), answersFor: createKeptAnswers(method, slices) };
-      bound.set(method, found);
-    }
-    return found;
-  };
+  const bind = oncePer((method: DescMethodUnary) => ({
+    name: procedureName(method),
+    write: jsonWriter(method.input, "v2", slices),
+    answersFor: createKeptAnswers(method, slices),
+  }));
 
   return async ({ incoming, idempotencyKey, caller, remoteIp, precondition, message, procedure }) => {
     const { name, write, answersFor } = bind(incoming.method);

@@ -11,7 +11,7 @@ const toTheEnd = (path: CallerPath): Reader => ({ path, signal: undefined, charg
 
 /**
  * Keeps answers of one procedure as /v2 JSON without `meta`. Only those that may hold a secret are encrypted: the erasure of a person
- * looks for the others by what they say (data §4).
+ * has to find the others by their text (data §4).
  */
 export const createKeptAnswers = (method: DescMethodUnary, slices: Slices): ((path: CallerPath) => KeptAnswers) => {
   const write = jsonWriter(method.output, "v2", slices, ["meta"]);

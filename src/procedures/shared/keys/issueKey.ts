@@ -38,7 +38,7 @@ export const showNewKey = ({ keyId, secret }: NewKey): { readonly keyId: string;
 });
 
 /**
- * What a new secret leaves in the key's document.
+ * Returns the fields of a key's document that describe its secret.
  * @param keyRing encrypts the secret of a recoverable key
  */
 export const storeSecret = (

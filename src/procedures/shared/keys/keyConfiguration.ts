@@ -31,10 +31,10 @@ const storeCredits = (
   return { remaining: Number(remaining.value), ...(refill ? { refill: storeRefill(refill), refilledAt: now } : {}) };
 };
 
-/** What a request says of a new key. */
+/** The fields of a request that describe a new key. */
 type KeyFields = Pick<CreateKeyRequest | MigrateKey, "name" | "meta" | "expires" | "credits" | "enabled" | "ratelimits">;
 
-/** What a new key is connected with. */
+/** The objects that a new key refers to. */
 export interface Connections {
   readonly api: Pick<ApiDocument, "_id" | "name">;
   readonly identityId: string | undefined;
@@ -42,7 +42,7 @@ export interface Connections {
   readonly roles: readonly RoleDocument[];
 }
 
-/** The events of creating a key. */
+/** Makes the events of creating a key. */
 export const keyCreated = (
   source: AuditSource,
   did: "Created" | "Imported",
@@ -53,7 +53,7 @@ export const keyCreated = (
   ...connectionEvents(source, "connect", key, [...permissions, ...roles]),
 ];
 
-/** The document of a new key, but for what it has of its secret. */
+/** Makes the document of a new key, without the fields of its secret. */
 export const storeKey = (
   keyId: string,
   { name, meta, expires, credits, enabled, ratelimits }: KeyFields,
@@ -75,10 +75,10 @@ export const storeKey = (
   revision: 0,
 });
 
-/** What a key can hold. */
+/** A permission or a role, which a key can hold. */
 export type Holdable = Pick<PermissionDocument, "_id" | "slug"> | Pick<RoleDocument, "_id" | "name">;
 
-/** One event per object that a key is connected with, or disconnected from. */
+/** Makes one event per object that a key is connected with or disconnected from. */
 export const connectionEvents = (
   source: AuditSource,
   connection: "connect" | "disconnect",

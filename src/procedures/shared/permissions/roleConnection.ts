@@ -2,7 +2,7 @@ import { type AuditSource, auditEvent, resource } from "../../../audit/auditEven
 import type { AuditEvent } from "../../../storage/port/auditEvents.ts";
 import type { PermissionDocument, RoleDocument } from "../../../storage/port/documents.ts";
 
-/** The event of giving a permission to a role, or of taking it away. */
+/** Makes the event of giving a permission to a role, or of taking it away. */
 export const roleConnection = (
   source: AuditSource,
   event: "authorization.connect_role_and_permission" | "authorization.disconnect_role_and_permissions",

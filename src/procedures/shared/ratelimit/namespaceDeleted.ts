@@ -2,6 +2,6 @@ import { type AuditSource, auditEvent, resource } from "../../../audit/auditEven
 import type { AuditEvent } from "../../../storage/port/auditEvents.ts";
 import type { NamespaceDocument } from "../../../storage/port/documents.ts";
 
-/** The event of deleting a namespace. The command line and `ratelimit.deleteNamespace` use it. */
+/** Makes the event of deleting a namespace, for the command line and `ratelimit.deleteNamespace`. */
 export const namespaceDeleted = (source: AuditSource, { _id, name }: NamespaceDocument): AuditEvent =>
   auditEvent(source, "ratelimitNamespace.delete", `Deleted namespace ${name}`, resource("ratelimitNamespace", _id, name));

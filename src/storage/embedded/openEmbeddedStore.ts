@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { Clock } from "../../domain/clock.ts";
 import { SCHEMA_VERSION } from "../port/baseDocument.ts";
 import type { Filter } from "../port/collection.ts";
@@ -72,19 +73,25 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     return store;
   };
 
-  const prepareCounters = (store: string, isNew: boolean): void => {
+  /** @returns whether it is empty */
+  const prepareCounterFile = (store: string, isNew: boolean): boolean => {
     const counterFile = openCounterFile(files.counters, store, { isExpected: !isNew && !hasOldFiles(directory), log });
     const state = openDatabase(file, { readOnly: false });
     try {
-      if (mode !== "server") return;
-      importOldCounters(directory, state, counterFile, clock.now());
+      if (mode === "server") importOldCounters(directory, state, counterFile, clock.now());
+      return counterFile.prepare("SELECT 1 FROM counters LIMIT 1").get() === undefined;
     } catch (error) {
       throw isDamage(error) ? damagedPart(file, messageOf(error), error) : error;
     } finally {
       state.close();
       counterFile.close();
     }
-    counters.start();
+  };
+
+  const prepareCounters = (store: string, isNew: boolean): void => {
+    // Whoever makes the state file makes the counters, so that their absence means something later. Others leave them to the server.
+    const isEmpty = (mode === "server" || isNew) && prepareCounterFile(store, isNew);
+    if (existsSync(files.counters)) counters.start(isEmpty && mode === "server");
   };
 
   /** It would go on by the old schema, and not fill columns that this version makes. */
@@ -113,7 +120,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
     clock,
     collection,
     collectionsWith: embeddedCollectionsWith(reader, turns),
-    // Of a server only: a tool next to it has none of what that keeps in memory.
+    // A tool next to a server remembers counters by itself: neither sees at once what the other counts.
     counters,
     prepare: async (signal) => {
       signal?.throwIfAborted();
@@ -129,9 +136,7 @@ export const openEmbeddedStore = ({ directory, clock, mode, log, expiryInterval 
       if (mode === "tool") await refuseBesideOlderServer(signal);
       const version = await claimSchemaVersion(collection("system"), signal, mode === "restore");
       await queue.write({ kind: "define", collections: collectionNames, withoutIndexes: mode === "restore" }, signal);
-      // Whoever makes the state file makes the counters, so that their absence means something later.
-      const isNew = found.bytes === 0;
-      if (!isPrepared && (mode === "server" || isNew)) prepareCounters(store, isNew);
+      if (!isPrepared) prepareCounters(store, found.bytes === 0);
       isPrepared = true;
       if (mode === "server") {
         expiring ??= setInterval(() => void removeExpired(), expiryInterval).unref();

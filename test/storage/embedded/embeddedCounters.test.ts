@@ -43,10 +43,12 @@ describe("counters in memory in front of a file", () => {
 
   const fileOf = (name: string): string => join(directory, `${name}.sqlite`);
   const openFile = (file: string, options: Partial<EmbeddedCountersOptions> = {}): EmbeddedCounters => {
-    openCounterFile(file, STORE, { isExpected: false }).close();
+    const opening = openCounterFile(file, STORE, { isExpected: false });
+    const isEmpty = opening.prepare("SELECT 1 FROM counters LIMIT 1").get() === undefined;
+    opening.close();
     const counters = createEmbeddedCounters({ file, clock, turns: createReadTurns(), ...options });
     opened.push(counters);
-    counters.start();
+    counters.start(isEmpty);
     return counters;
   };
   const open = (options: Partial<EmbeddedCountersOptions> = {}): EmbeddedCounters => openFile(fileOf("counters"), options);
@@ -324,6 +326,24 @@ test("a read of counters that fails is noticed by the guard of the store", async
   await expect(guarded.counters?.read("a")).rejects.toThrow("the file cannot be read");
   expect(states[0]).toBe("away");
   await guarded.close();
+  await rm(directory, { recursive: true });
+});
+
+test("a second store next to a server counts in the same file, and fails nothing", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-counters-"));
+  await withServerStore(directory, async (server) => {
+    await server.counters.open("a", 5, 9, 1, LATER);
+    const beside = openEmbeddedStore({ directory, clock: systemClock, mode: "tool" });
+    await beside.prepare();
+    expect(await beside.counters.read("a")).toEqual({ seq: 5, current: 1, previous: 0 });
+    await beside.counters.open("b", 5, 9, 1, LATER);
+    await server.counters.open("c", 5, 9, 1, LATER);
+    await beside.close();
+    await server.ping();
+  });
+  await withServerStore(directory, async ({ counters }) => {
+    for (const key of ["a", "b", "c"]) expect(await counters.read(key)).toEqual({ seq: 5, current: 1, previous: 0 });
+  });
   await rm(directory, { recursive: true });
 });
 

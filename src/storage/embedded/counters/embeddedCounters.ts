@@ -14,8 +14,11 @@ const SYNC_WITHIN_MS = 20;
 
 /** The counters of rate limits on the embedded store. */
 export interface EmbeddedCounters extends Counters {
-  /** The file must be there, see `openCounterFile`. Does nothing when it is open. */
-  readonly start: () => void;
+  /**
+   * The file must be there, see `openCounterFile`.
+   * @param isEmpty nothing is in it, and no other process writes to it: what is not in memory need not be looked up
+   */
+  readonly start: (isEmpty: boolean) => void;
   /** Removes counters that have expired, from the file and from memory. */
   readonly removeExpired: () => Promise<void>;
   /** Rejects unless the file can be written to. */
@@ -194,10 +197,10 @@ export const createEmbeddedCounters = ({
         spend(rows.length, 0);
         return rows;
       }),
-    start: () => {
+    start: (isEmpty) => {
       reader.open();
       isOpen = true;
-      isWhole = reader.row("SELECT 1 FROM counters LIMIT 1", []) === undefined;
+      isWhole = isEmpty;
     },
     removeExpired: async () => {
       const now = clock.now();

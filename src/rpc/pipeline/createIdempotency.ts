@@ -15,7 +15,6 @@ import type { IncomingCall } from "./incomingCall.ts";
 import { createKeptAnswers, type KeptAnswers } from "./keptAnswers.ts";
 import { procedureName } from "./procedureName.ts";
 import { requestFingerprint } from "./requestFingerprint.ts";
-import type { Slices } from "./slices.ts";
 
 /** A call with an Idempotency-Key, as the pipeline has it. */
 export interface IncomingKeyedCall {
@@ -47,12 +46,12 @@ const presentedBy = (
     : { scope: hashKey(visit.token.reveal()), credential: visit.token };
 
 /** What the edge adds to `answerKeyedCall`: how requests are told apart, procedures run, and answers kept. */
-export const createIdempotency = (reservations: Reservations, slices: Slices): Idempotency => {
+export const createIdempotency = (reservations: Reservations): Idempotency => {
   const bound = new Map<DescMethodUnary, Bound>();
   const bind = (method: DescMethodUnary): Bound => {
     let found = bound.get(method);
     if (found === undefined) {
-      found = { name: procedureName(method), write: jsonWriter(method.input, "v2", slices), answers: createKeptAnswers(method, slices) };
+      found = { name: procedureName(method), write: jsonWriter(method.input, "v2"), answers: createKeptAnswers(method) };
       bound.set(method, found);
     }
     return found;
@@ -65,7 +64,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
     return answerKeyedCall({
       reservations,
       id: reservationId(scope, idempotencyKey),
-      fingerprint: await requestFingerprint(name, write, message, slices, incoming),
+      fingerprint: await requestFingerprint(name, write, message, incoming),
       caller,
       credential,
       receivedAt,
@@ -78,7 +77,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
           keep: (answer) => answers.keep(answer, call.recipes, path),
         };
       },
-      recall: (kept, seed) => answers.recall(kept, seed, path),
+      recall: (kept, seed) => answers.recall(kept, seed),
       onReplay: () => incoming.setHeader("Idempotency-Replayed", "true"),
       toServiceError,
     });

@@ -2,21 +2,19 @@ import type { DescMessage, DescMethodUnary } from "@bufbuild/protobuf";
 import { secret } from "../../../gen/latchkey/v2/options_pb.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import { followRecipe, type Recipe, type Seed } from "../../idempotency/seed.ts";
-import { jsonReader, jsonWriter, type Reader } from "../codec/json/jsonForm.ts";
+import { messageShape } from "../codec/compileShape.ts";
+import { decoder } from "../codec/decoder.ts";
+import { jsonWriter } from "../codec/json/jsonForm.ts";
 import { optionOf } from "../codec/optionOf.ts";
-import type { Slices } from "./slices.ts";
 
 type Json = Record<string, unknown>;
-
-/** Answers are kept and recalled to the end, and count as nothing: what is kept is bounded. */
-const toTheEnd = (path: CallerPath): Reader => ({ path, signal: undefined, charge: () => undefined });
 
 /** Answers of one procedure as they are kept for repeats: /v2 JSON without `meta`, recipes in place of secrets. */
 export interface KeptAnswers {
   /** @param recipes of every secret that the answer may hold, by its text. */
   readonly keep: (answer: object, recipes: ReadonlyMap<string, Recipe>, path: CallerPath) => Promise<string>;
   /** The answer again, secrets included. */
-  readonly recall: (kept: string, seed: Seed, path: CallerPath) => Promise<object>;
+  readonly recall: (kept: string, seed: Seed) => Promise<object>;
 }
 
 /** JSON paths of the fields that hold a secret. */
@@ -39,13 +37,13 @@ const exchange = (json: Json, paths: readonly (readonly string[])[], change: (va
   }
 };
 
-export const createKeptAnswers = ({ output }: DescMethodUnary, slices: Slices): KeptAnswers => {
-  const write = jsonWriter(output, "v2", slices, ["meta"]);
-  const read = jsonReader(output, "v2", slices);
+export const createKeptAnswers = ({ output }: DescMethodUnary): KeptAnswers => {
+  const write = jsonWriter(output, "v2", ["meta"]);
+  const decode = decoder(messageShape(output), "v2");
   const paths = secretPaths(output);
   return {
     keep: async (answer, recipes, path) => {
-      const written = await write(answer, toTheEnd(path));
+      const written = await write(answer, { path });
       const text = typeof written === "string" ? written : Buffer.concat(written).toString();
       if (paths.length === 0) return text;
       const json = JSON.parse(text) as Json;
@@ -56,15 +54,10 @@ export const createKeptAnswers = ({ output }: DescMethodUnary, slices: Slices): 
       });
       return JSON.stringify(json);
     },
-    recall: async (kept, seed, path) => {
-      let text = kept;
-      if (paths.length > 0) {
-        const json = JSON.parse(kept) as Json;
-        exchange(json, paths, (recipe) => followRecipe(recipe as Recipe, seed).reveal());
-        text = JSON.stringify(json);
-      }
-      const { message } = await read(Buffer.from(text), toTheEnd(path));
-      const { $typeName: _, meta: __, ...answer } = message as unknown as Json;
+    recall: async (kept, seed) => {
+      const json = JSON.parse(kept) as Json;
+      exchange(json, paths, (recipe) => followRecipe(recipe as Recipe, seed).reveal());
+      const { $typeName: _, meta: __, ...answer } = decode(json, []) as Json;
       return answer;
     },
   };

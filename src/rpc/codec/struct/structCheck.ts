@@ -1,7 +1,14 @@
-import { heldText } from "../../../util/jsonText.ts";
-import { deepest } from "../json/jsonScan.ts";
+import { keepText } from "../../../util/jsonText.ts";
 import { type Check, report } from "../rules/findings.ts";
-import type { StructRules } from "./textSink.ts";
+import { deepestStruct } from "../valueBound.ts";
+
+/** What a JSON object of arbitrary content may be; 0 is no bound. */
+export interface StructRules {
+  /** Compact JSON in UTF-8. */
+  readonly maxBytes: number;
+  /** Top level only. */
+  readonly maxProperties: number;
+}
 
 interface Level {
   readonly depth: number;
@@ -17,7 +24,7 @@ const flaw = (struct: object): string | undefined => {
       if (typeof value === "number") {
         if (!Number.isFinite(value)) return "holds a number that is too large for a double";
       } else if (typeof value === "object" && value !== null) {
-        if (depth > deepest) return `is nested more than ${deepest} levels deep`;
+        if (depth > deepestStruct) return `is nested more than ${deepestStruct} levels deep`;
         levels.push({ depth, values: Array.isArray(value) ? value : Object.values(value) });
       }
     }
@@ -29,8 +36,6 @@ const flaw = (struct: object): string | undefined => {
 export const structCheck =
   ({ maxBytes, maxProperties }: StructRules): Check<object> =>
   (struct, findings) => {
-    // A text was checked as it was read.
-    if (heldText(struct) !== undefined) return;
     const problem = flaw(struct);
     if (problem !== undefined) return report(findings, problem);
     if (maxProperties > 0) {
@@ -38,7 +43,7 @@ export const structCheck =
       if (count > maxProperties) report(findings, `got ${count} properties, want at most ${maxProperties}`);
     }
     if (maxBytes > 0) {
-      const size = Buffer.byteLength(JSON.stringify(struct));
+      const size = Buffer.byteLength(keepText(struct));
       if (size > maxBytes) report(findings, `too large: got ${size} bytes of JSON, want at most ${maxBytes}`);
     }
   };

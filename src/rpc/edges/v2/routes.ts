@@ -3,7 +3,6 @@ import { no_store, problem_json, rate_limited_json } from "../../../../gen/latch
 import { oncePer } from "../../../util/oncePer.ts";
 import { jsonReader, jsonWriter, type Read, type WriteJson } from "../../codec/json/jsonForm.ts";
 import { procedureName } from "../../pipeline/procedureName.ts";
-import type { Slices } from "../../pipeline/slices.ts";
 import { unaryMethods } from "../unaryMethods.ts";
 import type { ErrorMediaTypes } from "./mediaType.ts";
 
@@ -23,14 +22,14 @@ const describedBy = oncePer((method: DescMethodUnary) => ({
   rateLimitedJson: getOption(method, rate_limited_json),
 }));
 
-const compileRoute = (method: DescMethodUnary, slices: Slices): Route => ({
+const compileRoute = (method: DescMethodUnary): Route => ({
   method,
-  read: jsonReader(method.input, "v2", slices),
-  write: jsonWriter(method.output, "v2", slices),
+  read: jsonReader(method.input, "v2"),
+  write: jsonWriter(method.output, "v2"),
   ...describedBy(method),
 });
 
 /** Routes of every unary procedure by its exact path, `/v2/<namespace>.<procedure>`. */
-export const compileRoutes = (services: readonly DescService[], slices: Slices): ReadonlyMap<string, Route> => {
-  return new Map(unaryMethods(services).map((method) => [`/v2/${procedureName(method)}`, compileRoute(method, slices)]));
+export const compileRoutes = (services: readonly DescService[]): ReadonlyMap<string, Route> => {
+  return new Map(unaryMethods(services).map((method) => [`/v2/${procedureName(method)}`, compileRoute(method)]));
 };

@@ -64,6 +64,7 @@ const shownName = (name: string): string => {
 
 /** A field that the message does not have. */
 export const reportUnknown = (findings: Finding[], name: string): void => {
+  if (isFull(findings)) return;
   const shown = shownName(name);
   report(findings, `additional property '${shown}'`, "remove it", `.${shown}`);
 };

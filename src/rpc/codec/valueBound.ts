@@ -1,4 +1,5 @@
 import type { Violation } from "../../domain/errors.ts";
+import type { BodyOwner } from "../http/readBody.ts";
 
 /** Values of one body, those that nobody asked for included: more than any request of the contract needs. */
 export const mostValues = 100_000;
@@ -18,7 +19,7 @@ const freeValues = 1_000;
 /** Memory of a value in bytes: between a number, which takes some 20, and a key to migrate, which takes 250. */
 const valueBytes = 100;
 
-/** Charges the caller for what the values of a body become until the call is answered. Throws what `charge` throws. */
-export const chargeValues = (values: number, charge: (bytes: number) => void): void => {
-  if (values > freeValues) charge(values * valueBytes);
+/** Charges a body's owner for what its values become, until the call is answered. Throws where there is no room for that. */
+export const chargeValues = (values: number, owner: Pick<BodyOwner, "charge">): void => {
+  if (values > freeValues) owner.charge(values * valueBytes);
 };

@@ -20,7 +20,7 @@ export const messageReader: (desc: DescMessage) => Read = oncePer((desc: DescMes
   const validate = validator(messageShape(desc));
   const read = binaryReader(desc);
 
-  const parse = (body: Buffer, { charge }: Reader): Parsed => {
+  const parse = (body: Buffer, owner: Reader): Parsed => {
     const reader = new BodyReader(body);
     let message: MessageShape<DescMessage>;
     try {
@@ -29,7 +29,7 @@ export const messageReader: (desc: DescMessage) => Read = oncePer((desc: DescMes
       // Without the library's text: that quotes values, which may be secrets.
       return { violation: reader.values > mostValues ? tooManyValues : { location: "body", message: `not a message ${desc.typeName}` } };
     }
-    chargeValues(reader.values, charge);
+    chargeValues(reader.values, owner);
     return { message };
   };
 

@@ -34,9 +34,9 @@ const inDialects = <V>(compile: (desc: DescMessage, dialect: Dialect) => V): ((d
 };
 
 /** Bounds a body before it is parsed. Throws when its caller has had its share. */
-const bound = (body: Buffer, { charge }: Reader): JsonBounds => {
+const bound = (body: Buffer, reader: Reader): JsonBounds => {
   const bounds = boundJson(body, mostValues);
-  if (bounds.values <= mostValues) chargeValues(bounds.values, charge);
+  if (bounds.values <= mostValues) chargeValues(bounds.values, reader);
   return bounds;
 };
 

@@ -10,33 +10,23 @@ export interface StructRules {
   readonly maxProperties: number;
 }
 
-interface Level {
-  readonly depth: number;
-  readonly values: readonly unknown[];
-}
-
-/** What makes a value impossible to keep, or undefined. Walks without recursion, whatever the nesting. */
-const flaw = (struct: object): string | undefined => {
-  const levels: Level[] = [{ depth: 1, values: Object.values(struct) }];
-  for (let level = levels.pop(); level !== undefined; level = levels.pop()) {
-    const depth = level.depth + 1;
-    for (const value of level.values) {
-      if (typeof value === "number") {
-        if (!Number.isFinite(value)) return "holds a number that is too large for a double";
-      } else if (typeof value === "object" && value !== null) {
-        if (depth > deepestStruct) return `is nested more than ${deepestStruct} levels deep`;
-        levels.push({ depth, values: Array.isArray(value) ? value : Object.values(value) });
-      }
-    }
-  }
-  return undefined;
+/** What makes a value impossible to keep, or undefined. Recursion ends where it is nested too deep. */
+const flaw = (value: unknown, depth: number): string | undefined => {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : "holds a number that is too large for a double";
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth > deepestStruct) return `is nested more than ${deepestStruct} levels deep`;
+  let found: string | undefined;
+  if (Array.isArray(value)) for (const item of value) found ??= flaw(item, depth + 1);
+  // Object.values takes twice as long for an object with 100,000 properties.
+  else for (const name in value) found ??= flaw((value as Readonly<Record<string, unknown>>)[name], depth + 1);
+  return found;
 };
 
 /** An object of arbitrary content: finite numbers, bounded depth, and the size its field allows (keys §1.6, identities). */
 export const structCheck =
   ({ maxBytes, maxProperties }: StructRules): Check<object> =>
   (struct, findings) => {
-    const problem = flaw(struct);
+    const problem = flaw(struct, 1);
     if (problem !== undefined) return report(findings, problem);
     if (maxProperties > 0) {
       const count = Object.keys(struct).length;

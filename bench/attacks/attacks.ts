@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { createRootKeySecret } from "../../src/domain/secrets/rootKeySecret.ts";
 import { type Attack, type Attacker, onLines } from "./attack.ts";
 import { holdStreams } from "./http2Streams.ts";
+import { largeBodyAttacks } from "./largeBodies.ts";
 import { pour } from "./pour.ts";
 import { literal, openRawHttp2, reference } from "./rawHttp2.ts";
 import { sendBodies } from "./sendBodies.ts";
@@ -233,4 +234,5 @@ export const attacks: readonly Attack[] = [
       connections: 32,
     } as const,
   ].map(sendBodies),
+  ...largeBodyAttacks,
 ];

@@ -126,7 +126,7 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
       unpaused = 0;
       // A turn of the event loop takes 2 MiB of each socket otherwise.
       source.pause();
-      setImmediate(() => source.resume());
+      setImmediate(() => !settled && source.resume());
     }
   });
   source.on("end", () => settle(undefined));

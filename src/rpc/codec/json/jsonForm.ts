@@ -11,7 +11,7 @@ import { decoder } from "../decoder.ts";
 import { encoder, partEncoder } from "../encoder.ts";
 import { type Finding, prefixFindings, report } from "../rules/findings.ts";
 import type { Dialect, Shape } from "../shape.ts";
-import { chargeValues, mostValues, tooManyValues } from "../valueBound.ts";
+import { chargeValues, freeValues, mostValues, tooManyValues } from "../valueBound.ts";
 import { boundJson, type JsonBounds } from "./boundJson.ts";
 import { type ParsedBody, parseBody } from "./parseBody.ts";
 
@@ -33,8 +33,12 @@ const inDialects = <V>(compile: (desc: DescMessage, dialect: Dialect) => V): ((d
   return (desc, dialect) => compiled[dialect](desc);
 };
 
+const withinBounds: JsonBounds = { values: 1, isTooDeep: false };
+
 /** Bounds a body before it is parsed. Throws when its caller has had its share. */
 const bound = (body: Buffer, reader: Reader): JsonBounds => {
+  // Each value and each level takes two bytes at least.
+  if (body.length <= 2 * freeValues) return withinBounds;
   const bounds = boundJson(body, mostValues);
   if (bounds.values <= mostValues) chargeValues(bounds.values, reader);
   return bounds;

@@ -55,7 +55,7 @@ const identity = (meta: Uint8Array): Buffer =>
   );
 
 /** The binary form of `{"externalId":"x","meta":{"a":[1,1,…]}}`. */
-export const identityOfOnes = (count: number): Buffer => {
+const identityOfOnes = (count: number): Buffer => {
   const value = field(1, new BinaryWriter().tag(2, 1).double(1).finish());
   const list = field(6, Buffer.alloc(value.length * count, value));
   return identity(field(1, Buffer.concat([field(1, Buffer.from("a")), field(2, list)])));

@@ -71,7 +71,7 @@ const importsOf = (name: string, description: string, keys: number): Attack => (
     const { apiId } = await call(target, "apis.createApi", { name: "imported" });
     const { migrationId } = await call(target, "migrations.createMigration", { algorithm: "sha256" });
     const length = Math.floor((10 * MEBIBYTE - 1_000) / keys) - '{"hash":""},'.length;
-    while (!signal.aborted) {
+    await onLines(1, attacker, async () => {
       const batch = randomUUID();
       const items = Array.from({ length: keys }, (_, i) => ({ hash: `${batch}${i}`.padEnd(length, "x") }));
       const body = JSON.stringify({ migrationId, apiId, keys: items });
@@ -79,7 +79,7 @@ const importsOf = (name: string, description: string, keys: number): Attack => (
       const response = await fetch(`${target.url}/v2/keys.migrateKeys`, { method: "POST", headers, body, signal });
       await response.arrayBuffer();
       count(response.status);
-    }
+    });
   },
 });
 

@@ -20,12 +20,7 @@ export const report = (findings: Finding[], message: string, fix?: string, locat
 };
 
 /** Whether nothing more would be reported. */
-export const isFull = (findings: readonly Finding[]): boolean => findings.length >= mostFindings;
-
-/** Adds what was found by itself. */
-export const addFindings = (findings: Finding[], more: readonly Finding[]): void => {
-  for (const finding of more) if (!isFull(findings)) findings.push(finding);
-};
+const isFull = (findings: readonly Finding[]): boolean => findings.length >= mostFindings;
 
 /** Puts a segment (`.name`, `[3]`, `body`) in front of every finding from `from` on. */
 export const prefixFindings = (findings: Finding[], from: number, segment: string): void => {

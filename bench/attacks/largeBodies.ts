@@ -67,7 +67,7 @@ const importsOf = (name: string, description: string, keys: number): Attack => (
   name,
   description,
   run: async (attacker) => {
-    const { target, signal, count } = attacker;
+    const { target, count } = attacker;
     const { apiId } = await call(target, "apis.createApi", { name: "imported" });
     const { migrationId } = await call(target, "migrations.createMigration", { algorithm: "sha256" });
     const length = Math.floor((10 * MEBIBYTE - 1_000) / keys) - '{"hash":""},'.length;
@@ -76,7 +76,7 @@ const importsOf = (name: string, description: string, keys: number): Attack => (
       const items = Array.from({ length: keys }, (_, i) => ({ hash: `${batch}${i}`.padEnd(length, "x") }));
       const body = JSON.stringify({ migrationId, apiId, keys: items });
       const headers = { authorization: `Bearer ${target.rootKey}`, "content-type": "application/json" };
-      const response = await fetch(`${target.url}/v2/keys.migrateKeys`, { method: "POST", headers, body, signal });
+      const response = await fetch(`${target.url}/v2/keys.migrateKeys`, { method: "POST", headers, body });
       await response.arrayBuffer();
       count(response.status);
     });

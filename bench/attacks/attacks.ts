@@ -5,6 +5,7 @@ import { createRootKeySecret } from "../../src/domain/secrets/rootKeySecret.ts";
 import { type Attack, type Attacker, onLines } from "./attack.ts";
 import { connectionAttacks } from "./connections.ts";
 import { holdStreams } from "./http2Streams.ts";
+import { largeBodyAttacks } from "./largeBodies.ts";
 import { pour } from "./pour.ts";
 import { literal, openRawHttp2, reference } from "./rawHttp2.ts";
 import { sendBodies } from "./sendBodies.ts";
@@ -235,4 +236,5 @@ export const attacks: readonly Attack[] = [
     } as const,
   ].map(sendBodies),
   ...connectionAttacks,
+  ...largeBodyAttacks,
 ];

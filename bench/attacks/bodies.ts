@@ -23,10 +23,16 @@ export interface AttackBody {
 const limit = 10_485_760;
 const most: number = limit - 200;
 
-/** As many items as there is room for. */
-const fill = (room: number, head: string, item: (index: number) => string, tail: string): Buffer => {
+/** As many items as there is room for, or `mostItems`. */
+const fill = (
+  room: number,
+  head: string,
+  item: (index: number) => string,
+  tail: string,
+  mostItems: number = Number.POSITIVE_INFINITY,
+): Buffer => {
   const items: string[] = [];
-  for (let size = head.length + tail.length, i = 0; ; i++) {
+  for (let size = head.length + tail.length, i = 0; i < mostItems; i++) {
     const next = item(i);
     size += next.length + 1;
     if (size > room) break;
@@ -49,7 +55,7 @@ const identity = (meta: Uint8Array): Buffer =>
   );
 
 /** The binary form of `{"externalId":"x","meta":{"a":[1,1,…]}}`. */
-export const identityOfOnes = (count: number): Buffer => {
+const identityOfOnes = (count: number): Buffer => {
   const value = field(1, new BinaryWriter().tag(2, 1).double(1).finish());
   const list = field(6, Buffer.alloc(value.length * count, value));
   return identity(field(1, Buffer.concat([field(1, Buffer.from("a")), field(2, list)])));
@@ -79,18 +85,39 @@ const json: readonly Pick<AttackBody, "name" | "procedure" | "bytes" | "status">
     bytes: (room = most) => fill(room, '{"externalId":"x","meta":{', (i) => `"${i.toString(36).padStart(7, "0")}":${i % 10}`, "}}"),
   },
   {
-    name: "the legal 524,000 numbers",
+    name: "524,000 numbers in a mebibyte",
     procedure: "identities.createIdentity",
-    status: 403,
+    status: 400,
     bytes: () => Buffer.from(`{"externalId":"x","meta":{"a":[${"1,".repeat(524_200)}1]}}`),
   },
   {
-    name: "the legal 150,000 members of one object, in no order",
+    name: "the legal 99,000 texts in a mebibyte",
+    procedure: "identities.createIdentity",
+    status: 403,
+    bytes: () => Buffer.from(JSON.stringify({ externalId: "x", meta: { a: Array(99_000).fill("abcdefg") } })),
+  },
+  {
+    name: "the legal 95,000 members of one object, in no order",
     procedure: "identities.createIdentity",
     status: 403,
     bytes: () => {
-      const members = Array.from({ length: 110_000 }, (_, i) => `"${((i * 7_919) % 110_000).toString(36)}":${i % 10}`);
+      const members = Array.from({ length: 95_000 }, (_, i) => `"m${((i * 7_919) % 95_000).toString(36)}":${i % 10}`);
       return Buffer.from(`{"externalId":"x","meta":{"a":{${members.join(",")}}}}`);
+    },
+  },
+  {
+    name: "the legal 990 levels around a mebibyte",
+    procedure: "identities.createIdentity",
+    status: 403,
+    bytes: () => Buffer.from(`{"externalId":"x","meta":${'{"a":'.repeat(990)}"${"x".repeat(1_040_000)}"${"}".repeat(990)}}`),
+  },
+  {
+    name: "the legal 3,600 objects of 25 members",
+    procedure: "identities.createIdentity",
+    status: 403,
+    bytes: () => {
+      const object = Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`n${i}`, i]));
+      return Buffer.from(JSON.stringify({ externalId: "x", meta: { a: Array(60).fill(Array(60).fill(object)) } }));
     },
   },
   {
@@ -108,7 +135,7 @@ const json: readonly Pick<AttackBody, "name" | "procedure" | "bytes" | "status">
   {
     name: "arrays within arrays that nobody asked for",
     procedure: "identities.createIdentity",
-    status: 403,
+    status: 400,
     bytes: (room = most) => Buffer.from(`{"externalId":"x","other":${"[".repeat(room / 2)}${"]".repeat(room / 2)}}`),
   },
   {
@@ -145,7 +172,20 @@ const json: readonly Pick<AttackBody, "name" | "procedure" | "bytes" | "status">
     name: "keys with next to nothing",
     procedure: "keys.migrateKeys",
     status: 403,
-    bytes: (room = most) => fill(room, '{"migrationId":"mig","apiId":"api","keys":[', () => '{"hash":"abc"}', "]}"),
+    bytes: (room = most) => fill(room, '{"migrationId":"mig","apiId":"api","keys":[', () => '{"hash":"abc"}', "]}", 49_000),
+  },
+  {
+    name: "more keys with next to nothing than are legal",
+    procedure: "keys.migrateKeys",
+    status: 400,
+    bytes: (room = most) => fill(Math.max(room, 1_000_000), '{"migrationId":"mig","apiId":"api","keys":[', () => '{"hash":"abc"}', "]}"),
+  },
+  {
+    name: "the most keys that are legal, of two fields",
+    procedure: "keys.migrateKeys",
+    status: 403,
+    bytes: (room = most) =>
+      fill(room, '{"migrationId":"mig","apiId":"api","keys":[', (i) => `{"hash":"${`${i}`.padEnd(44, "x")}","name":"key"}`, "]}", 33_000),
   },
   {
     name: "keys with the most of everything",
@@ -153,7 +193,7 @@ const json: readonly Pick<AttackBody, "name" | "procedure" | "bytes" | "status">
     status: 403,
     bytes: (room = most) => {
       const permissions = JSON.stringify(Array.from({ length: 1_000 }, (_, i) => `documents.${i}`));
-      const meta = `{"a":[${"1,".repeat(32_000)}1]}`;
+      const meta = `{"a":"${"x".repeat(65_000)}"}`;
       const item = (i: number) => `{"hash":"hash${i}","meta":${meta},"permissions":${permissions}}`;
       return fill(room, '{"migrationId":"mig","apiId":"api","keys":[', item, "]}");
     },
@@ -224,10 +264,16 @@ const binary: readonly AttackBody[] = (
       },
     },
     {
-      name: "the legal 524,000 numbers",
+      name: "524,000 numbers in a mebibyte",
+      procedure: "identities.createIdentity",
+      status: 400,
+      bytes: () => identityOfOnes(524_200),
+    },
+    {
+      name: "the legal 99,000 numbers",
       procedure: "identities.createIdentity",
       status: 403,
-      bytes: () => identityOfOnes(524_200),
+      bytes: () => identityOfOnes(99_000),
     },
     {
       name: "objects within objects",

@@ -21,7 +21,6 @@ import { createIdempotency } from "../rpc/pipeline/createIdempotency.ts";
 import { createPipeline } from "../rpc/pipeline/createPipeline.ts";
 import type { IncomingCall, Pipeline } from "../rpc/pipeline/incomingCall.ts";
 import { createManagementLimit } from "../rpc/pipeline/managementLimit.ts";
-import type { Slices } from "../rpc/pipeline/slices.ts";
 import { announceWrites } from "../storage/decorators/announceWrites.ts";
 import type { Store, StoreUsage } from "../storage/port/store.ts";
 import { createApisRepository } from "../storage/repositories/apisRepository.ts";
@@ -71,7 +70,6 @@ export interface AssembleOptions extends Pick<ServiceOverrides, "flushUsedPermis
   readonly events: Events;
   readonly capacity: Capacity;
   readonly clientAddress: ClientAddress;
-  readonly slices: Slices;
   readonly oidc: OidcSettings | undefined;
   /** Of what is asked of analytics; undefined where nothing is traced. */
   readonly trace: TraceOperation | undefined;
@@ -101,7 +99,6 @@ export const assemble = (options: AssembleOptions): Assembly => {
     events,
     capacity,
     clientAddress,
-    slices,
     flushUsedPermissionsEvery,
     trace,
   } = options;
@@ -268,7 +265,6 @@ export const assemble = (options: AssembleOptions): Assembly => {
         reservations: createReservationsRepository(store),
         announcer: feed,
       }),
-      slices,
     ),
     capacity,
     recorder: metrics.calls,

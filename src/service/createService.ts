@@ -21,7 +21,6 @@ import { createListener, type Listener } from "../rpc/http/listener.ts";
 import { createCapacity } from "../rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../rpc/pipeline/clientAddress.ts";
 import { countedProcedure } from "../rpc/pipeline/countedProcedure.ts";
-import { createSlices } from "../rpc/pipeline/slices.ts";
 import { tracePipeline } from "../rpc/pipeline/tracePipeline.ts";
 import { createHealthService } from "../rpc/standard/health.ts";
 import { createPublicStreams } from "../rpc/standard/publicStreams.ts";
@@ -122,7 +121,6 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     },
   });
   const clientAddress = createClientAddress(config.trustedProxies);
-  const slices = createSlices();
   const parts = assemble({
     config,
     clock,
@@ -133,7 +131,6 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     events,
     capacity,
     clientAddress,
-    slices,
     flushUsedPermissionsEvery: overrides.flushUsedPermissionsEvery,
     oidc,
     worker: overrides.worker,
@@ -166,10 +163,9 @@ export const createService = async (config: Config, overrides: ServiceOverrides)
     errorsBaseUrl,
     maxBodyBytes,
     observer,
-    slices,
   };
   const publicStreams = createPublicStreams(capacity, clientAddress, unreadTimeout);
-  const rpc = { ...edge, routes: compileRpcRoutes(served, slices), health, publicStreams, reflection: config.reflection };
+  const rpc = { ...edge, routes: compileRpcRoutes(served), health, publicStreams, reflection: config.reflection };
   const isProxy = createIsProxy(config.trustedProxies);
   const consoleEdge =
     consoleParts &&

@@ -7,14 +7,22 @@ interface Held {
 }
 
 /**
- * A JSON object that stays the text it is, in the place of the object: metadata is stored as text and given back as it
- * is, and half a million values in it are dear to make and dear to write. `json`: compact, as JSON.stringify writes it, but that a
- * name may be there twice where a large body had it twice: readers take the last.
+ * A JSON object that stays the text it is, in the place of the object: metadata is stored as text and given back as it is,
+ * and 100,000 values in it are expensive to make and to write. `json`: compact, as JSON.stringify writes it.
  */
 export const jsonText = (json: string): JsonObject => ({ [text]: json }) as unknown as JsonObject;
 
-/** The text of an object that is one; undefined for a plain object. */
+/** The text that an object has or is; undefined for a plain object. */
 export const heldText = (value: object): string | undefined => (value as Held)[text];
 
-/** The compact text of a JSON object, plain or text already. */
+/** The compact text of a JSON object. */
 export const textOf = (value: object): string => heldText(value) ?? JSON.stringify(value);
+
+/** The same, for an object that does not change any more: its text is made once. */
+export const keepText = (value: object): string => {
+  const held = heldText(value);
+  if (held !== undefined) return held;
+  const json = JSON.stringify(value);
+  Object.defineProperty(value, text, { value: json });
+  return json;
+};

@@ -18,7 +18,6 @@ import type { Decoded } from "../../src/rpc/codec/decoded.ts";
 import { createConnectEdge } from "../../src/rpc/edges/connect/connectEdge.ts";
 import { createGrpcEdge } from "../../src/rpc/edges/grpc/grpcEdge.ts";
 import { createListener } from "../../src/rpc/http/listener.ts";
-import { createSlices } from "../../src/rpc/pipeline/slices.ts";
 import { createHealthService } from "../../src/rpc/standard/health.ts";
 import type { RpcRoutes } from "../../src/rpc/wire/rpcRoutes.ts";
 import { anybody, conformancePipeline, describeError } from "./conformanceService.ts";
@@ -84,7 +83,6 @@ const start = async ({ useTls, serverCreds, messageReceiveLimit }: ServerCompatR
     health: createHealthService(services),
     publicStreams: { admit: () => true },
     reflection: false,
-    slices: createSlices(),
   };
   const tls = useTls && serverCreds ? { cert: Buffer.from(serverCreds.cert), key: Buffer.from(serverCreds.key) } : undefined;
   const { address } = await createListener({

@@ -8,7 +8,6 @@ import { describe, expect, test } from "vitest";
 import { VerifyKeyRequestSchema } from "../../gen/latchkey/v2/keys_pb.ts";
 import type { Reason } from "../../src/domain/errors.ts";
 import { procedureName } from "../../src/rpc/pipeline/procedureName.ts";
-import { createSlices } from "../../src/rpc/pipeline/slices.ts";
 import { compileRpcRoutes } from "../../src/rpc/wire/rpcRoutes.ts";
 import { services } from "../../src/service/services.ts";
 import { type Edges, startEdges } from "./support/startEdges.ts";
@@ -142,7 +141,7 @@ describe("[grpc §2] messages that cannot be read", () => {
     ["apis.createApi", "{}"],
   ])("[grpc §3] everything that is wrong is told at once, at the places of /v2: %s %s", async (procedure, body) => {
     await using edges = await startEdges();
-    const path = [...compileRpcRoutes(services, createSlices())].find(([, { method }]) => procedureName(method) === procedure)?.[0] ?? "";
+    const path = [...compileRpcRoutes(services)].find(([, { method }]) => procedureName(method) === procedure)?.[0] ?? "";
     await post(edges, `/v2/${procedure}`, "application/json", body);
     await post(edges, path, "application/json", body);
     await post(edges, path, "application/json", body + " ".repeat(10_000));

@@ -4,19 +4,17 @@ import { KeysService } from "../../gen/latchkey/v2/keys_pb.ts";
 import { messageReader } from "../../src/rpc/codec/binary/binaryForm.ts";
 import { jsonReader, jsonWriter } from "../../src/rpc/codec/json/jsonForm.ts";
 import { requestFingerprint } from "../../src/rpc/pipeline/requestFingerprint.ts";
-import { createSlices } from "../../src/rpc/pipeline/slices.ts";
 import { patientReader } from "./support/reader.ts";
 
 const { input } = KeysService.method.migrateKeys;
-const slices = createSlices();
 
 test.each([1, 100, 520, 2_000])("[protocol §2] a request of %i items has one hash, whatever form it came in", async (count) => {
   const item = { hash: "a".repeat(64), meta: {} };
   const request = { migrationId: "mig_1", apiId: "api_1", keys: Array.from({ length: count }, () => item) };
-  const write = jsonWriter(input, "v2", slices);
-  const { message: fromJson } = await jsonReader(input, "v2", slices)(Buffer.from(JSON.stringify(request)), patientReader);
-  const { message: fromBinary } = await messageReader(input, slices)(Buffer.from(toBinary(input, create(input, request))), patientReader);
-  expect(await requestFingerprint("keys.migrateKeys", write, fromBinary, slices, patientReader)).toBe(
-    await requestFingerprint("keys.migrateKeys", write, fromJson, slices, patientReader),
+  const write = jsonWriter(input, "v2");
+  const { message: fromJson } = await jsonReader(input, "v2")(Buffer.from(JSON.stringify(request)), patientReader);
+  const { message: fromBinary } = await messageReader(input)(Buffer.from(toBinary(input, create(input, request))), patientReader);
+  expect(await requestFingerprint("keys.migrateKeys", write, fromBinary, patientReader)).toBe(
+    await requestFingerprint("keys.migrateKeys", write, fromJson, patientReader),
   );
 });

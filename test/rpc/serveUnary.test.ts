@@ -10,7 +10,6 @@ import { serveUnary, type UnaryParts } from "../../src/rpc/edges/serveUnary.ts";
 import type { BodyReader } from "../../src/rpc/http/readBody.ts";
 import type { OtherEnd } from "../../src/rpc/pipeline/callSignal.ts";
 import type { Pipeline } from "../../src/rpc/pipeline/incomingCall.ts";
-import { createSlices, type Slices } from "../../src/rpc/pipeline/slices.ts";
 import type { EdgeName } from "../../src/telemetry/callMetrics.ts";
 
 const method = KeysService.method.verifyKey;
@@ -32,7 +31,7 @@ class PlainCall extends EdgeCall {
     this.#steps = steps;
   }
 
-  readBody(limit: number, overhead: number, _slices: Slices, done: BodyReader): void {
+  readBody(limit: number, overhead: number, done: BodyReader): void {
     this.#steps.push(`body of ${limit} bytes and ${overhead}`);
     done(Buffer.from("body"));
   }
@@ -64,7 +63,7 @@ const serve = (parts: Partial<Parts> = {}, timeout?: number | Violation) => {
   };
   const call = new PlainCall(steps, timeout);
   serveUnary<PlainCall, string, string>(
-    { pipeline, observer, maxBodyBytes: 10, slices: createSlices() },
+    { pipeline, observer, maxBodyBytes: 10 },
     {
       findCaller: () => {
         steps.push("caller");

@@ -4,8 +4,8 @@ import { createRoundRobinQueue } from "./roundRobinQueue.ts";
 /** Who wants a permit. */
 export interface PermitRequest {
   readonly path: CallerPath;
-  /** Ends the waiting, with its reason. */
-  readonly signal: AbortSignal;
+  /** Ends the waiting, with its reason; undefined where the task runs in any case. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** A semaphore that serves callers round-robin: few tasks run at the same time, and many of one caller do not keep those of another waiting. */
@@ -25,14 +25,14 @@ export const createFairSemaphore = (most: number): FairSemaphore => {
   const wait = ({ path, signal }: PermitRequest): Promise<void> =>
     new Promise((resolve, reject) => {
       const begin = (): void => {
-        signal.removeEventListener("abort", giveUp);
+        signal?.removeEventListener("abort", giveUp);
         resolve();
       };
       const giveUp = (): void => {
         queue.remove(path, begin);
-        reject(signal.reason);
+        reject(signal?.reason);
       };
-      signal.addEventListener("abort", giveUp, { once: true });
+      signal?.addEventListener("abort", giveUp, { once: true });
       queue.add(path, begin);
     });
 
@@ -46,7 +46,7 @@ export const createFairSemaphore = (most: number): FairSemaphore => {
     run: async (request, onWait, task) => {
       if (running < most) running++;
       else {
-        request.signal.throwIfAborted();
+        request.signal?.throwIfAborted();
         onWait();
         await wait(request);
       }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MigrateKey, MigrateKeysRequestSchema, MigrateKeysResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
@@ -100,20 +101,23 @@ export const migrateKeys =
 
     return changeSeveral(call, async () => {
       const owners = new Map<string, string>();
+      const fresh: NumberedKey[] = [];
+      let count = 0;
       for (const chunk of chunks(items, CHUNK)) {
+        // Tens of thousands of ids in one turn of the event loop would hold up all other calls.
+        await nextTurn();
         const hashes = chunk.map(({ hash }) => hash);
         for (const [hash, keyId] of await deps.keys.findTakenHashes(hashes, call)) owners.set(hash, keyId);
         // One text is never both: whoever verifies keys could otherwise be handed a root key.
         for (const hash of await deps.rootKeys.findTakenHashes(hashes, call)) owners.set(hash, A_ROOT_KEY);
+        for (const item of chunk) {
+          const keyId = call.newId("key", `${count++}`);
+          const owner = owners.get(item.hash);
+          owners.set(item.hash, owner ?? keyId);
+          // What an earlier run of this call imported is its own; of a repeated hash the first item is.
+          if (owner === undefined || owner === keyId) fresh.push({ item, keyId });
+        }
       }
-      // What an earlier run of this call imported is its own; of a repeated hash the first item is.
-      const fresh = items
-        .map((item, i) => ({ item, keyId: call.newId("key", `${i}`) }))
-        .filter(({ item: { hash }, keyId }) => {
-          const owner = owners.get(hash);
-          owners.set(hash, owner ?? keyId);
-          return owner === undefined || owner === keyId;
-        });
       const references = await importReferences(
         deps,
         fresh.map(({ item }) => item),
@@ -123,6 +127,7 @@ export const migrateKeys =
 
       const migrated: { readonly hash: string; readonly keyId: string }[] = [];
       for (const chunk of chunks(fresh, WRITTEN_AT_ONCE, ({ item }) => 4 + item.permissions.length + item.roles.length)) {
+        await nextTurn();
         const documents = chunk.map((item) => importedKey(item, { api, pendingMigrationId, references }, call));
         const stored = await insertChunk(deps, documents, call);
         for (const { _id, hash = "" } of documents) if (stored.has(_id)) migrated.push({ hash, keyId: _id });

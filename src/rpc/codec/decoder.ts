@@ -13,11 +13,8 @@ import {
   type Shape,
 } from "./shape.ts";
 
-/** What becomes of an object of arbitrary content. */
-type KeepStruct = (struct: object) => object;
-
-const decodeList = ({ item, check, most }: ListShape, dialect: Dialect, keep?: KeepStruct): Decode => {
-  const decodeItem = decoder(item, dialect, keep);
+const decodeList = ({ item, check, most }: ListShape, dialect: Dialect): Decode => {
+  const decodeItem = decoder(item, dialect);
   return (json, findings) => {
     if (!Array.isArray(json)) {
       reportType(findings, json, "array");
@@ -34,13 +31,13 @@ const decodeList = ({ item, check, most }: ListShape, dialect: Dialect, keep?: K
   };
 };
 
-const decodeBoxedList = ({ typeName, local, list }: BoxedListShape, keep?: KeepStruct): Decode => {
-  const decode = decodeList(list, "v2", keep);
+const decodeBoxedList = ({ typeName, local, list }: BoxedListShape): Decode => {
+  const decode = decodeList(list, "v2");
   return (json, findings) => ({ $typeName: typeName, [local]: decode(json, findings) });
 };
 
-const decodeNullable = ({ typeName, value }: NullableShape, keep?: KeepStruct): Decode => {
-  const decode = decoder(value, "v2", keep);
+const decodeNullable = ({ typeName, value }: NullableShape): Decode => {
+  const decode = decoder(value, "v2");
   return (json, findings) => ({
     $typeName: typeName,
     kind: json === null ? { case: "null", value: 0 } : { case: "value", value: decode(json, findings) },
@@ -48,9 +45,9 @@ const decodeNullable = ({ typeName, value }: NullableShape, keep?: KeepStruct): 
 };
 
 /** A wrapper in Protobuf's own JSON, where it is the message that it is: `{"value": …}`, `{"null": null}`, `{"values": […]}`. */
-const decodeWrapper = (shape: NullableShape | BoxedListShape, keep?: KeepStruct): Decode => {
+const decodeWrapper = (shape: NullableShape | BoxedListShape): Decode => {
   const inner = shape.kind === "nullable" ? shape.value : shape.list;
-  const decode = decoder(inner, "protobuf", keep);
+  const decode = decoder(inner, "protobuf");
   const name = shape.kind === "nullable" ? "value" : shape.local;
   return (json, findings) => {
     if (!isObject(json)) {
@@ -69,17 +66,17 @@ const decodeWrapper = (shape: NullableShape | BoxedListShape, keep?: KeepStruct)
 };
 
 /** Whether it is the one value of google.protobuf.NullValue. */
-export const isNullValue = (json: unknown, findings: Finding[]): boolean => {
+const isNullValue = (json: unknown, findings: Finding[]): boolean => {
   if (json !== null && json !== "NULL_VALUE" && json !== 0) report(findings, "want null");
   return true;
 };
 
 /** A wrapper that has neither. */
-export const emptyWrapper = (shape: NullableShape | BoxedListShape): object =>
+const emptyWrapper = (shape: NullableShape | BoxedListShape): object =>
   shape.kind === "nullable" ? { $typeName: shape.typeName, kind: { case: undefined } } : { $typeName: shape.typeName, [shape.local]: [] };
 
 /** The wrapper of what its members were found to be. */
-export const wrap = (
+const wrap = (
   shape: NullableShape | BoxedListShape,
   value: { readonly is: unknown } | undefined,
   hasNull: boolean,
@@ -97,9 +94,9 @@ export const wrap = (
   return emptyWrapper(shape);
 };
 
-const decodeObject = (shape: ObjectShape, keep?: KeepStruct): Decode => {
+const decodeObject = (shape: ObjectShape): Decode => {
   const make = messageFactory(shape);
-  const fields = memberNames(shape, "v2", (field) => decoder(field.shape, "v2", keep));
+  const fields = memberNames(shape, "v2", (field) => decoder(field.shape, "v2"));
   const required = shape.fields.filter((field) => field.required).map(({ name }) => name);
   const crossCheck = applyCrossRules(shape.crossRules);
   return (json, findings) => {
@@ -129,9 +126,9 @@ const decodeObject = (shape: ObjectShape, keep?: KeepStruct): Decode => {
 };
 
 /** The same in Protobuf's own JSON; after what is unknown in the order of the fields, as in the binary form. */
-const decodeProtoObject = (shape: ObjectShape, keep?: KeepStruct): Decode => {
+const decodeProtoObject = (shape: ObjectShape): Decode => {
   const make = messageFactory(shape);
-  const fields = shape.fields.map((field) => ({ field, segment: `.${field.name}`, decode: decoder(field.shape, "protobuf", keep) }));
+  const fields = shape.fields.map((field) => ({ field, segment: `.${field.name}`, decode: decoder(field.shape, "protobuf") }));
   const names = memberNames(shape, "protobuf", () => undefined);
   const crossCheck = applyCrossRules(shape.crossRules);
   return (json, findings) => {
@@ -159,23 +156,17 @@ const decodeProtoObject = (shape: ObjectShape, keep?: KeepStruct): Decode => {
  * Compiles the way from parsed JSON to a message or value (protocol §§3, 4, 6): no coercion, null only in nullables,
  * unknown and missing fields, and every rule of the value on the way. In the dialect of Protobuf null is omission,
  * numbers may come as text, and wrappers are messages (grpc §2); the places are those of /v2. Never throws on any JSON.
- *
- * @param keep what objects of arbitrary content are kept as; left out, as they are.
  */
-export const decoder = (shape: Shape, dialect: Dialect, keep?: KeepStruct): Decode => {
+export const decoder = (shape: Shape, dialect: Dialect): Decode => {
   switch (shape.kind) {
     case "list":
-      return decodeList(shape, dialect, keep);
+      return decodeList(shape, dialect);
     case "boxedList":
-      return dialect === "protobuf" ? decodeWrapper(shape, keep) : decodeBoxedList(shape, keep);
+      return dialect === "protobuf" ? decodeWrapper(shape) : decodeBoxedList(shape);
     case "nullable":
-      return dialect === "protobuf" ? decodeWrapper(shape, keep) : decodeNullable(shape, keep);
+      return dialect === "protobuf" ? decodeWrapper(shape) : decodeNullable(shape);
     case "object":
-      return dialect === "protobuf" ? decodeProtoObject(shape, keep) : decodeObject(shape, keep);
-    case "struct": {
-      const decode = scalarDecoder(shape, dialect);
-      return keep === undefined ? decode : (json, findings) => keep(decode(json, findings) as object);
-    }
+      return dialect === "protobuf" ? decodeProtoObject(shape) : decodeObject(shape);
     default:
       return scalarDecoder(shape, dialect);
   }

@@ -1,6 +1,5 @@
 import { textOf } from "../../util/jsonText.ts";
 import { oncePer } from "../../util/oncePer.ts";
-import type { Sliced } from "../pipeline/slices.ts";
 import { type FixedPart, fixedPartOf } from "./fixedPart.ts";
 import {
   type BoxedListShape,
@@ -200,14 +199,14 @@ export const encoder = (shape: Shape, dialect: Dialect): Encode => {
   }
 };
 
-/** Characters that are turned into bytes in one turn of the event loop. */
-const sliceLength: number = 64 * 1024;
+/** Characters of an answer that are written in one go. */
+const partLength: number = 256 * 1024;
 
 /**
- * The encoder in slices: the items of a message's lists are written one by one. Undefined for a type that has none, whose
- * messages are written in one go.
+ * The encoder in parts: the items of a message's lists are written one by one, and what was written is yielded once it is
+ * long; the rest is returned. Undefined for a type without lists.
  */
-export const partEncoder = (shape: Shape, dialect: Dialect): ((init: object) => Sliced<Buffer[]>) | undefined => {
+export const partEncoder = (shape: Shape, dialect: Dialect): ((init: object) => Generator<string, string>) | undefined => {
   if (shape.kind !== "object" || shape.fields.every((field) => field.shape.kind !== "list")) return undefined;
   const members = shape.fields.map((field) => ({
     whole: encodeMember(field, dialect),
@@ -215,14 +214,7 @@ export const partEncoder = (shape: Shape, dialect: Dialect): ((init: object) => 
     encodeItem: field.shape.kind === "list" ? encoder(field.shape.item, dialect) : undefined,
   }));
   return function* (init) {
-    const chunks: Buffer[] = [];
     let text = "";
-    const flush = (): number => {
-      const chunk = Buffer.from(text);
-      chunks.push(chunk);
-      text = "";
-      return chunk.length;
-    };
     let before = "{";
     for (const { whole, prefix, encodeItem } of members) {
       const items = (init as Init)[whole.name];
@@ -230,7 +222,9 @@ export const partEncoder = (shape: Shape, dialect: Dialect): ((init: object) => 
         text += before + prefix;
         for (let i = 0; i < items.length; i++) {
           text += i === 0 ? encodeItem(items[i]) : `,${encodeItem(items[i])}`;
-          if (text.length >= sliceLength) yield flush();
+          if (text.length < partLength) continue;
+          yield text;
+          text = "";
         }
         text += "]";
       } else {
@@ -240,8 +234,6 @@ export const partEncoder = (shape: Shape, dialect: Dialect): ((init: object) => 
       }
       before = ",";
     }
-    text += before === "{" ? "{}" : "}";
-    flush();
-    return chunks;
+    return text + (before === "{" ? "{}" : "}");
   };
 };

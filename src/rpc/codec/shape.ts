@@ -1,7 +1,7 @@
 import { oncePer } from "../../util/oncePer.ts";
 import type { CrossRule } from "./rules/crossRules.ts";
 import type { Check } from "./rules/findings.ts";
-import type { StructRules } from "./struct/textSink.ts";
+import type { StructRules } from "./struct/structCheck.ts";
 
 /** The JSON of /v2, or that of the Protobuf mapping, which Connect speaks (grpc §2). */
 export type Dialect = "v2" | "protobuf";

@@ -13,7 +13,6 @@ import { callTimeout } from "../http/limits.ts";
 import { type BodyOwner, type BodyReader, noRoom } from "../http/readBody.ts";
 import { type CallSignal, createCallSignal, type OtherEnd } from "../pipeline/callSignal.ts";
 import type { IncomingCall, Pipeline } from "../pipeline/incomingCall.ts";
-import type { Slices } from "../pipeline/slices.ts";
 
 /** IPv4 addresses of a socket that listens on IPv6 come as `::ffff:192.0.2.7`. */
 const mappedPrefix = "::ffff:";
@@ -64,7 +63,7 @@ export abstract class EdgeCall implements IncomingCall, BodyOwner {
   abstract get isGone(): boolean;
 
   /** Reads the body within its bounds, in bytes, of which `overhead` do not count (`collectBody`). To be called once the caller is known. */
-  abstract readBody(limit: number, overhead: number, slices: Slices, done: BodyReader): void;
+  abstract readBody(limit: number, overhead: number, done: BodyReader): void;
 
   /** Ends the request without an answer. */
   abstract destroy(): void;

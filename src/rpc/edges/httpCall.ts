@@ -7,7 +7,6 @@ import type { Guarded } from "../http/connectionGuard.ts";
 import { http2Stream, isGone } from "../http/http2Stream.ts";
 import { type BodyReader, readBody } from "../http/readBody.ts";
 import type { OtherEnd } from "../pipeline/callSignal.ts";
-import type { Slices } from "../pipeline/slices.ts";
 import { EdgeCall } from "./edgeCall.ts";
 
 /** A call that came as a request of node:http, or in the same shape over HTTP/2. */
@@ -32,8 +31,8 @@ export class HttpCall extends EdgeCall {
     return isGone(this.res);
   }
 
-  readBody(limit: number, overhead: number, slices: Slices, done: BodyReader): void {
-    readBody(this.req, this.res, limit, this, slices, done, overhead);
+  readBody(limit: number, overhead: number, done: BodyReader): void {
+    readBody(this.req, this.res, limit, this, done, overhead);
   }
 
   destroy(): void {

@@ -4,7 +4,6 @@ import { ServiceError } from "../../domain/errors.ts";
 import type { Decoded } from "../codec/decoded.ts";
 import { atEndOfTurn } from "../http/endOfTurn.ts";
 import type { FindCaller, Pipeline, Response } from "../pipeline/incomingCall.ts";
-import type { Slices } from "../pipeline/slices.ts";
 import type { EdgeCall } from "./edgeCall.ts";
 import { asServiceError, type EdgeObserver } from "./edgeObserver.ts";
 
@@ -14,7 +13,6 @@ export interface ServeOptions {
   readonly observer: EdgeObserver;
   /** Largest request message, before and after decompression (protocol §3, grpc §3). */
   readonly maxBodyBytes: number;
-  readonly slices: Slices;
 }
 
 /**
@@ -50,7 +48,7 @@ export type ServeUnary<C extends EdgeCall, R> = (call: C, route: R) => void;
  * written that nobody gets.
  */
 export const serveUnary = <C extends EdgeCall, R, E>(options: ServeOptions, parts: UnaryParts<C, R, E>): ServeUnary<C, R> => {
-  const { pipeline, observer, maxBodyBytes, slices } = options;
+  const { pipeline, observer, maxBodyBytes } = options;
   const { findCaller, checkHead, overhead, decode, encode, answer, answerFailure } = parts;
 
   const fail = (call: C, route: R, cause: unknown): void => {
@@ -132,7 +130,7 @@ export const serveUnary = <C extends EdgeCall, R, E>(options: ServeOptions, part
     try {
       call.identify(pipeline, caller);
       checkHead?.(call);
-      call.readBody(maxBodyBytes, overhead, slices, (body, share) => {
+      call.readBody(maxBodyBytes, overhead, (body, share) => {
         if (body instanceof ServiceError) return refuse(call, route, body);
         call.body = share;
         call.bodyRead = true;

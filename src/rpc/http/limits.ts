@@ -80,7 +80,7 @@ export const largestBodies = 4;
 export const awaitedRequestBytes: number = 16 * 1024;
 /** What each piece of a body costs beside its bytes, so that bodies in pieces of one byte are counted for what they take. */
 export const bodyPieceBytes = 128;
-/** A body up to this size costs nothing more once it is there, unless it waits to be decoded: its call counts from then on. */
+/** A body up to this size is decoded at once, and costs nothing more once it is there: its call counts from then on. Larger ones are decoded one at a time. */
 export const smallBodyBytes: number = 64 * 1024;
 
 /** Messages that are decompressed at the same time, in turns between callers: each keeps one of the process's four threads busy, which files need, too. */
@@ -149,19 +149,3 @@ export const begunInATurn: number = 64;
 export const swallowedBytes: number = 64 * 1024 * 1024;
 /** What a piece of such a body counts for at least: 4,096 pieces in one interval. */
 export const swallowedPieceBytes: number = 16 * 1024;
-
-/**
- * A request body up to this many bytes is decoded in one turn of the event loop: 1 ms at the worst (an empty object in
- * every third byte). What is larger, as hardly any request of the hot path is, is decoded in slices.
- */
-export const wholeBody: number = 8 * 1024;
-/** The same for binary messages with a Struct: the library merges one that comes in many parts in quadratic time. */
-export const wholeStructBody = 1024;
-/** A request body up to this many bytes is decoded at once whatever else there is to do: that takes no longer than the call itself. */
-export const briefBody: number = 1024;
-/** Bytes of larger bodies that are decoded at once in one turn of the event loop; further ones wait in line with the large. */
-export const wholePerTurn: number = 64 * 1024;
-/** Tasks that come to their end in one turn: as many of the largest small bodies as are decoded at once in one. */
-export const endsPerTurn = 8;
-/** Answers whose lists and metadata may be longer than this are written in slices. */
-export const largeAnswer: number = 64 * 1024;

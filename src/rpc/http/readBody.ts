@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../../domain/errors.ts";
 import type { CallerPath, Share } from "../../domain/fairness/fairShares.ts";
-import type { Sliced, Slices } from "../pipeline/slices.ts";
 import type { Guarded } from "./connectionGuard.ts";
 import { atEndOfTurn } from "./endOfTurn.ts";
 import { isGone } from "./http2Stream.ts";
@@ -39,7 +38,6 @@ export interface BodyBounds {
   /** Told when it comes in so many small pieces that it is given up, and its connection or stream with it. */
   readonly onFragmented?: (() => void) | undefined;
   readonly owner: BodyOwner;
-  readonly slices: Slices;
 }
 
 /** One for all: a client that leaves has its stack taken for every call that it leaves. */
@@ -47,30 +45,6 @@ const brokenOff = new ServiceError("request_body_unreadable", "The request body 
 
 export const noRoom = (): ServiceError =>
   new ServiceError("service_unavailable", "Too many request bodies are on their way. Try again shortly.");
-
-/** Bytes of pieces that are joined in one turn of the event loop; a piece of a socket is no larger. */
-const joinedAtOnce: number = 64 * 1024;
-
-/** Lets go of each piece once it is copied. */
-function* join(pieces: Buffer[], size: number): Sliced<Buffer> {
-  const body = Buffer.allocUnsafeSlow(size);
-  let at = 0;
-  let sliceAt = 0;
-  for (let piece = pieces.pop(); piece !== undefined; piece = pieces.pop()) {
-    at += piece.length;
-    piece.copy(body, size - at);
-    if (at - sliceAt < joinedAtOnce) continue;
-    yield at - sliceAt;
-    sliceAt = at;
-  }
-  return body;
-}
-
-/** Nothing but the wait for a turn. */
-// biome-ignore lint/correctness/useYield: it takes one turn
-function* awaitTurn(): Sliced<void> {
-  return;
-}
 
 const tooLate = (): ServiceError =>
   new ServiceError("request_timeout", `The request was not complete within ${requestTimeout / 1000} seconds.`);
@@ -84,7 +58,7 @@ const awaitLater = atEndOfTurn((wait: () => void) => wait());
  * `request_timeout`, one for which callers leave no room `service_unavailable`.
  */
 export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyReader): void => {
-  const { declared, limit, overhead, timed, isGone, onFragmented, owner, slices } = bounds;
+  const { declared, limit, overhead, timed, isGone, onFragmented, owner } = bounds;
   if (isGone) {
     done(brokenOff);
     return;
@@ -115,9 +89,7 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
     share?.pin();
     // What is left of it must not stay with the other end.
     source.resume();
-    if (result !== undefined) finish(result);
-    else if (chunks === undefined || size <= smallBodyBytes) finish(Buffer.concat(chunks ?? [], size));
-    else slices.run(join(chunks, size), owner).then(finish, finish);
+    finish(result ?? Buffer.concat(chunks ?? [], size));
   };
   const hold = () => {
     if (settled || share !== undefined) return;
@@ -154,7 +126,7 @@ export const collectBody = (source: Readable, bounds: BodyBounds, done: BodyRead
       unpaused = 0;
       // A turn of the event loop takes 2 MiB of each socket otherwise.
       source.pause();
-      slices.run(awaitTurn(), owner).then(() => void source.resume(), settle);
+      setImmediate(() => !settled && source.resume());
     }
   });
   source.on("end", () => settle(undefined));
@@ -172,7 +144,6 @@ export const readBody = (
   res: ServerResponse,
   limit: number,
   owner: BodyOwner,
-  slices: Slices,
   done: BodyReader,
   overhead: number,
 ): void => {
@@ -183,5 +154,5 @@ export const readBody = (
   if (headers.expect !== undefined && !isTooLong && !hasLeft) res.writeContinue();
   const isHttp2 = req.httpVersionMajor > 1;
   const onFragmented = isHttp2 ? undefined : (req.socket as Guarded).guard?.offend;
-  collectBody(req, { declared, limit, overhead, timed: isHttp2, isGone: hasLeft, onFragmented, owner, slices }, done);
+  collectBody(req, { declared, limit, overhead, timed: isHttp2, isGone: hasLeft, onFragmented, owner }, done);
 };

@@ -23,7 +23,7 @@ export type Resource =
 export interface Capacity {
   /** Calls in work that wait for something; one that is answered at once, or whose body is still decoded, takes none of it. */
   readonly calls: FairShares;
-  /** Bytes of bodies that are awaited or in work, and of what large ones are decoded to. */
+  /** Bytes of bodies that are awaited or in work, and of what those with many values are decoded to. */
   readonly bodies: FairShares;
   readonly connections: FairShares;
   /** Open HTTP/2 streams. */

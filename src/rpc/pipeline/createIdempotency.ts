@@ -16,7 +16,6 @@ import { createKeptAnswers } from "./keptAnswers.ts";
 import { PipelineCall } from "./pipelineCall.ts";
 import { procedureName } from "./procedureName.ts";
 import { requestFingerprint } from "./requestFingerprint.ts";
-import type { Slices } from "./slices.ts";
 
 /** A call with an Idempotency-Key, as the pipeline has it. */
 export interface IncomingKeyedCall {
@@ -42,11 +41,11 @@ const presentedBy = (
     : { scope: hashKey(visit.token.reveal()), credential: visit.token };
 
 /** What the edge adds to `answerKeyedCall`: how requests are told apart, procedures run, and answers kept. */
-export const createIdempotency = (reservations: Reservations, slices: Slices): Idempotency => {
+export const createIdempotency = (reservations: Reservations): Idempotency => {
   const bind = oncePer((method: DescMethodUnary) => ({
     name: procedureName(method),
-    write: jsonWriter(method.input, "v2", slices),
-    answersFor: createKeptAnswers(method, slices),
+    write: jsonWriter(method.input, "v2"),
+    answersFor: createKeptAnswers(method),
   }));
 
   return async ({ incoming, idempotencyKey, caller, remoteIp, precondition, message, procedure }) => {
@@ -56,7 +55,7 @@ export const createIdempotency = (reservations: Reservations, slices: Slices): I
     return answerKeyedCall({
       reservations,
       id: reservationId(scope, idempotencyKey),
-      fingerprint: await requestFingerprint(name, write, message, slices, incoming),
+      fingerprint: await requestFingerprint(name, write, message, incoming),
       caller,
       credential,
       receivedAt,

@@ -1,10 +1,13 @@
 import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
+import type { PermitRequest } from "../../domain/fairness/fairSemaphore.ts";
 import { isObject } from "../../util/isObject.ts";
 import { jsonDigest } from "../codec/json/jsonDigest.ts";
 import type { WriteJson } from "../codec/json/jsonForm.ts";
-import { largeAnswer } from "../http/limits.ts";
-import type { Slices, Worker } from "./slices.ts";
+import { inTurns } from "./largeMessages.ts";
+
+/** Bytes beyond which the digest is used: kept fingerprints are compared with new ones, so this never changes. */
+const longText: number = 64 * 1024;
 
 /** JSON text in which the order of properties says nothing. */
 const canonical = (json: unknown): string =>
@@ -14,19 +17,12 @@ const canonical = (json: unknown): string =>
 
 /**
  * Hex SHA-256 of procedure and request, by which a reservation knows its call again. The same for requests that decode to
- * the same message, on whichever edge; the order of properties in `meta` is no difference. Large ones are told apart by a
- * digest that is made in slices.
+ * the same message, on whichever edge; the order of properties in `meta` is no difference. Long ones are told apart by a
+ * digest, which costs less than sorting them.
  */
-export const requestFingerprint = async (
-  procedure: string,
-  write: WriteJson,
-  message: Message,
-  slices: Slices,
-  worker: Worker,
-): Promise<string> => {
-  const written = await write(message, worker);
+export const requestFingerprint = async (procedure: string, write: WriteJson, message: Message, caller: PermitRequest): Promise<string> => {
+  const written = await write(message, caller);
   const text = typeof written === "string" ? Buffer.from(written) : Buffer.concat(written);
-  // By its length alone: whether it was written in slices depends on the form in which the request came.
-  const content = text.length > largeAnswer ? await slices.run(jsonDigest(text), worker) : canonical(JSON.parse(text.toString()));
+  const content = text.length > longText ? await inTurns(caller, jsonDigest(text)) : canonical(JSON.parse(text.toString()));
   return hash("sha256", `${procedure}\n${content}`, "hex");
 };

@@ -2,7 +2,6 @@ import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
 import { messageReader, messageWriter, type WriteBinary } from "../codec/binary/binaryForm.ts";
 import { jsonReader, jsonWriter, type Read } from "../codec/json/jsonForm.ts";
 import { unaryMethods } from "../edges/unaryMethods.ts";
-import type { Slices } from "../pipeline/slices.ts";
 
 /** How the messages of a procedure are read and written in one of their two forms. */
 export interface MessageForm {
@@ -20,14 +19,14 @@ export interface RpcRoute {
 /** Routes of every unary procedure by its exact path, `/<package>.<Service>/<Procedure>`. */
 export type RpcRoutes = ReadonlyMap<string, RpcRoute>;
 
-const compileRoute = (method: DescMethodUnary, slices: Slices): RpcRoute => {
+const compileRoute = (method: DescMethodUnary): RpcRoute => {
   const { input, output } = method;
-  const writeJson = jsonWriter(output, "protobuf", slices);
+  const writeJson = jsonWriter(output, "protobuf");
   return {
     method,
-    binary: { read: messageReader(input, slices), write: messageWriter(output, slices) },
+    binary: { read: messageReader(input), write: messageWriter(output) },
     json: {
-      read: jsonReader(input, "protobuf", slices),
+      read: jsonReader(input, "protobuf"),
       write: (response, writer) => {
         const text = writeJson(response, writer);
         return typeof text === "string" ? Buffer.from(text) : text.then((chunks) => Buffer.concat(chunks));
@@ -36,6 +35,6 @@ const compileRoute = (method: DescMethodUnary, slices: Slices): RpcRoute => {
   };
 };
 
-export const compileRpcRoutes = (services: readonly DescService[], slices: Slices): RpcRoutes => {
-  return new Map(unaryMethods(services).map((method) => [`/${method.parent.typeName}/${method.name}`, compileRoute(method, slices)]));
+export const compileRpcRoutes = (services: readonly DescService[]): RpcRoutes => {
+  return new Map(unaryMethods(services).map((method) => [`/${method.parent.typeName}/${method.name}`, compileRoute(method)]));
 };

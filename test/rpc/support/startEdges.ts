@@ -12,7 +12,6 @@ import { createListener, type Listener } from "../../../src/rpc/http/listener.ts
 import { type CapacityOptions, createCapacity } from "../../../src/rpc/pipeline/capacity.ts";
 import { createClientAddress, createIsProxy } from "../../../src/rpc/pipeline/clientAddress.ts";
 import type { FindCaller, IncomingCall, Pipeline } from "../../../src/rpc/pipeline/incomingCall.ts";
-import { createSlices } from "../../../src/rpc/pipeline/slices.ts";
 import { createHealthService, type HealthService } from "../../../src/rpc/standard/health.ts";
 import { createPublicStreams } from "../../../src/rpc/standard/publicStreams.ts";
 import { compileRpcRoutes } from "../../../src/rpc/wire/rpcRoutes.ts";
@@ -49,8 +48,6 @@ export interface EdgesOptions {
   readonly trustedProxies?: readonly string[];
   /** By which rates are counted. */
   readonly clock?: Clock;
-  /** Hears of the bytes handled in each slice of large bodies and answers. */
-  readonly onSlice?: (bytes: number) => void;
 }
 
 /** The edges on a port of their own, over a pipeline that does nothing but what the test says. */
@@ -94,7 +91,6 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
       void refused.push({ method: method?.name, reason }),
     fault: (_requestId: string, error: unknown) => void faults.push(error),
   };
-  const slices = createSlices(options.onSlice ? { onSlice: options.onSlice } : {});
   const health = createHealthService(services);
   health.setState("serving");
   const shared = {
@@ -108,8 +104,7 @@ export const startEdges = async (options: EdgesOptions = {}): Promise<Edges> => 
     health,
     publicStreams: createPublicStreams(capacity, createClientAddress(trustedProxies), options.unreadTimeout ?? 60_000),
     reflection: options.reflection ?? true,
-    slices,
-    routes: compileRpcRoutes(services, slices),
+    routes: compileRpcRoutes(services),
   };
   const handler = createDispatcher(createV2Edge(shared), createConnectEdge(shared));
   const listener = await createListener({

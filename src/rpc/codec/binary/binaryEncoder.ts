@@ -1,14 +1,10 @@
 import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema } from "@bufbuild/protobuf/wkt";
-import { heldText } from "../../../util/jsonText.ts";
 import { oncePer } from "../../../util/oncePer.ts";
-import { runAtOnce } from "../../pipeline/slices.ts";
 import { type FixedPart, fixedPartOf } from "../fixedPart.ts";
 import { splitMembers } from "../splitMembers.ts";
-import { structBytes } from "../struct/structBytes.ts";
 import { encodeStruct } from "../struct/structEncoder.ts";
-import { textToStruct } from "../struct/structWriter.ts";
 
 type Init = Readonly<Record<string, unknown>>;
 
@@ -29,17 +25,10 @@ const boolean: Kind = { wireType: WireType.Varint, write: (writer, value) => wri
 const integer: Kind = { wireType: WireType.Varint, write: (writer, value) => writer.int64(value as bigint), zero: 0n };
 const enumeration: Kind = { wireType: WireType.Varint, write: (writer, value) => writer.int32(value as number), zero: 0 };
 
-/** Messages hold a Struct as a plain JSON object, or as its text; what of that is long has been written before. */
+/** Messages hold a Struct as a plain JSON object, or as its text. */
 const struct: Kind = {
   wireType: WireType.LengthDelimited,
-  write: (writer, value) => {
-    const text = heldText(value as object);
-    if (text === undefined) {
-      writer.fork();
-      encodeStruct(writer, value as JsonObject);
-      writer.join();
-    } else writer.bytes(structBytes(value as object) ?? runAtOnce(textToStruct(text)));
-  },
+  write: (writer, value) => writer.bytes(encodeStruct(value as JsonObject)),
   zero: undefined,
 };
 

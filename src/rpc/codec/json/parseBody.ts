@@ -1,11 +1,12 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import type { Violation } from "../../../domain/errors.ts";
-import { Unreadable } from "../unreadable.ts";
 
 /** A body's JSON value, or why it has none. */
 export type ParsedBody = { readonly json: unknown } | { readonly violation: Violation };
 
-const undecodable = (message: string): ParsedBody => ({ violation: Unreadable.undecodable(message).violation });
+const undecodable = (message: string): ParsedBody => ({
+  violation: { location: "body", message, fix: "send one JSON value (RFC 8259) in UTF-8, for example {}" },
+});
 
 /** The engine's message quotes the body, which may hold a secret: only the place is taken from it. */
 const whereItFails = (error: unknown): string => {

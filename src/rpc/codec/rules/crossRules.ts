@@ -51,7 +51,7 @@ const usageNames: ReadonlyMap<UsageKind, readonly string[]> = new Map([
   [UsageKind.RATELIMITS, ["namespaceId", "identifier", "passed"]],
 ]);
 
-/** As many as a list may have: one that is longer is refused already, and of a large body no more of it is kept. */
+/** As many as a list may have: one that is longer is refused already. */
 const MOST_NAMES = 100;
 
 /** Those of `given` that events of the kind do not have; of an unknown kind nothing is said. */

@@ -20,12 +20,7 @@ export const report = (findings: Finding[], message: string, fix?: string, locat
 };
 
 /** Whether nothing more would be reported. */
-export const isFull = (findings: readonly Finding[]): boolean => findings.length >= mostFindings;
-
-/** Adds what was found by itself. */
-export const addFindings = (findings: Finding[], more: readonly Finding[]): void => {
-  for (const finding of more) if (!isFull(findings)) findings.push(finding);
-};
+const isFull = (findings: readonly Finding[]): boolean => findings.length >= mostFindings;
 
 /** Puts a segment (`.name`, `[3]`, `body`) in front of every finding from `from` on. */
 export const prefixFindings = (findings: Finding[], from: number, segment: string): void => {
@@ -64,6 +59,7 @@ const shownName = (name: string): string => {
 
 /** A field that the message does not have. */
 export const reportUnknown = (findings: Finding[], name: string): void => {
+  if (isFull(findings)) return;
   const shown = shownName(name);
   report(findings, `additional property '${shown}'`, "remove it", `.${shown}`);
 };

@@ -52,7 +52,7 @@ const validateNullable = (shape: NullableShape): Validate => {
 };
 
 /** Whether Protobuf calls the field set: given at all, or other than zero or empty where that is not told apart. */
-export const isSet = (field: FieldShape): ((value: unknown) => boolean) => {
+const isSet = (field: FieldShape): ((value: unknown) => boolean) => {
   if (field.explicit) return (value) => value !== undefined;
   if (field.shape.kind === "list") return (value) => (value as readonly unknown[]).length > 0;
   const zero = zeroOf(field);

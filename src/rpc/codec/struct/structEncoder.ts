@@ -1,50 +1,134 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { heldText } from "../../../util/jsonText.ts";
 
-const tag = (field: number, wireType: WireType): number => (field << 3) | wireType;
+/** Tags of the fields of `google.protobuf.Struct`, of an entry of its map, of `Value` and of `ListValue`, one byte each. */
+const STRUCT_FIELDS = 0x0a;
+const ENTRY_KEY = 0x0a;
+const ENTRY_VALUE = 0x12;
+const NULL_VALUE = 0x08;
+const NUMBER_VALUE = 0x11;
+const STRING_VALUE = 0x1a;
+const BOOL_VALUE = 0x20;
+const STRUCT_VALUE = 0x2a;
+const LIST_VALUE = 0x32;
+const LIST_VALUES = 0x0a;
 
-/** Fields of `google.protobuf.Struct`, of an entry of its map, of `Value` and of `ListValue`. */
-const STRUCT_FIELDS: number = tag(1, WireType.LengthDelimited);
-const ENTRY_KEY: number = tag(1, WireType.LengthDelimited);
-const ENTRY_VALUE: number = tag(2, WireType.LengthDelimited);
-const NULL_VALUE: number = tag(1, WireType.Varint);
-const NUMBER_VALUE: number = tag(2, WireType.Bit64);
-const STRING_VALUE: number = tag(3, WireType.LengthDelimited);
-const BOOL_VALUE: number = tag(4, WireType.Varint);
-const STRUCT_VALUE: number = tag(5, WireType.LengthDelimited);
-const LIST_VALUE: number = tag(6, WireType.LengthDelimited);
-const LIST_VALUES: number = tag(1, WireType.LengthDelimited);
+/** Bytes of the room that is kept for the next Struct. */
+const keptRoom: number = 64 * 1024;
 
-const writeValue = (writer: BinaryWriter, value: JsonValue): void => {
-  if (value === null) writer.uint32(NULL_VALUE).int32(0);
-  else if (typeof value === "number") writer.uint32(NUMBER_VALUE).double(value);
-  else if (typeof value === "string") writer.uint32(STRING_VALUE).string(value);
-  else if (typeof value === "boolean") writer.uint32(BOOL_VALUE).bool(value);
-  else if (Array.isArray(value)) {
-    writer.uint32(LIST_VALUE).fork();
-    for (const item of value) {
-      writer.uint32(LIST_VALUES).fork();
-      writeValue(writer, item);
-      writer.join();
+/**
+ * Writes from the end to the beginning, since each length is in front of what it counts: no byte is moved twice, however
+ * deep it is nested.
+ */
+class BackwardWriter {
+  #bytes: Buffer = Buffer.allocUnsafeSlow(keptRoom);
+  #at: number = keptRoom;
+
+  /** Bytes that were written. */
+  get size(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  /** Forgets what was written before. */
+  begin(): void {
+    if (this.#bytes.length > keptRoom) this.#bytes = Buffer.allocUnsafeSlow(keptRoom);
+    this.#at = this.#bytes.length;
+  }
+
+  /** A copy of what was written. */
+  written(): Uint8Array {
+    return new Uint8Array(this.#bytes.subarray(this.#at));
+  }
+
+  /** Makes room for so many bytes. Returns where they begin. */
+  #take(bytes: number): number {
+    if (bytes > this.#at) {
+      const larger = Buffer.allocUnsafeSlow(2 * (this.#bytes.length + bytes));
+      const at = larger.length - this.size;
+      this.#bytes.copy(larger, at, this.#at);
+      this.#bytes = larger;
+      this.#at = at;
     }
-    writer.join();
+    this.#at -= bytes;
+    return this.#at;
+  }
+
+  byte(value: number): void {
+    const at = this.#take(1);
+    this.#bytes[at] = value;
+  }
+
+  double(value: number): void {
+    const at = this.#take(8);
+    this.#bytes.writeDoubleLE(value, at);
+  }
+
+  string(text: string): void {
+    const at = this.#take(Buffer.byteLength(text));
+    this.#bytes.write(text, at);
+  }
+
+  /** The tag and the length of what has been written since there were `before` bytes. */
+  prefix(tag: number, before: number): void {
+    const length = this.size - before;
+    let bytes = 1;
+    for (let rest = length >>> 7; rest > 0; rest >>>= 7) bytes++;
+    const at = this.#take(bytes + 1);
+    this.#bytes[at] = tag;
+    let rest = length;
+    for (let i = 1; i <= bytes; i++, rest >>>= 7) this.#bytes[at + i] = i === bytes ? rest : (rest & 0x7f) | 0x80;
+  }
+}
+
+const writer = new BackwardWriter();
+
+const writeString = (text: string, tag: number): void => {
+  const before = writer.size;
+  writer.string(text);
+  writer.prefix(tag, before);
+};
+
+const writeValue = (value: JsonValue): void => {
+  const before = writer.size;
+  if (typeof value === "string") writeString(value, STRING_VALUE);
+  else if (typeof value === "number") {
+    writer.double(value);
+    writer.byte(NUMBER_VALUE);
+  } else if (typeof value === "boolean") {
+    writer.byte(value ? 1 : 0);
+    writer.byte(BOOL_VALUE);
+  } else if (value === null) {
+    writer.byte(0);
+    writer.byte(NULL_VALUE);
+  } else if (Array.isArray(value)) {
+    for (let i = value.length - 1; i >= 0; i--) {
+      const end = writer.size;
+      writeValue(value[i] as JsonValue);
+      writer.prefix(LIST_VALUES, end);
+    }
+    writer.prefix(LIST_VALUE, before);
   } else {
-    writer.uint32(STRUCT_VALUE).fork();
-    encodeStruct(writer, value);
-    writer.join();
+    writeFields(value);
+    writer.prefix(STRUCT_VALUE, before);
   }
 };
 
-/**
- * Writes the fields of a JSON object as those of a `google.protobuf.Struct`, without its length. An answer of analytics
- * has up to hundreds of thousands of them, for which building messages first would hold up the event loop.
- */
-export const encodeStruct = (writer: BinaryWriter, object: JsonObject): void => {
-  for (const [key, value] of Object.entries(object)) {
-    writer.uint32(STRUCT_FIELDS).fork();
-    writer.uint32(ENTRY_KEY).string(key);
-    writer.uint32(ENTRY_VALUE).fork();
-    writeValue(writer, value);
-    writer.join().join();
+const writeFields = (object: JsonObject): void => {
+  const names = Object.keys(object);
+  for (let i = names.length - 1; i >= 0; i--) {
+    const name = names[i] as string;
+    const before = writer.size;
+    writeValue(object[name] as JsonValue);
+    writer.prefix(ENTRY_VALUE, before);
+    writeString(name, ENTRY_KEY);
+    writer.prefix(STRUCT_FIELDS, before);
   }
+};
+
+/** Writes a JSON object, or the text of one (`jsonText`), as a `google.protobuf.Struct`. */
+export const encodeStruct = (object: JsonObject): Uint8Array => {
+  const text = heldText(object);
+  writer.begin();
+  writeFields(text === undefined ? object : (JSON.parse(text) as JsonObject));
+  return writer.written();
 };

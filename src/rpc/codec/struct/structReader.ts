@@ -1,127 +1,88 @@
-import { isUtf8 } from "node:buffer";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import type { Sliced } from "../../pipeline/slices.ts";
-import { endTurn, expectEnd, type Turn, use, utf8 } from "../binary/wireReader.ts";
-import { deepest } from "../json/jsonScan.ts";
-import { Unreadable } from "../unreadable.ts";
-import type { TextSink } from "./textSink.ts";
+import { WireType } from "@bufbuild/protobuf/wire";
+import { isObject } from "../../../util/isObject.ts";
+import type { BodyReader } from "../binary/bodyReader.ts";
+import { deepestStruct } from "../valueBound.ts";
 
-/** An object or array that is being written. */
-interface Level {
-  readonly reader: BinaryReader;
-  readonly isObject: boolean;
-  isEmpty: boolean;
-}
+const { LengthDelimited, Varint, Bit64 } = WireType;
 
-const { LengthDelimited, Varint, Bit64, StartGroup } = WireType;
+type JsonFields = Record<string, unknown>;
 
-/** Fields of one map entry, or of one value, of which there should be two and one. */
-const mostFields = 64;
+/** Sets a member of its own, also one called `__proto__`. */
+const setMember = (object: JsonFields, name: string, value: unknown): void => {
+  if (name === "__proto__") Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
+  else object[name] = value;
+};
 
-/** Reads the fields of a map entry or value, which are few and hold no group. `take` says whether it was one it knows. */
-const eachField = (bytes: Uint8Array, take: (reader: BinaryReader, field: number, wireType: WireType) => boolean): number => {
-  const reader = new BinaryReader(bytes);
-  let count = 0;
-  while (reader.pos < reader.len) {
-    const [field, wireType] = reader.tag();
-    if (++count > mostFields || wireType === StartGroup) throw new Error("not a Struct");
-    if (!take(reader, field, wireType)) reader.skip(wireType, field);
+/** Reads a `google.protobuf.Value` that ends at `end`. `value`: what it is merged into. */
+const readValue = (reader: BodyReader, end: number, depth: number, value: unknown): unknown => {
+  let read = value;
+  for (let isFirst = true; reader.pos < end; isFirst = false) {
+    const [number, wireType] = reader.tag();
+    // The first one is the value, which was counted.
+    if (!isFirst) reader.countValue();
+    if (number === 1 && wireType === Varint) {
+      reader.int32();
+      read = null;
+    } else if (number === 2 && wireType === Bit64) read = reader.double();
+    else if (number === 3 && wireType === LengthDelimited) read = reader.string(true);
+    else if (number === 4 && wireType === Varint) read = reader.bool();
+    else if (number === 5 && wireType === LengthDelimited) read = readFields(reader, reader.end(), depth + 1, isObject(read) ? read : {});
+    else if (number === 6 && wireType === LengthDelimited)
+      read = readItems(reader, reader.end(), depth + 1, Array.isArray(read) ? read : []);
+    else reader.pass(number, wireType);
   }
-  expectEnd(reader);
-  return count;
+  reader.expectEnd(end);
+  return read;
 };
 
-/** A text as JSON, unless it is too long for the object that it is in. Throws for what is not UTF-8. */
-const quote = (bytes: Uint8Array, sink: TextSink): string => {
-  if (sink.mayHold(bytes.length)) return JSON.stringify(utf8(bytes));
-  if (!isUtf8(bytes)) throw new Error("not UTF-8");
-  return '""';
+/** Passes over what is nested too deep: as it is that deep, the Struct is refused. */
+const isTooDeep = (reader: BodyReader, end: number, depth: number): boolean => {
+  if (depth <= deepestStruct) return false;
+  reader.pos = end;
+  return true;
 };
 
-const numberText = (value: number): string => {
-  if (!Number.isFinite(value)) throw new Unreadable("holds a number that is too large for a double");
-  return JSON.stringify(value);
+const readItems = (reader: BodyReader, end: number, depth: number, items: unknown[]): unknown[] => {
+  if (isTooDeep(reader, end, depth)) return items;
+  while (reader.pos < end) {
+    const [number, wireType] = reader.tag();
+    reader.countValue();
+    if (number === 1 && wireType === LengthDelimited) items.push(readValue(reader, reader.end(), depth, null));
+    else reader.pass(number, wireType);
+  }
+  reader.expectEnd(end);
+  return items;
+};
+
+const readEntry = (reader: BodyReader, end: number, depth: number, object: JsonFields): void => {
+  let name = "";
+  let value: unknown = null;
+  for (let fields = 1; reader.pos < end; fields++) {
+    const [number, wireType] = reader.tag();
+    if (fields > 2) reader.countValue();
+    if (number === 1 && wireType === LengthDelimited) name = reader.string(true);
+    else if (number === 2 && wireType === LengthDelimited) value = readValue(reader, reader.end(), depth, value);
+    else reader.pass(number, wireType);
+  }
+  reader.expectEnd(end);
+  setMember(object, name, value);
+};
+
+const readFields = (reader: BodyReader, end: number, depth: number, object: JsonFields): JsonFields => {
+  if (isTooDeep(reader, end, depth)) return object;
+  while (reader.pos < end) {
+    const [number, wireType] = reader.tag();
+    reader.countValue();
+    if (number === 1 && wireType === LengthDelimited) readEntry(reader, reader.end(), depth, object);
+    else reader.pass(number, wireType);
+  }
+  reader.expectEnd(end);
+  return object;
 };
 
 /**
- * Writes the fields of a `google.protobuf.Struct` as JSON text, in slices and without recursion. Of a member of a map
- * entry or value that is given more than once the last counts, also where Protobuf would merge messages: no writer
- * writes that. Throws for what is no Struct, `Unreadable` for one that JSON cannot hold.
+ * Reads a `google.protobuf.Struct` that ends at `end` as the JSON object that it is. `object`: the part of it that came before.
+ * Throws for what is no Struct.
  */
-export function* structToText(bytes: Uint8Array, sink: TextSink, turn: Turn): Sliced<void> {
-  const levels: Level[] = [];
-  const open = (inner: Uint8Array, isObject: boolean): void => {
-    if (levels.length === deepest) throw new Unreadable(`is nested more than ${deepest} levels deep`);
-    levels.push({ reader: new BinaryReader(inner), isObject, isEmpty: true });
-    sink.write(isObject ? "{" : "[");
-  };
-
-  /** Writes a value, or begins to. */
-  const writeValue = (value: Uint8Array): void => {
-    let text = "null";
-    let inner: Uint8Array | undefined;
-    let isObject = false;
-    let textBytes = 0;
-    const fields = eachField(value, (reader, field, wireType) => {
-      if ((field === 5 || field === 6) && wireType === LengthDelimited) {
-        inner = reader.bytes();
-        isObject = field === 5;
-        return true;
-      }
-      if (field === 1 && wireType === Varint) {
-        reader.int32();
-        text = "null";
-      } else if (field === 2 && wireType === Bit64) text = numberText(reader.double());
-      else if (field === 3 && wireType === LengthDelimited) {
-        const bytes = reader.bytes();
-        textBytes += bytes.length;
-        text = quote(bytes, sink);
-      } else if (field === 4 && wireType === Varint) text = reader.bool() ? "true" : "false";
-      else return false;
-      inner = undefined;
-      return true;
-    });
-    use(turn, fields + textBytes);
-    if (inner === undefined) sink.write(text);
-    else open(inner, isObject);
-  };
-
-  const writeEntry = (entry: Uint8Array): void => {
-    let name: Uint8Array = new Uint8Array();
-    let value: Uint8Array = new Uint8Array();
-    eachField(entry, (reader, field, wireType) => {
-      if (wireType !== LengthDelimited || field > 2) return false;
-      if (field === 1) name = reader.bytes();
-      else value = reader.bytes();
-      return true;
-    });
-    use(turn, name.length);
-    const quoted = quote(name, sink);
-    if (levels.length === 1) sink.property(quoted.length, () => quoted);
-    sink.write(`${quoted}:`);
-    writeValue(value);
-  };
-
-  open(bytes, true);
-  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-    const { reader, isObject } = level;
-    if (reader.pos >= reader.len) {
-      expectEnd(reader);
-      sink.write(isObject ? "}" : "]");
-      levels.pop();
-      continue;
-    }
-    if (use(turn, 0)) yield endTurn(turn);
-    const [field, wireType] = reader.tag();
-    if (wireType === StartGroup) throw new Error("not a Struct");
-    if (field !== 1 || wireType !== LengthDelimited) {
-      reader.skip(wireType, field);
-      continue;
-    }
-    const item = reader.bytes();
-    if (!level.isEmpty) sink.write(",");
-    level.isEmpty = false;
-    if (isObject) writeEntry(item);
-    else writeValue(item);
-  }
-}
+export const readStruct = (reader: BodyReader, end: number, object: object = {}): object =>
+  readFields(reader, end, 1, object as JsonFields);

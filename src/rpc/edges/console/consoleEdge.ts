@@ -62,13 +62,13 @@ export const isConsoleRequest = ({ url = "" }: IncomingMessage): boolean => url.
  * where the request comes from (403), and then as everywhere.
  */
 export const createConsoleEdge = (options: ConsoleEdgeOptions): RequestHandler => {
-  const { slices, clock, observer, clientAddress, isProxy, files } = options;
+  const { clock, observer, clientAddress, isProxy, files } = options;
   const origins = createOwnOrigins(options.publicUrl);
   const describeError = createDescribeError(options.errorsBaseUrl);
   const servers = (maxBodyBytes: number): ReadonlyMap<Wire, ServeUnary<ConsoleCall, RpcRoute>> =>
     new Map(connectWires.map((wire) => [wire, serveWire({ ...options, maxBodyBytes }, wire)]));
   const shared = { routes: options.routes, serveBy: servers(options.maxBodyBytes) };
-  const own = { routes: compileRpcRoutes(ownServices, slices), serveBy: servers(mostOwnBytes) };
+  const own = { routes: compileRpcRoutes(ownServices), serveBy: servers(mostOwnBytes) };
   const routes = new Map(
     [shared, own].flatMap(({ routes: some, serveBy }) =>
       [...some].map(([path, route]) => [rpcPrefix + path.slice(1), { route, serveBy }] as const),

@@ -6,7 +6,6 @@ import type { Guarded } from "../../http/connectionGuard.ts";
 import type { OpenedStream } from "../../http/handlers.ts";
 import { type BodyReader, collectBody } from "../../http/readBody.ts";
 import type { OtherEnd } from "../../pipeline/callSignal.ts";
-import type { Slices } from "../../pipeline/slices.ts";
 import { EdgeCall } from "../edgeCall.ts";
 
 /** A session's socket is a proxy that is slow to ask, and its address does not change. */
@@ -39,9 +38,9 @@ export class GrpcCall extends EdgeCall {
     return this.stream.closed || this.stream.destroyed;
   }
 
-  readBody(limit: number, overhead: number, slices: Slices, done: BodyReader): void {
+  readBody(limit: number, overhead: number, done: BodyReader): void {
     const declared = this.requestHeaders["content-length"];
-    collectBody(this.stream, { declared, limit, overhead, timed: true, isGone: this.isGone, owner: this, slices }, done);
+    collectBody(this.stream, { declared, limit, overhead, timed: true, isGone: this.isGone, owner: this }, done);
   }
 
   destroy(): void {

@@ -2,7 +2,6 @@ import { type DescMethodUnary, type DescService, getOption } from "@bufbuild/pro
 import { no_store, problem_json, rate_limited_json } from "../../../../gen/latchkey/v2/options_pb.ts";
 import { jsonReader, jsonWriter, type Read, type WriteJson } from "../../codec/json/jsonForm.ts";
 import { procedureName } from "../../pipeline/procedureName.ts";
-import type { Slices } from "../../pipeline/slices.ts";
 import { unaryMethods } from "../unaryMethods.ts";
 import type { ErrorMediaTypes } from "./mediaType.ts";
 
@@ -15,16 +14,16 @@ export interface Route extends ErrorMediaTypes {
   readonly successHeaders: readonly string[];
 }
 
-const compileRoute = (method: DescMethodUnary, slices: Slices): Route => ({
+const compileRoute = (method: DescMethodUnary): Route => ({
   method,
-  read: jsonReader(method.input, "v2", slices),
-  write: jsonWriter(method.output, "v2", slices),
+  read: jsonReader(method.input, "v2"),
+  write: jsonWriter(method.output, "v2"),
   successHeaders: ["Content-Type", "application/json", ...(getOption(method, no_store) ? ["Cache-Control", "no-store"] : [])],
   problemJson: getOption(method, problem_json),
   rateLimitedJson: getOption(method, rate_limited_json),
 });
 
 /** Routes of every unary procedure by its exact path, `/v2/<namespace>.<procedure>`. */
-export const compileRoutes = (services: readonly DescService[], slices: Slices): ReadonlyMap<string, Route> => {
-  return new Map(unaryMethods(services).map((method) => [`/v2/${procedureName(method)}`, compileRoute(method, slices)]));
+export const compileRoutes = (services: readonly DescService[]): ReadonlyMap<string, Route> => {
+  return new Map(unaryMethods(services).map((method) => [`/v2/${procedureName(method)}`, compileRoute(method)]));
 };

@@ -37,8 +37,8 @@ const targetPath = (url: string): string => {
  * order of protocol §2: path, method, credentials from the headers, size of the body, then the pipeline.
  */
 export const createV2Edge = (options: V2EdgeOptions): RequestHandler => {
-  const { clock, observer, slices, findCaller, answerDescription } = options;
-  const routes = compileRoutes(options.services, slices);
+  const { clock, observer, findCaller, answerDescription } = options;
+  const routes = compileRoutes(options.services);
   const answerFailure = createAnswerFailure(createErrorBody(options.errorsBaseUrl));
 
   /** Answers what reached no procedure. */

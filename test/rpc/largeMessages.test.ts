@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { inTurns } from "../../src/rpc/pipeline/largeMessages.ts";
+
+const caller = (...path: string[]) => ({ path, signal: undefined });
+
+/** So many steps, each of which leaves its name. */
+function* work(name: string, steps: number, done: string[]): Generator<void, string> {
+  for (let i = 0; i < steps; i++) {
+    done.push(name);
+    yield;
+  }
+  return name;
+}
+
+test("[attack B3] large messages are handled one at a time, however many a caller has, another's is next but one", async () => {
+  const done: string[] = [];
+  const hogs = Array.from({ length: 100 }, () => inTurns(caller("hog", "address"), work("hog", 3, done)));
+  expect(await inTurns(caller("b", "address"), work("b", 3, done))).toBe("b");
+  expect(done.filter((name) => name === "hog").length).toBeLessThanOrEqual(2 * 3);
+  expect(done.join(" ")).toContain("b b b");
+  await Promise.all(hogs);
+});
+
+test("[attack B3] each step of a large message has a turn of the event loop of its own", async () => {
+  const done: string[] = [];
+  let isOver = false;
+  const other = (): void => {
+    done.push("-");
+    if (!isOver) setImmediate(other);
+  };
+  setImmediate(other);
+  await inTurns(caller("a"), work("a", 5, done));
+  isOver = true;
+  expect(done.join("")).not.toContain("aa");
+});
+
+test("[attack B3] what nobody waits for any more is not begun, or not continued", async () => {
+  const done: string[] = [];
+  const controller = new AbortController();
+  const { signal } = controller;
+  function* abort(): Generator<void, void> {
+    done.push("first");
+    controller.abort(new Error("gone"));
+    yield;
+    done.push("second");
+  }
+  const outcomes = Promise.allSettled([
+    inTurns({ path: ["a"], signal }, abort()),
+    ...Array.from({ length: 10 }, () => inTurns({ path: ["a"], signal }, work("gone", 1, done))),
+  ]);
+  await inTurns(caller("a"), work("wanted", 1, done));
+  expect(done).toEqual(["first", "wanted"]);
+  expect((await outcomes).map(({ status }) => status)).toEqual(Array(11).fill("rejected"));
+});
+
+test("[attack B3] work that fails lets the next begin", async () => {
+  // biome-ignore lint/correctness/useYield: it fails in its first step
+  function* fail(): Generator<void, void> {
+    throw new Error("broken");
+  }
+  await expect(inTurns(caller("a"), fail())).rejects.toThrow("broken");
+  expect(await inTurns(caller("a"), work("next", 1, []))).toBe("next");
+});

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createFairSemaphore, type PermitRequest } from "../../domain/fairness/fairSemaphore.ts";
 import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 
@@ -15,7 +15,8 @@ export const inTurns = <T>(request: PermitRequest, work: Generator<unknown, T>):
     () => undefined,
     async () => {
       for (;;) {
-        await nextTurn();
+        // A timer, for immediates write the answers of other calls: a step would come before those that came during the last one.
+        await sleep(0);
         request.signal?.throwIfAborted();
         const { done, value } = work.next();
         if (done) return value;

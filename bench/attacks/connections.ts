@@ -8,7 +8,7 @@ import { frame, literal } from "./rawHttp2.ts";
 const SETTINGS = 4;
 const PING = 6;
 const GOAWAY = 7;
-/** Of a HEADERS frame: it holds all headers, and no body follows. */
+/** Flags of a HEADERS frame that holds all headers and that no body follows. */
 const END_STREAM_AND_HEADERS = 5;
 
 const preface = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
@@ -49,7 +49,7 @@ const slowHeaders = "GET /v2/liveness HTTP/1.1\r\nHost: x\r\nX-Slow: ";
 const slowBody = (length: number, more = ""): string =>
   `POST /v2/apis.createApi HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}Content-Length: ${length}\r\n\r\n`;
 
-/** Clients of HTTP/2 that open as many streams as they can, and open them again when they are closed. */
+/** Opens 256 HTTP/2 streams on each of 40 connections, and opens a stream again when it is closed. */
 const flood = (
   attacker: Attacker,
   fields: Readonly<Record<string, string>>,
@@ -73,7 +73,7 @@ const flood = (
     session.destroy();
   });
 
-/** The order in which the service once died: connections that take all there is, then many streams. */
+/** Fills the share of the address with slow and idle connections, then opens streams. This order once ended the process. */
 const afterHolding = async (attacker: Attacker, streams: () => Promise<void>): Promise<void> => {
   await hold(attacker, 3_000, slowHeaders, "a");
   await hold(attacker, 3_000, slowBody(1_000, `Authorization: Bearer ${attacker.target.useless}\r\n`), " ");
@@ -97,7 +97,7 @@ const cuts: readonly ((socket: Socket) => void)[] = [
   },
 ];
 
-/** Connections that are cut after any number of the bytes of a first flight, by a reset, a close or half a close. */
+/** Cuts connections at a random byte of their first flight, by a reset, a close or a half-close. */
 const cutConnections = (attacker: Attacker, lines: number): Promise<void> => {
   let next = 0;
   return onLines(lines, attacker, async () => {

@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { frame, literal, openRawHttp2 } from "../../bench/attacks/rawHttp2.ts";
+import { pingTimeout } from "../../src/rpc/http/limits.ts";
 import { type Edges, startEdges } from "../rpc/support/startEdges.ts";
 import { eventually } from "../support/eventually.ts";
 import { liveness, open } from "./support/sessions.ts";
@@ -59,6 +60,42 @@ describe("[protocol §9] connections that break off while they begin", () => {
     }
     await eventually(async () => expect(await liveness(await open(edges.url))).toBe(200));
     expect(errors).toEqual([]);
+  });
+
+  const garbage = Buffer.alloc(30, 0xff);
+  const shortPing = frame(PING, 0, 0, Buffer.alloc(3));
+  test.each([
+    ["a whole request", 5, garbage],
+    ["a request whose body never comes", 4, garbage],
+    ["a whole request, and a ping that is too short", 5, shortPing],
+  ])("%s, a GOAWAY and an invalid frame in one write: the connection ends and counts no longer", async (_name, flags, invalid) => {
+    await using edges = await startEdges({ capacity: { addressConnections: 3 } });
+    for (let i = 0; i < 3; i++) {
+      const socket = await openSocket(edges);
+      await new Promise((resolve) =>
+        socket.write(Buffer.concat([preface, frame(1, flags, 1, request("/v2/liveness")), goaway, invalid]), resolve),
+      );
+      socket.end();
+    }
+    await eventually(async () => expect(await liveness(await open(edges.url))).toBe(200));
+  });
+
+  test("a client that says it is leaving gets the answers that it still waits for", async () => {
+    const gate = Promise.withResolvers<object>();
+    await using edges = await startEdges({ invoke: () => gate.promise });
+    const session = await open(edges.url);
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/v2/apis.createApi",
+      authorization: "Bearer x",
+      "content-type": "application/json",
+    });
+    stream.end('{"name":"late"}');
+    await eventually(() => expect(edges.invocations).toHaveLength(1));
+    session.close();
+    await sleep(pingTimeout + 1_000);
+    gate.resolve({ data: { apiId: "api_1" } });
+    expect((await once(stream, "response"))[0][":status"]).toBe(200);
   });
 
   const flights: readonly (readonly [string, Buffer])[] = [

@@ -1,5 +1,5 @@
 import { constants, type Http2Session } from "node:http2";
-import { retiringTime, sessionCloseGrace } from "./limits.ts";
+import { pingTimeout, retiringTime, sessionCloseGrace } from "./limits.ts";
 
 /** The largest number of a stream. */
 const ANY_STREAM = 2 ** 31 - 1;
@@ -43,6 +43,20 @@ export const retireWithNextCall = (session: Http2Session, within: number): void 
 export const destroySession = (session: Http2Session): void => {
   // No error of ours, which `undefined` would make of it: node then takes the code for the error's, or sends none.
   session.destroy(null as unknown as undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+};
+
+/**
+ * Destroys a connection that is being closed unless its client answers a PING. After an invalid frame behind a GOAWAY, Node reads nothing
+ * any more, reports nothing, and keeps the connection and its open streams forever.
+ */
+export const destroyUnlessAlive = (session: Http2Session): void => {
+  if (session.destroyed) return;
+  const timer = setTimeout(() => session.destroy(), pingTimeout).unref();
+  session.once("close", () => clearTimeout(timer));
+  session.ping((error) => {
+    clearTimeout(timer);
+    if (error) session.destroy();
+  });
 };
 
 /** Ends an HTTP/2 connection with the same GOAWAY, but what is under way on it has a moment to end. */

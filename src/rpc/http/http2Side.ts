@@ -11,7 +11,7 @@ import type { CallerPath } from "../../domain/fairness/fairShares.ts";
 import { plainAddress } from "../../domain/ipAllowlist.ts";
 import { networkOf } from "../pipeline/clientAddress.ts";
 import type { ConnectionGuard, ConnectionGuards, Guarded } from "./connectionGuard.ts";
-import { closeSession, destroySession, retireWithNextCall } from "./endSession.ts";
+import { closeSession, destroySession, destroyUnlessAlive, retireWithNextCall } from "./endSession.ts";
 import type { RequestHandler, StreamHandler } from "./handlers.ts";
 import { headerText } from "./headerFields.ts";
 import { isGone } from "./http2Stream.ts";
@@ -150,8 +150,12 @@ export const createHttp2Side = (
     if (guards) session.guard = guards.guard(session.socket.remoteAddress);
     // Not by the server's event: a stream that was taken back with the first bytes does not know its session any more.
     session.on("stream", ((...args) => take(session, path, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);
-    // Asks the client to go. Streams that are open, such as a quiet watch, continue.
-    session.setTimeout(silentTimeout, () => session.close());
+    // Asks the client to go. Streams that are open, such as a quiet watch, continue as long as the client is there.
+    session.setTimeout(silentTimeout, () => {
+      session.close();
+      destroyUnlessAlive(session);
+    });
+    session.on("goaway", () => destroyUnlessAlive(session));
     const lasts = lifetime?.();
     const retiring = lasts === undefined ? undefined : setTimeout(() => retireWithNextCall(session, limits.retiringTime), lasts).unref();
     session.once("close", () => {

@@ -23,6 +23,8 @@ export const retiringTime = 1_000;
 export const inactivityTimeout = 120_000;
 /** Silence on an HTTP/2 connection after which its client is asked to go. */
 export const silentSessionTimeout = 300_000;
+/** How long the client of an HTTP/2 connection that is being closed may take to answer a PING before the connection is destroyed. */
+export const pingTimeout = 5_000;
 /** TCP keep-alive probes start after this; they end connections whose other end vanished. */
 export const probeDelay = 60_000;
 

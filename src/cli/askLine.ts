@@ -9,7 +9,7 @@ export const askLine = (input: Readable, output: Writable, question: string): Pr
       resolve(undefined);
       return;
     }
-    // Not a terminal to readline: the kernel edits the line, and Ctrl-C ends the process as everywhere.
+    // `terminal: false`: the kernel handles line editing and Ctrl-C.
     const lines = createInterface({ input, terminal: false });
     let typed: string | undefined;
     lines.once("line", (line) => {

@@ -8,7 +8,7 @@ export interface ConfirmValues {
   readonly yes?: boolean | undefined;
 }
 
-/** A label and what is known under it. */
+/** A label and its value. */
 export type Fact = readonly [label: string, value: string];
 
 /** An object that a command is about to destroy, as far as its caller may read it. */
@@ -27,7 +27,7 @@ export interface Target {
 export const lastUse = (unixMs: number | undefined): Fact => ["last used", unixMs ? new Date(unixMs).toISOString() : "never"];
 
 /**
- * Ends a command with 2 where it would have to ask and there is no terminal. Call it before the command reads standard input,
+ * Throws exit code 2 if the command would have to ask and there is no terminal. Call it before the command reads standard input,
  * opens a store or calls a service.
  */
 export const requireConfirmable = ({ yes }: ConfirmValues, { ask }: Pick<CommandContext, "ask">): void => {
@@ -39,7 +39,7 @@ export const requireConfirmable = ({ yes }: ConfirmValues, { ask }: Pick<Command
  * Shows what is about to be destroyed and asks for its name, or its id where it has no name. Ends the command with 2 for every
  * other answer. With --yes it asks nothing.
  * @param verb of the sentence "This deletes the API:".
- * @param find is called only where there is a question. Its rejection ends the command without one.
+ * @param find called only if there is a question. If it rejects, nothing is asked.
  */
 export const confirm = async (
   verb: "deletes" | "erases" | "revokes",

@@ -46,7 +46,7 @@ const run = async (args: readonly string[], context: CommandContext): Promise<Ex
 /** Message and causes, without a stack: for the person at the terminal. */
 const describe = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error && error.cause.message !== "" && error.cause.message !== error.message
+  return error.cause instanceof Error && error.cause.message !== "" && !error.message.includes(error.cause.message)
     ? `${error.message}: ${describe(error.cause)}`
     : error.message;
 };

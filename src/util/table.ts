@@ -12,9 +12,9 @@ export const formatTable = (rows: readonly (readonly string[])[]): string[] => {
   );
 };
 
-/** What would move the cursor of a terminal or change its colours, wherever a text comes from. */
+/** Characters that move the cursor of a terminal, change its colours, or hide or reorder the text around them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it is for
-const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
+const controls = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
 
 /** A text for one line of a terminal. */
 export const oneLine = (text: string): string => text.replace(controls, " ");

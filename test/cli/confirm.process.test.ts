@@ -22,7 +22,8 @@ test.runIf(spawnSync("script", ["--version"]).status === 0)("a process asks at i
   const atTerminal = async (typed: string) => {
     const command = `'${process.execPath}' '${main}' root-key revoke ${id}`;
     const child = spawn("script", ["--quiet", "--return", "--command", command, "/dev/null"], {
-      env: { ...process.env, ...env },
+      // No setting of the run of the tests leaks in.
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
       stdio: ["pipe", "pipe", "inherit"],
     });
     child.stdin.write(typed);

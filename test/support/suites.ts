@@ -27,7 +27,7 @@ export const sameOnEveryEngine: readonly string[] = [
   "test/attacks/{adminPort,bodies,bodiesInFlight,brokenConnections,connections,logs,pipelining,publicStreams,resets,rootKeyReads,slots,slowBodies}.test.ts",
   "test/audit/events{,.process}.test.ts",
   "test/cache/{batchLoader,cache,memorySize,silence}.test.ts",
-  "test/cli/{analytics,api,audit,fileModes,migration,namespace,serve,tls}.process.test.ts",
+  "test/cli/{analytics,api,audit,confirm,fileModes,migration,namespace,serve,tls}.process.test.ts",
   "test/cli/{commandLine,expiry,progressBar,suspiciousVariables}.test.ts",
   "test/api/identities/eraseFiles.process.test.ts",
   "test/backup/{embeddedBackup,embeddedBackup.process,importAnew}.test.ts",

@@ -107,7 +107,7 @@ const nameOf = ({ name }: Json): string | undefined => (typeof name === "string"
 
 const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
-/** Of each procedure that deletes, what it deletes. */
+/** The object that each delete procedure removes. */
 const kinds: Readonly<Record<string, Kind>> = {
   "apis.deleteApi": {
     kind: "API",
@@ -139,7 +139,7 @@ const kinds: Readonly<Record<string, Kind>> = {
         if (erase === true && error instanceof CommandFailure && error.exitCode === 4) return undefined;
         throw error;
       });
-      if (found === undefined) return { id: String(identity), facts: [["state", "deleted before, or never there"]] };
+      if (found === undefined) return { id: String(identity), facts: [["state", "already deleted, or never existed"]] };
       const [id, name] = [String(found.id), String(found.externalId)];
       const facts = await Promise.all([keysWith({ externalId: name }, reader), verifications({ identityId: [id] }, "*", reader)]);
       return { id, name, nameLabel: "external id", facts };

@@ -3,12 +3,12 @@ import type { Share } from "../../domain/fairness/fairShares.ts";
 import { runForConnection } from "./connectionFault.ts";
 import { probeDelay } from "./limits.ts";
 
-/** Counts a new connection; undefined when its address has too many. What it returns is given back when the connection closes. */
+/** Counts a new connection; undefined when its address has too many. Call `give` on the result when the connection closes. */
 export type AcceptConnection = (remoteIp: string) => Pick<Share, "give"> | undefined;
 
 /**
  * Accepts the connections of a port and passes each to `serve`. Those that `accept` refuses are closed before anything is read from
- * them, and before a TLS handshake. The servers of Node behind it never listen: they are handed connections by their event `connection`.
+ * them, and before a TLS handshake. Node's HTTP servers never listen; each connection reaches them as a `connection` event.
  */
 export const createAcceptor = (accept: AcceptConnection | undefined, serve: (socket: Socket) => void): Server =>
   createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: probeDelay }, (socket) => {

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Socket } from "node:net";
 
-const connection = new AsyncLocalStorage<Socket>();
+const currentConnection = new AsyncLocalStorage<Socket>();
 
-/** Runs `serve`, and everything that it starts, on behalf of a connection. */
-export const runForConnection = (socket: Socket, serve: () => void): void => connection.run(socket, serve);
+/** Runs `serve`, and everything that it starts, in the context of a connection, so that a fault can be traced to it. */
+export const runForConnection = (socket: Socket, serve: () => void): void => currentConnection.run(socket, serve);
 
-/** Where the code of a line of a stack is; undefined for lines that are no frame. */
-const placeOf = (line: string): string | undefined => /^ {4}at (?:.*\()?(.+?)\)?$/.exec(line)?.[1];
+/** Returns the location in a stack frame, undefined for other lines. */
+const frameLocation = (line: string): string | undefined => /^ {4}at (?:.*\()?(.+?)\)?$/.exec(line)?.[1];
 
 const isInNode = (place: string): boolean => place.startsWith("node:") || place === "<anonymous>" || place === "native";
 const isInHttp = (place: string): boolean => /^node:(?:internal\/http|_http_)/.test(place);
@@ -20,11 +20,11 @@ export const isConnectionFault = (error: unknown): error is Error => {
   if (!(error instanceof Error) || error.stack === undefined) return false;
   const places = error.stack
     .split("\n")
-    .map(placeOf)
+    .map(frameLocation)
     .filter((place) => place !== undefined);
   const [thrownAt] = places;
   return thrownAt !== undefined && isInHttp(thrownAt) && places.length < Error.stackTraceLimit && places.every(isInNode);
 };
 
-/** Destroys the connection on whose behalf the current code runs. Also works in a handler of `uncaughtException`. */
-export const destroyCurrentConnection = (): void => void connection.getStore()?.destroy();
+/** Destroys the connection in whose context the code runs. Also works in a handler of `uncaughtException`. */
+export const destroyCurrentConnection = (): void => void currentConnection.getStore()?.destroy();

@@ -26,9 +26,9 @@ export interface ConnectionGuard {
    * @param isOpen it was let in before; being answered then earns it nothing.
    */
   readonly refuse: (isOpen: boolean) => boolean;
-  /** A piece of a body comes that nobody reads: whether it may still be swallowed. Small pieces count as 16 KiB. */
+  /** Charges a discarded chunk of a body, at least 16 KiB; false when the budget is spent. */
   readonly swallow: (bytes: number) => boolean;
-  /** An HTTP/1.1 connection is ended for what it cost. Where that goes on, no other one begins from there for a while. */
+  /** Called when an HTTP/1.1 connection is closed for abuse. Repeated offences bar the address for `barTime`. */
   readonly offend: () => void;
   /** The connection is closed. */
   readonly close: () => void;
@@ -41,10 +41,10 @@ export interface Guarded {
 
 /** The guards of all connections. */
 export interface ConnectionGuards {
-  /** A connection comes; undefined when there are enough from there. To be given back when it is closed. */
+  /** Counts a connection; undefined when its address is over its limit. Call `give` when it closes. */
   readonly accept: (remoteIp: string) => Pick<Share, "give"> | undefined;
   readonly guard: (remoteIp: string | undefined) => ConnectionGuard;
-  /** Connections of this protocol from there were ended lately for what they cost: another one is not to begin yet. */
+  /** Connections of this protocol from there were recently closed for abuse. */
   readonly isBarred: (remoteIp: string | undefined, protocol: Protocol) => boolean;
 }
 

@@ -82,8 +82,8 @@ export const answerStreamEarly = (
 };
 
 /**
- * Swallows what still comes of a small HTTP/1.1 body that is answered unread, so that its connection can be used again. A client that
- * sends it in many small pieces, or too slowly, loses the connection: pieces cost as much as large ones, and no credentials.
+ * Discards the rest of a small HTTP/1.1 body that is answered unread, so that its connection can be used again. A client that sends it in
+ * many small chunks, or too slowly, loses the connection: small chunks cost as much CPU as large ones, and sending them needs no credentials.
  */
 export const swallowSmall = (req: IncomingMessage): void => {
   if (req.complete || req.httpVersionMajor > 1) return;

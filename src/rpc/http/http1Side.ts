@@ -71,7 +71,7 @@ export const createHttp1Side = (handler: RequestHandler, pace: Pace): Http1Side 
   const server = createServer(options);
   server.maxHeadersCount = limits.maxHeaders;
   server.timeout = limits.inactivityTimeout;
-  // A client may close its sending side after its request and still gets the answer.
+  // A client may close its sending side after its request. A call that waits for the store takes that for leaving; others are answered.
   Object.assign(server, { httpAllowHalfOpen: true });
   const handle = inTurns(handler, pace);
   server.on("request", handle).on("checkContinue", handle).on("checkExpectation", handle);

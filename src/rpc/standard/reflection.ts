@@ -43,9 +43,9 @@ async function* until<T>(signal: AbortSignal, requests: AsyncIterable<T>): Async
 
 /**
  * Spaces out the answers of all streams together: each call resolves `interval` milliseconds after the one before it. A stream waits for one
- * answer at a time, so streams take turns, and what a client sends ahead stays in its flow-control window.
+ * answer at a time, so streams take turns, and unread requests stay in the client's flow-control window.
  */
-const spaceOut = (interval: number): (() => Promise<void>) => {
+const createThrottle = (interval: number): (() => Promise<void>) => {
   let last: Promise<void> = Promise.resolve();
   return () => {
     const turn = last;
@@ -66,12 +66,12 @@ const files = (found: readonly Uint8Array[] | undefined, what: string): Answer =
  * `grpc.reflection` v1 and v1alpha (grpc §1): lets tools such as grpcurl list, describe and call the services without
  * their `.proto` files. A stream ends when the client has asked its last question, or when `draining` is aborted.
  *
- * @param takeTurn waited for before each answer: an answer of up to 190 KB costs as much as many calls, and needs no credentials.
+ * @param waitForSlot waited for before each answer: an answer of up to 190 KB costs as much as many calls, and needs no credentials.
  */
 export const createReflectionService = (
   services: readonly DescService[],
   draining: AbortSignal,
-  takeTurn: () => Promise<void> = spaceOut(reflectionAnswerInterval),
+  waitForSlot: () => Promise<void> = createThrottle(reflectionAnswerInterval),
 ): ReflectionService => {
   // Serializing all descriptors is a large part of a start, and few ever ask for them.
   let known: DescriptorIndex | undefined;
@@ -104,7 +104,7 @@ export const createReflectionService = (
     v1: {
       serverReflectionInfo: async function* (requests) {
         for await (const request of until(draining, requests)) {
-          await takeTurn();
+          await waitForSlot();
           if (draining.aborted) return;
           yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
         }
@@ -113,7 +113,7 @@ export const createReflectionService = (
     v1alpha: {
       serverReflectionInfo: async function* (requests) {
         for await (const request of until(draining, requests)) {
-          await takeTurn();
+          await waitForSlot();
           if (draining.aborted) return;
           yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
         }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { invalidInput, ServiceError } from "../../domain/errors.ts";
+import type { KeyRing } from "../../domain/secrets/keyRing.ts";
 import { EngineError } from "../engineErrors.ts";
 import type { Execution } from "../execution.ts";
 import type { JsonObject } from "../json.ts";
@@ -10,7 +11,7 @@ import { oneOfCondition, tagsCondition } from "../usage/filterSql.ts";
 import { type UsageField, type UsageKind, type UsageQuestion, usageKinds } from "../usage/question.ts";
 import { createPlaces } from "./places.ts";
 import { createPoller, type Poller } from "./poller.ts";
-import { cursorKey, openPosition, sealPosition } from "./tailCursor.ts";
+import { cursorKeyRing, openPosition, sealPosition } from "./tailCursor.ts";
 import { createTailSql } from "./tailSql.ts";
 
 /** Who may wait at the same time on one node (management §6). */
@@ -68,7 +69,7 @@ interface Source {
   readonly kind: UsageKind;
   readonly poller: Poller;
   /** Of the cursors; asked for once. */
-  readonly key: (signal: AbortSignal) => Promise<Buffer>;
+  readonly key: (signal: AbortSignal) => Promise<KeyRing>;
 }
 
 const badCursor = (): Error => {
@@ -101,13 +102,13 @@ export const createTail = ({ clock, database, ready, isIsolated, execute, queryS
 
   const openSource = (kind: UsageKind): Source => {
     const sql = createTailSql(database, kind.dataset);
-    let found: Buffer | undefined;
+    let found: KeyRing | undefined;
     return {
       kind,
       poller: createPoller({ clock, now: clock.now, sql, execute }),
       key: async (signal) => {
         const [table] = found === undefined ? await execute(sql.identity, signal) : [];
-        if (table !== undefined) found = cursorKey(String(table.id));
+        if (table !== undefined) found = cursorKeyRing(String(table.id));
         if (found === undefined) throw new Error("the table that tails read is not there");
         return found;
       },

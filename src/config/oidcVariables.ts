@@ -12,7 +12,7 @@ export interface OidcConfig {
   /** As the provider calls itself. */
   readonly issuer: string;
   readonly clientId: string;
-  readonly clientSecret: Secret | InFile;
+  readonly clientSecret: Secret;
   readonly permissions: PermissionMapping | InFile;
 }
 
@@ -45,10 +45,6 @@ const variables = {
     parse: (value: string) => ({ value: secret(value) }),
     isSecret: true,
   },
-  OIDC_CLIENT_SECRET_FILE: {
-    description: "File with that secret, instead of `OIDC_CLIENT_SECRET`.",
-    parse: text,
-  },
   OIDC_PERMISSIONS: {
     description:
       'Who may do what, as JSON or the path of a file with it: `{"claim":"groups","permissions":{"platform":["*"],"support":["api.*.read_key"]}}`; `"scopes":["groups"]` asks the provider for others than `profile` and `email`. Nobody else gets in.',
@@ -66,16 +62,13 @@ const needed = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "OIDC_PER
 export const readOidc = ({ env, read, problems }: Reading): OidcConfig | undefined => {
   const issuer = read(variables, "OIDC_ISSUER");
   const clientId = read(variables, "OIDC_CLIENT_ID");
-  const secret = read(variables, "OIDC_CLIENT_SECRET");
+  const clientSecret = read(variables, "OIDC_CLIENT_SECRET");
   const permissions = read(variables, "OIDC_PERMISSIONS");
-  const file = read(variables, "OIDC_CLIENT_SECRET_FILE");
-  const isSet = (name: string): boolean => env[name] !== undefined;
-  const missing = needed.filter((name) => !isSet(name) && !(name === "OIDC_CLIENT_SECRET" && isSet("OIDC_CLIENT_SECRET_FILE")));
+  // A file that cannot be read is a problem of its own.
+  const inFile = env.OIDC_CLIENT_SECRET_FILE === undefined ? undefined : "OIDC_CLIENT_SECRET";
+  const missing = needed.filter((name) => env[name] === undefined && name !== inFile);
   if (missing.length === needed.length) return undefined;
   if (missing.length > 0) problems.set("OIDC", `${needed.join(", ")}: set all of them or none, ${missing.join(", ")} is missing`);
-  if (isSet("OIDC_CLIENT_SECRET") && isSet("OIDC_CLIENT_SECRET_FILE"))
-    problems.set("OIDC secret", "OIDC_CLIENT_SECRET and OIDC_CLIENT_SECRET_FILE: set one of them");
-  const clientSecret = secret ?? (file === undefined ? undefined : { file });
   if (issuer === undefined || clientId === undefined || clientSecret === undefined || permissions === undefined) return undefined;
   return { issuer, clientId, clientSecret, permissions };
 };

@@ -8,7 +8,13 @@ const fileOf = (name: string): Variable<string> => ({
   parse: text,
 });
 
-type SecretName = "MONGODB_URL" | "ENCRYPTION_KEYS" | "CLICKHOUSE_URL" | "ADMIN_TOKEN" | "OTEL_EXPORTER_OTLP_HEADERS";
+type SecretName =
+  | "MONGODB_URL"
+  | "ENCRYPTION_KEYS"
+  | "CLICKHOUSE_URL"
+  | "ADMIN_TOKEN"
+  | "OIDC_CLIENT_SECRET"
+  | "OTEL_EXPORTER_OTLP_HEADERS";
 
 /** Variables that name a file with the secret of another one. */
 export const secretFileVariables: Readonly<Record<`${SecretName}_FILE`, Variable<string>>> = {
@@ -20,6 +26,7 @@ export const secretFileVariables: Readonly<Record<`${SecretName}_FILE`, Variable
       "File that holds `ADMIN_TOKEN`, such as a mounted secret, in its place; a line end at its end does not count. Watched: a new token counts within seconds, and the old one no more.",
     parse: text,
   },
+  OIDC_CLIENT_SECRET_FILE: fileOf("OIDC_CLIENT_SECRET"),
   OTEL_EXPORTER_OTLP_HEADERS_FILE: fileOf("OTEL_EXPORTER_OTLP_HEADERS"),
 };
 

@@ -78,7 +78,7 @@ export interface Config {
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Those that need no reading of their own. */
+/** Variables that belong to no group. */
 const variables = {
   HOST: { byDefault: "127.0.0.1", description: "Address that the service listens on; `0.0.0.0` or `::` for all.", parse: host },
   PORT: { byDefault: "3000", description: "Port of `/v2`, gRPC, gRPC-Web and Connect; `0` picks a free one.", parse: integer(0, 65_535) },

@@ -1,26 +1,4 @@
-import type { FamilyHead, GaugeHead, Sample } from "./series.ts";
-
-export type ObservedMetric =
-  | "clockOffset"
-  | "feedLag"
-  | "cacheBytes"
-  | "cacheEntries"
-  | "cacheLimit"
-  | "leases"
-  | "certificateExpiry"
-  | "reloadFailed"
-  | "storeFiles"
-  | "diskFree"
-  | "diskSize"
-  | "connections"
-  | "connectionLimit"
-  | "outboxDocuments"
-  | "outboxOldest"
-  | "auditHead"
-  | "auditSequence"
-  | "sessions"
-  | "rootKeysExpiring"
-  | "lookedAt";
+import type { FamilyHead, Sample } from "./series.ts";
 
 /** Gauges whose values are known elsewhere. */
 export interface Observed {
@@ -29,7 +7,7 @@ export interface Observed {
 }
 
 /** Gauges whose values are known elsewhere, and are asked for when the page is made (`Metrics.observe`). */
-export const observedHeads: Readonly<Record<ObservedMetric, GaugeHead>> = {
+export const observedHeads = {
   clockOffset: {
     name: "latchkey_clock_offset_seconds",
     help: "How far the store's clock, which all nodes go by, is ahead of this machine's.",
@@ -129,7 +107,9 @@ export const observedHeads: Readonly<Record<ObservedMetric, GaugeHead>> = {
     help: "When sizes, connections, outbox, audit head, sessions and root keys were looked at last, in Unix time.",
     across: "min",
   },
-};
+} as const;
+
+export type ObservedMetric = keyof typeof observedHeads;
 
 /** As heads of families. */
 export const observedFamilies: readonly FamilyHead[] = Object.values(observedHeads).map((head) => ({ ...head, type: "gauge" }));

@@ -1,7 +1,10 @@
-import { availableParallelism } from "node:os";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { configVariables, loadConfig, withoutCredentials } from "../src/config/loadConfig.ts";
+import { readSecretFiles } from "../src/config/secretFiles.ts";
 import { shareOfWorker } from "../src/config/workersVariables.ts";
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
@@ -343,14 +346,22 @@ describe("problems across variables", () => {
     },
   );
 
-  test("[console §2.8] its secret is in a file or in the environment, and prints as ***", () => {
+  test("[console §2.8] its secret is in a file or in the environment, and prints as ***", async () => {
     const { OIDC_CLIENT_SECRET: clientSecret, ...rest } = oidc;
-    expect(configOf({ ...rest, OIDC_CLIENT_SECRET_FILE: "/run/secrets/oidc" }).console?.oidc?.clientSecret).toEqual({
-      file: "/run/secrets/oidc",
-    });
-    expect(problemsOf({ ...oidc, OIDC_CLIENT_SECRET_FILE: "x" })).toEqual([
-      expect.stringMatching(/^OIDC_CLIENT_SECRET and OIDC_CLIENT_SECRET_FILE: /),
-    ]);
+    const directory = await mkdtemp(join(tmpdir(), "latchkey-oidc-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const file = async (name: string, text: string): Promise<string> => {
+      await writeFile(join(directory, name), text);
+      return join(directory, name);
+    };
+    const readFrom = (OIDC_CLIENT_SECRET_FILE: string, env = rest) => readSecretFiles({ ...env, OIDC_CLIENT_SECRET_FILE });
+    const { env } = readFrom(await file("secret", "hunter2\n"));
+    expect(configOf(env as Record<string, string>).console?.oidc?.clientSecret.reveal()).toBe("hunter2");
+    expect(readFrom("x", oidc).problems).toEqual([expect.stringMatching(/^OIDC_CLIENT_SECRET and OIDC_CLIENT_SECRET_FILE: /)]);
+    const missing = readFrom(join(directory, "missing"));
+    expect(missing.problems).toEqual([expect.stringMatching(/^OIDC_CLIENT_SECRET_FILE: .*missing" cannot be read/)]);
+    expect(problemsOf(missing.env as Record<string, string>)).toEqual([]);
+    expect(readFrom(await file("empty", " \n")).problems).toEqual([expect.stringMatching(/^OIDC_CLIENT_SECRET_FILE: .*is empty/)]);
     const config = configOf(oidc);
     for (const text of [JSON.stringify(config), inspect(config, { depth: 9 })]) {
       expect(text).toContain("***");

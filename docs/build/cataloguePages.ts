@@ -83,13 +83,13 @@ const unitOf = (name: string): string => {
 const metrics = (): string => {
   const { families: ofNode } = createMetrics({ version: "0", engine: "embedded", ratelimitStoreDown: "allow" });
   const families = [...ofNode, ...createWorkerMetrics(1).heads];
-  const labels = [...new Set(families.flatMap((family) => family.labels))];
+  const labels = [...new Set(families.flatMap(({ labels: own = [] }) => own))];
   return page([
     "# Metrics",
     "What `GET /metrics` on the admin port shows, in Prometheus' text format.",
     table(
       ["Metric", "Type", "Labels", "Unit", "Meaning"],
-      families.map(({ name, type, labels: own, help }) => [code(name), type, own.map(code).join(", "), unitOf(name), help]),
+      families.map(({ name, type, labels: own = [], help }) => [code(name), type, own.map(code).join(", "), unitOf(name), help]),
     ),
     "A histogram has the series `…_bucket`, `…_sum` and `…_count`. Beside these there are the measurements of the process that prom-client makes: `process_…` and `nodejs_…`.",
     "## Labels",

@@ -4,6 +4,7 @@ import type { AuditedCollection } from "../storage/port/auditedCollections.ts";
 import type { AuditedDocument } from "../storage/port/baseDocument.ts";
 import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
 import { chunks } from "../util/chunks.ts";
+import { createRounds } from "../util/rounds.ts";
 import { type AppendEvents, type AppendEventsOptions, createAppendEvents } from "./appendEvents.ts";
 
 const RUN_EVERY_MS = 1_000;
@@ -60,9 +61,7 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
   const { clock, auditLog, leases, knownFormat, background, onError } = options;
   const append = createAppendEvents({ clock, auditLog, knownFormat });
   const node = createId("node", clock.now());
-  let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
-  let working: Promise<void> | undefined;
   let stopped = false;
   /** Monotonic ms after which no further round begins. */
   let until = Number.POSITIVE_INFINITY;
@@ -122,29 +121,18 @@ export const createAuditMover = (options: AuditMoverOptions): AuditMover => {
 
   const round = async (): Promise<void> => {
     await run();
-    working = work();
-    await working;
+    await work();
   };
 
-  const schedule = (): void => {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      round()
-        .catch((error: unknown) => onError?.(error))
-        .finally(schedule);
-    }, RUN_EVERY_MS);
-    timer.unref();
-  };
+  const rounds = createRounds(RUN_EVERY_MS, round, onError);
 
   return {
-    start: schedule,
+    start: () => rounds.start(),
     run,
     stop: async () => {
       stopped = true;
-      clearTimeout(timer);
       until = clock.monotonic() + STOP_MS;
-      // Whoever waits for the round hears of what failed there.
-      await working?.catch(() => undefined);
+      await rounds.stop();
       try {
         await running;
         if (clock.monotonic() < until) await run();

@@ -1,7 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { AuditLogDocument } from "../storage/port/documents.ts";
-
-const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+import { isObject } from "../util/isObject.ts";
 
 /**
  * What an entry's event tells of its change, as objects; undefined when it tells nothing, or was altered so that nobody can read it, or
@@ -11,7 +10,7 @@ export const readChanges = ({ event: { changes }, format = 1 }: Pick<AuditLogDoc
   if (format < 2 || !Array.isArray(changes)) return undefined;
   try {
     const values: unknown[] = changes.map((text) => JSON.parse(text));
-    return values.every(isObject) ? values : undefined;
+    return values.every(isObject) ? (values as JsonObject[]) : undefined;
   } catch {
     return undefined;
   }

@@ -14,7 +14,6 @@ import { readBackup } from "./readBackup.ts";
 import { anyOf } from "./restoreTarget.ts";
 import { readStore } from "./storeSource.ts";
 import { createTally, expiryOf, type Tallies } from "./tally.ts";
-import { writeInTurns } from "./writeInTurns.ts";
 
 /** A few, so that the store has the next when it is done with one. */
 const BATCHES_AT_ONCE = 4;
@@ -125,12 +124,17 @@ const writeAll = async (
   let expired = 0;
   let expiring = 0;
   let noted = resumedAt ?? 0;
-  const writes = writeInTurns(BATCHES_AT_ONCE, async (end) => {
-    onProgress?.("write", end);
-    if (end - noted < NOTED_EVERY) return;
-    noted = end;
-    await attempt.note(end);
-  });
+  let writing: Promise<unknown>[] = [];
+  /** Waits for all writes under way, however they end, so that none outlives the restore. */
+  const finishWrites = async (): Promise<void> => {
+    const failed = (await Promise.allSettled(writing)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+    writing = [];
+    onProgress?.("write", documents);
+    if (documents - noted < NOTED_EVERY) return;
+    noted = documents;
+    await attempt.note(documents);
+  };
   for await (const part of readBackup(file)) {
     if (part.kind !== "batch") continue;
     const { collection, texts } = part;
@@ -145,9 +149,13 @@ const writeAll = async (
       await attempt.check();
       return mayBeThere || isRepeated ? insertMissing(collected, live, attempt.check) : collected.insertMany(live);
     };
-    await writes.add(() => patiently(write).catch(explainDuplicate), documents);
+    const written = patiently(write).catch(explainDuplicate);
+    // Thrown by finishWrites.
+    written.catch(() => undefined);
+    writing.push(written);
+    if (writing.length === BATCHES_AT_ONCE) await finishWrites();
   }
-  await writes.finish();
+  await finishWrites();
   onProgress?.("index", documents);
   await patiently(async () => {
     await attempt.check();

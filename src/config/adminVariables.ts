@@ -1,7 +1,7 @@
 import { type Secret, secret } from "../domain/secrets/secret.ts";
-import { host, integer, isLoopback, oneOf, type Parser, type Reading, type Variable, type WithDefault } from "./parsers.ts";
+import { host, integer, isLoopback, oneOf, type Parser, type Reading, type Variables } from "./parsers.ts";
 import { secretFileVariables } from "./secretFiles.ts";
-import { readAdminTls, type TlsFiles, tlsVariables } from "./tlsVariables.ts";
+import { readAdminTls, type TlsFiles } from "./tlsVariables.ts";
 
 /** The port of metrics, probes and profiles. */
 export interface AdminConfig {
@@ -24,63 +24,48 @@ export const adminToken: Parser<Secret> = (value) =>
     ? { value: secret(value) }
     : { expected: "a token of 16 to 512 letters, digits, and - . _ ~ + /, such as `openssl rand -base64 32` prints" };
 
-interface AdminVariables {
-  readonly adminHost: Variable<string>;
-  readonly adminPort: WithDefault<number>;
-  readonly adminToken: Variable<Secret>;
-  readonly profiles: WithDefault<"on" | "off">;
-}
-
-/** Variables of the admin port, a part of the one table. */
-export const adminVariables: AdminVariables = {
-  adminHost: {
-    name: "ADMIN_HOST",
-    byDefault: undefined,
+const variables = {
+  ADMIN_HOST: {
     description: "Address of the admin port; the value of `HOST` when unset.",
     parse: host,
   },
-  adminPort: {
-    name: "ADMIN_PORT",
+  ADMIN_PORT: {
     byDefault: "9090",
     description: "Port of `/metrics`, `/livez` and `/readyz`, and of `/profiles`; `0` picks a free one.",
     parse: integer(0, 65_535),
   },
-  adminToken: {
-    name: "ADMIN_TOKEN",
-    byDefault: undefined,
+  ADMIN_TOKEN: {
     description:
       "Token that `/metrics` and `/profiles` ask for, as `Authorization: Bearer …`; at least 16 characters. `/livez` and `/readyz` need none. Without it, and without `ADMIN_TLS_CLIENT_CA`, everybody who reaches the admin port sees metrics.",
     parse: adminToken,
+    isSecret: true,
   },
-  profiles: {
-    name: "PROFILES",
+  PROFILES: {
     byDefault: "off",
     description:
       "Profiles of CPU and memory by `POST /profiles/…` on the admin port: `on` or `off`. `on` needs `ADMIN_TOKEN`, `ADMIN_TLS_CLIENT_CA`, or a loopback address as `ADMIN_HOST`.",
     parse: oneOf(["on", "off"] as const),
   },
-};
+} as const satisfies Variables;
+
+/** Variables of the admin port. */
+export const adminVariables: Variables = variables;
 
 /** @param serviceHost where it listens unless told. */
-export const readAdmin = (
-  reading: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
-  serviceHost: string,
-): AdminConfig => {
-  const { env, read, readRequired, problems } = reading;
-  const { adminHost, adminPort, adminToken, profiles } = adminVariables;
-  const { adminTokenFile } = secretFileVariables;
+export const readAdmin = (reading: Reading, serviceHost: string): AdminConfig => {
+  const { env, read, problems } = reading;
   const config: AdminConfig = {
-    host: read(adminHost) ?? serviceHost,
-    port: readRequired(adminPort),
+    host: read(variables, "ADMIN_HOST") ?? serviceHost,
+    port: read(variables, "ADMIN_PORT"),
     tls: readAdminTls(reading),
-    token: read(adminToken),
-    tokenFile: read(adminTokenFile),
-    profiles: readRequired(profiles) === "on",
+    token: read(variables, "ADMIN_TOKEN"),
+    tokenFile: read(secretFileVariables, "ADMIN_TOKEN_FILE"),
+    profiles: read(variables, "PROFILES") === "on",
   };
-  const isProtected = [adminToken, adminTokenFile, tlsVariables.adminClientCaFile].some(({ name }) => env[name] !== undefined);
+  const isProtected = ["ADMIN_TOKEN", "ADMIN_TOKEN_FILE", "ADMIN_TLS_CLIENT_CA"].some((name) => env[name] !== undefined);
   if (config.profiles && !isProtected && !isLoopback(config.host))
     problems.set(
-      profiles.name,
+      "PROFILES",
       `PROFILES=on lets everybody who reaches ${config.host} take profiles: set ADMIN_TOKEN, ADMIN_TOKEN_FILE or ADMIN_TLS_CLIENT_CA, or ADMIN_HOST to a loopback address`,
     );
   return config;

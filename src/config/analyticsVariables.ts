@@ -1,4 +1,4 @@
-import { bytes, identifier, integer, oneOf, serverUrl, type Variable, type WithDefault } from "./parsers.ts";
+import { bytes, identifier, integer, oneOf, type Reading, serverUrl, type Variables } from "./parsers.ts";
 
 /** The embedded engine under `dataDir`, or a ClickHouse server or cluster. */
 export interface AnalyticsConfig {
@@ -19,74 +19,67 @@ export interface AnalyticsConfig {
   };
 }
 
-interface AnalyticsVariables {
-  readonly analytics: Variable<"embedded" | "off">;
-  readonly analyticsMemory: WithDefault<number>;
-  readonly analyticsRetentionDays: WithDefault<number>;
-  readonly analyticsQuerySeconds: WithDefault<number>;
-  readonly analyticsQueryRows: WithDefault<number>;
-  readonly analyticsQueriesPerHour: WithDefault<number>;
-  readonly analyticsSecondsPerHour: WithDefault<number>;
-  readonly clickhouseUrl: Variable<string>;
-  readonly clickhouseCluster: Variable<string>;
-}
-
-/** Variables of the analytics store, a part of the one table. */
-export const analyticsVariables: AnalyticsVariables = {
-  analytics: {
-    name: "ANALYTICS",
-    byDefault: undefined,
+const variables = {
+  ANALYTICS: {
     description:
       "`embedded` runs the embedded engine even with `MONGODB_URL`, for a single node, and does not start without the optional package `chdb`; `off` keeps no events. When unset, `CLICKHOUSE_URL` is used if set; otherwise the embedded engine runs if `chdb` is installed, unless `MONGODB_URL` is set.",
     parse: oneOf(["embedded", "off"] as const),
   },
-  analyticsMemory: {
-    name: "ANALYTICS_MEMORY",
-    byDefault: "1GiB",
-    description: "Maximum memory of the embedded analytics engine.",
-    parse: bytes(256 * 1024 ** 2),
-  },
-  analyticsRetentionDays: {
-    name: "ANALYTICS_RETENTION_DAYS",
-    byDefault: "30",
-    description: "Days of history that analytics queries can see.",
-    parse: integer(1, 1_095),
-  },
-  analyticsQuerySeconds: {
-    name: "ANALYTICS_QUERY_SECONDS",
-    byDefault: "10",
-    description: "Maximum run time of one analytics query, in seconds.",
-    parse: integer(1, 50),
-  },
-  analyticsQueryRows: {
-    name: "ANALYTICS_QUERY_ROWS",
+  ANALYTICS_MEMORY: { byDefault: "1GiB", description: "Maximum memory of the embedded analytics engine.", parse: bytes(256 * 1024 ** 2) },
+  ANALYTICS_RETENTION_DAYS: { byDefault: "30", description: "Days of history that analytics queries can see.", parse: integer(1, 1_095) },
+  ANALYTICS_QUERY_SECONDS: { byDefault: "10", description: "Maximum run time of one analytics query, in seconds.", parse: integer(1, 50) },
+  ANALYTICS_QUERY_ROWS: {
     byDefault: "1000000000",
     description: "Maximum number of rows that one analytics query may read.",
     parse: integer(1, 1_000_000_000_000),
   },
-  analyticsQueriesPerHour: {
-    name: "ANALYTICS_QUERIES_PER_HOUR",
+  ANALYTICS_QUERIES_PER_HOUR: {
     byDefault: "1000",
     description: "Maximum number of analytics queries per hour, for all root keys and nodes together.",
     parse: integer(1, 1_000_000_000),
   },
-  analyticsSecondsPerHour: {
-    name: "ANALYTICS_SECONDS_PER_HOUR",
+  ANALYTICS_SECONDS_PER_HOUR: {
     byDefault: "1800",
     description: "Maximum total run time of analytics queries per hour, in seconds.",
     parse: integer(1, 1_000_000),
   },
-  clickhouseUrl: {
-    name: "CLICKHOUSE_URL",
-    byDefault: undefined,
+  CLICKHOUSE_URL: {
     description:
       "ClickHouse server for analytics, over HTTP: `http[s]://[user:password@]host[:port][/database]`, database `latchkey` unless named. For a cluster, name one replica, or a load balancer that sticks to one; otherwise `analytics.tail` may miss events.",
     parse: serverUrl,
+    isSecret: true,
   },
-  clickhouseCluster: {
-    name: "CLICKHOUSE_CLUSTER",
-    byDefault: undefined,
+  CLICKHOUSE_CLUSTER: {
     description: "ClickHouse cluster on whose replicas the tables are created, as `ReplicatedMergeTree`.",
     parse: identifier,
   },
+} as const satisfies Variables;
+
+/** Variables of the analytics store. */
+export const analyticsVariables: Variables = variables;
+
+/** Undefined where there is none. */
+export const readAnalytics = ({ env, read, problems }: Reading): AnalyticsConfig | undefined => {
+  const mode = read(variables, "ANALYTICS");
+  const clickhouseUrl = read(variables, "CLICKHOUSE_URL");
+  const cluster = read(variables, "CLICKHOUSE_CLUSTER");
+  if (mode === "embedded" && clickhouseUrl !== undefined) {
+    problems.set("ANALYTICS", "ANALYTICS and CLICKHOUSE_URL: events are kept either embedded or on the server");
+  }
+  if (cluster !== undefined && env.CLICKHOUSE_URL === undefined) problems.set("CLUSTER", "CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL");
+  const config: AnalyticsConfig = {
+    clickhouseUrl,
+    requiresEngine: mode === "embedded",
+    cluster,
+    memory: read(variables, "ANALYTICS_MEMORY"),
+    retentionDays: read(variables, "ANALYTICS_RETENTION_DAYS"),
+    limits: {
+      querySeconds: read(variables, "ANALYTICS_QUERY_SECONDS"),
+      rowsRead: read(variables, "ANALYTICS_QUERY_ROWS"),
+      queriesPerHour: read(variables, "ANALYTICS_QUERIES_PER_HOUR"),
+      secondsPerHour: read(variables, "ANALYTICS_SECONDS_PER_HOUR"),
+    },
+  };
+  const isWanted = mode === "embedded" || clickhouseUrl !== undefined || env.MONGODB_URL === undefined;
+  return mode !== "off" && isWanted ? config : undefined;
 };

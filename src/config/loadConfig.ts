@@ -1,23 +1,23 @@
 import type { EncryptionKey } from "../domain/secrets/keyRing.ts";
 import { type AdminConfig, adminVariables, readAdmin } from "./adminVariables.ts";
-import { type AnalyticsConfig, analyticsVariables } from "./analyticsVariables.ts";
+import { type AnalyticsConfig, analyticsVariables, readAnalytics } from "./analyticsVariables.ts";
 import { type ConsoleConfig, consoleVariables, readConsole } from "./consoleVariables.ts";
-import { documentationVariables } from "./documentationVariables.ts";
-import { listenVariables } from "./listenVariables.ts";
 import { oidcVariables } from "./oidcVariables.ts";
 import {
   encryptionKeys,
+  host,
   integer,
   mongodbUrl,
   networks,
   oneOf,
-  type Parsed,
+  type Reading,
   staleness,
   text,
   type Variable,
-  type WithDefault,
+  type Variables,
+  webOrigin,
+  webUrl,
 } from "./parsers.ts";
-import { ratelimitVariables } from "./ratelimitVariables.ts";
 import { secretFileVariables } from "./secretFiles.ts";
 import { readServiceTls, type TlsFiles, tlsVariables } from "./tlsVariables.ts";
 import { readTracing, type TracingConfig, tracingVariables } from "./tracingVariables.ts";
@@ -78,102 +78,104 @@ export interface Config {
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** The one table of variables: what `docs/configuration.md` lists, `latchkey help` shows and `loadConfig` reads. */
+/** Variables that belong to no group. */
 const variables = {
-  ...listenVariables,
-  ...adminVariables,
-  ...tlsVariables,
-  ...workersVariables,
-  dataDir: {
-    name: "DATA_DIR",
-    byDefault: "./data",
-    description: "Directory of the embedded store and of the first root key.",
-    parse: text,
+  HOST: { byDefault: "127.0.0.1", description: "Address that the service listens on; `0.0.0.0` or `::` for all.", parse: host },
+  PORT: { byDefault: "3000", description: "Port of `/v2`, gRPC, gRPC-Web and Connect; `0` picks a free one.", parse: integer(0, 65_535) },
+  SHUTDOWN_DELAY: {
+    byDefault: "0",
+    description:
+      "Seconds for which a service that is told to stop goes on as before, while `/readyz` answers 503, so that load balancers that ask it send no more calls.",
+    parse: integer(0, 300),
   },
-  mongodbUrl: {
-    name: "MONGODB_URL",
-    byDefault: undefined,
+  DATA_DIR: { byDefault: "./data", description: "Directory of the embedded store and of the first root key.", parse: text },
+  MONGODB_URL: {
     description: "MongoDB to keep the state in, database `latchkey` unless the URL names one; the embedded store when unset.",
     parse: mongodbUrl,
+    isSecret: true,
   },
-  migrate: {
-    name: "MIGRATE",
+  MIGRATE: {
     byDefault: "on",
     description: "`off`: nodes do not bring a store on MongoDB up to date themselves, but wait for `latchkey migrate`.",
     parse: oneOf(["on", "off"] as const),
   },
-  logLevel: {
-    name: "LOG_LEVEL",
+  LOG_LEVEL: {
     byDefault: "info",
     description: `Lowest level that is logged: ${logLevels.map((level) => `\`${level}\``).join(", ")}.`,
     parse: oneOf(logLevels),
   },
-  ...documentationVariables,
-  maxBodyBytes: {
-    name: "MAX_BODY_BYTES",
+  PUBLIC_URL: {
+    description:
+      "Origin at which people open the console and the documentation, such as `https://keys.example.com`. Unset, the console answers to `localhost`, `127.0.0.1` and `[::1]` only.",
+    parse: webOrigin,
+  },
+  ERRORS_BASE_URL: {
+    description:
+      "The start of every `error.type`, before `/errors/…`. Unset, it is `/docs` at `PUBLIC_URL`, or else at the address that the service listens on (`localhost` if it listens on all), where every error has its page.",
+    parse: webUrl,
+  },
+  DOCS: {
+    byDefault: "on",
+    description: "The documentation on `/docs`, open to anyone who can reach the port: `on` or `off`.",
+    parse: oneOf(["on", "off"] as const),
+  },
+  MAX_BODY_BYTES: {
     byDefault: "10485760",
     description: "Maximum size of a request body in bytes, after decompression; larger ones get a 413.",
     parse: integer(1024, 1_073_741_824),
   },
-  cacheMegabytes: {
-    name: "CACHE_MB",
+  CACHE_MB: {
     byDefault: "256",
     description: "Memory for caches, in MiB. One MiB holds about 500 keys with everything that verifying them needs.",
     parse: integer(16, 65_536),
   },
-  maxInFlight: {
-    name: "MAX_IN_FLIGHT",
+  MAX_IN_FLIGHT: {
     byDefault: "10000",
     description:
       "Maximum number of calls in progress. At that number, root keys and addresses share the capacity fairly, up to twice as many calls; the rest get a 503 at once.",
     parse: integer(1, 1_000_000),
   },
-  ...ratelimitVariables,
-  verifyStoreDown: {
-    name: "VERIFY_STORE_DOWN",
+  MANAGEMENT_RATE_LIMIT: {
+    description:
+      "Maximum number of authenticated calls per minute, for all root keys together; no limit when unset. `0` refuses every call, including your own; only the command line still works.",
+    parse: integer(0, 1_000_000_000),
+  },
+  RATELIMIT_STORE_DOWN: {
+    byDefault: "allow",
+    description: "Rate limits while the store is away: `allow` admits at most one more limit per node and window, `deny` nothing.",
+    parse: oneOf(["allow", "deny"] as const),
+  },
+  VERIFY_STORE_DOWN: {
     byDefault: "stale:30",
     description:
       "Verification while the store is away: `stale:<seconds>` answers from memory for that long, marked with `meta.degraded`; `deny` answers 503, for rate limits as well, whatever `RATELIMIT_STORE_DOWN` says.",
     parse: staleness,
   },
-  encryptionKeys: {
-    name: "ENCRYPTION_KEYS",
-    byDefault: undefined,
+  ENCRYPTION_KEYS: {
     description: "Encryption keys for recoverable API keys, newest first, comma-separated: `id:base64 of 32 bytes`. Unset: there are none.",
     parse: encryptionKeys,
+    isSecret: true,
   },
-  trustedProxies: {
-    name: "TRUSTED_PROXIES",
-    byDefault: undefined,
+  TRUSTED_PROXIES: {
     description:
       "Addresses and networks of your proxies (`10.0.0.0/8`), comma-separated. Their `X-Forwarded-For` is taken as the caller's address, and their `X-Forwarded-Proto: https` lets people sign in to the console.",
     parse: networks,
   },
-  reflection: {
-    name: "REFLECTION",
+  REFLECTION: {
     byDefault: "on",
     description: "gRPC server reflection, which describes the interface to anyone who can reach the port: `on` or `off`.",
     parse: oneOf(["on", "off"] as const),
   },
-  auditRetentionDays: {
-    name: "AUDIT_RETENTION_DAYS",
-    byDefault: undefined,
+  AUDIT_RETENTION_DAYS: {
     description: "Days for which audit log entries are kept; forever when unset. The chain still verifies after older ones are dropped.",
     parse: integer(1, 36_500),
   },
-  maxConnectionAge: {
-    name: "MAX_CONNECTION_AGE",
-    byDefault: undefined,
+  MAX_CONNECTION_AGE: {
     description:
       "Seconds after which a connection is closed gracefully, give or take a tenth: by GOAWAY on HTTP/2, by `Connection: close` with the next answer on HTTP/1.1. Calls in progress are answered; one that crosses the GOAWAY on its way is refused before it has begun. Never when unset.",
     parse: integer(1, 86_400),
   },
-  ...secretFileVariables,
-  ...analyticsVariables,
-  ...consoleVariables,
-  ...oidcVariables,
-  ...tracingVariables,
-} as const satisfies Record<string, Variable<unknown>>;
+} as const satisfies Variables;
 
 /** How a variable is documented. `byDefault` is undefined for one that may stay unset. */
 export interface ConfigVariable {
@@ -182,8 +184,18 @@ export interface ConfigVariable {
   readonly description: string;
 }
 
-/** All variables, in the order in which they are documented. */
-export const configVariables: readonly ConfigVariable[] = Object.values(variables);
+/** All variables: what `docs/configuration.md` lists, `latchkey help` shows and `loadConfig` reads, in that order. */
+export const configVariables: readonly ConfigVariable[] = Object.entries<Variable<unknown>>({
+  ...variables,
+  ...adminVariables,
+  ...tlsVariables,
+  ...workersVariables,
+  ...secretFileVariables,
+  ...analyticsVariables,
+  ...consoleVariables,
+  ...oidcVariables,
+  ...tracingVariables,
+}).map(([name, { byDefault, description }]) => ({ name, byDefault, description }));
 
 /**
  * Reads the configuration out of an environment. Pure: opens no file and asks no network.
@@ -196,86 +208,58 @@ export const loadConfig = (
 ): { readonly ok: Config } | { readonly problems: readonly string[] } => {
   const problems = new Map<string, string>();
 
-  const read = <T>({ name, byDefault, parse }: Variable<T>): T | undefined => {
+  const read: Reading["read"] = (variables, name) => {
+    // TypeScript does not relate the type of one variable to that of its value.
+    const { byDefault, parse, isSecret } = variables[name] as Variable<never>;
     const given = env[name] ?? byDefault;
-    if (given === undefined) return undefined;
-    const parsed: Parsed<T> = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
+    if (given === undefined) return undefined as never;
+    const parsed = given.trim() === "" ? { expected: "a value, or not set at all" } : parse(given);
     if ("value" in parsed) return parsed.value;
-    const { mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, adminToken, otlpHeaders } = variables;
-    const secrets = [mongodbUrl, encryptionKeys, clickhouseUrl, oidcClientSecret, oidcPermissions, adminToken, otlpHeaders];
-    const unshown: readonly string[] = secrets.map(({ name }) => name);
-    const mayHoldPassword = given.includes("@") || (unshown.includes(name) && given.trim() !== "");
-    const shown = mayHoldPassword ? "its value" : JSON.stringify(given);
+    const shown = given.includes("@") || (isSecret && given.trim() !== "") ? "its value" : JSON.stringify(given);
     problems.set(name, `${name}: ${shown} is not ${parsed.expected}`);
-    return undefined;
+    const fallback = byDefault === undefined ? undefined : parse(byDefault);
+    return (fallback && "value" in fallback ? fallback.value : undefined) as never;
   };
-  const readRequired = <T>(variable: WithDefault<T>): T => {
-    const value = read(variable);
-    if (value !== undefined) return value;
-    const fallback = variable.parse(variable.byDefault);
-    if ("value" in fallback) return fallback.value;
-    throw new Error(`the default of ${variable.name} is not ${fallback.expected}`);
-  };
+  const reading = { env, read, problems };
+  const value = <N extends keyof typeof variables>(name: N) => read(variables, name);
 
-  for (const variable of Object.values(secretFileVariables)) read(variable);
+  for (const name of Object.keys(secretFileVariables)) read(secretFileVariables, name as keyof typeof secretFileVariables);
   // `documents`, the former default, may stay in an environment.
   if ((env.RATELIMIT_COUNTERS ?? "documents") !== "documents") {
     problems.set("COUNTERS", "RATELIMIT_COUNTERS was removed, because rate limits on MongoDB are always counted in documents: unset it");
   }
-  const maxConnectionAge = read(variables.maxConnectionAge);
-  const analyticsMode = read(variables.analytics);
-  const clickhouseUrl = read(variables.clickhouseUrl);
-  const cluster = read(variables.clickhouseCluster);
-  if (analyticsMode === "embedded" && clickhouseUrl !== undefined) {
-    problems.set("ANALYTICS", "ANALYTICS and CLICKHOUSE_URL: events are kept either embedded or on the server");
-  }
-  if (cluster !== undefined && env.CLICKHOUSE_URL === undefined) problems.set("CLUSTER", "CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL");
-  const hasAnalytics =
-    analyticsMode !== "off" && (analyticsMode === "embedded" || clickhouseUrl !== undefined || env.MONGODB_URL === undefined);
-  const analytics: AnalyticsConfig = {
-    clickhouseUrl,
-    requiresEngine: analyticsMode === "embedded",
-    cluster,
-    memory: readRequired(variables.analyticsMemory),
-    retentionDays: readRequired(variables.analyticsRetentionDays),
-    limits: {
-      querySeconds: readRequired(variables.analyticsQuerySeconds),
-      rowsRead: readRequired(variables.analyticsQueryRows),
-      queriesPerHour: readRequired(variables.analyticsQueriesPerHour),
-      secondsPerHour: readRequired(variables.analyticsSecondsPerHour),
-    },
-  };
-  const reading = { env, read, readRequired, problems };
-  const serviceHost = readRequired(variables.host);
-  const publicUrl = read(variables.publicUrl);
+  const maxConnectionAge = value("MAX_CONNECTION_AGE");
+  const analytics = readAnalytics(reading);
+  const address = value("HOST");
+  const publicUrl = value("PUBLIC_URL");
   const config: Config = {
-    host: serviceHost,
-    port: readRequired(variables.port),
-    admin: readAdmin(reading, serviceHost),
-    shutdownDelay: readRequired(variables.shutdownDelay) * 1_000,
-    workers: readWorkers(reading, hasAnalytics && clickhouseUrl === undefined),
-    dataDir: readRequired(variables.dataDir),
-    mongodbUrl: read(variables.mongodbUrl),
-    migrates: readRequired(variables.migrate) === "on",
+    host: address,
+    port: value("PORT"),
+    admin: readAdmin(reading, address),
+    shutdownDelay: value("SHUTDOWN_DELAY") * 1_000,
+    workers: readWorkers(reading, analytics !== undefined && analytics.clickhouseUrl === undefined),
+    dataDir: value("DATA_DIR"),
+    mongodbUrl: value("MONGODB_URL"),
+    migrates: value("MIGRATE") === "on",
     tls: readServiceTls(reading),
-    logLevel: readRequired(variables.logLevel),
+    logLevel: value("LOG_LEVEL"),
     publicUrl,
-    errorsBaseUrl: read(variables.errorsBaseUrl) ?? (publicUrl && `${publicUrl}/docs`),
-    docs: readRequired(variables.docs) === "on",
-    maxBodyBytes: readRequired(variables.maxBodyBytes),
-    cacheMegabytes: readRequired(variables.cacheMegabytes),
-    maxInFlight: readRequired(variables.maxInFlight),
-    managementRateLimit: read(variables.managementRateLimit),
-    ratelimitStoreDown: readRequired(variables.ratelimitStoreDown),
-    verifyStoreDown: readRequired(variables.verifyStoreDown),
-    encryptionKeys: read(variables.encryptionKeys),
-    trustedProxies: read(variables.trustedProxies) ?? [],
-    reflection: readRequired(variables.reflection) === "on",
-    auditRetentionDays: read(variables.auditRetentionDays),
-    analytics: hasAnalytics ? analytics : undefined,
+    errorsBaseUrl: value("ERRORS_BASE_URL") ?? (publicUrl && `${publicUrl}/docs`),
+    docs: value("DOCS") === "on",
+    maxBodyBytes: value("MAX_BODY_BYTES"),
+    cacheMegabytes: value("CACHE_MB"),
+    maxInFlight: value("MAX_IN_FLIGHT"),
+    managementRateLimit: value("MANAGEMENT_RATE_LIMIT"),
+    ratelimitStoreDown: value("RATELIMIT_STORE_DOWN"),
+    verifyStoreDown: value("VERIFY_STORE_DOWN"),
+    encryptionKeys: value("ENCRYPTION_KEYS"),
+    trustedProxies: value("TRUSTED_PROXIES") ?? [],
+    reflection: value("REFLECTION") === "on",
+    auditRetentionDays: value("AUDIT_RETENTION_DAYS"),
+    analytics,
     maxConnectionAge: maxConnectionAge === undefined ? undefined : maxConnectionAge * 1_000,
-    console: readConsole(reading, serviceHost),
-    tracing: readTracing({ read, readRequired }),
+    console: readConsole(reading, address),
+    tracing: readTracing(reading),
   };
   const ports = { PORT: config.port, ADMIN_PORT: config.admin.port, CONSOLE_PORT: config.console?.port };
   for (const [name, port] of Object.entries(ports)) {

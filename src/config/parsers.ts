@@ -8,23 +8,30 @@ export type Parsed<T> = { readonly value: T } | { readonly expected: string };
 /** Turns the text of a variable into its value. */
 export type Parser<T> = (text: string) => Parsed<T>;
 
-/** A variable and how its text is read. */
+/** A variable and how its text is read; without a default it may stay unset. */
 export interface Variable<T> {
-  readonly name: string;
-  /** Parsed like a value from the environment; undefined = may stay unset. */
-  readonly byDefault: string | undefined;
+  /** Parsed like a value from the environment. */
+  readonly byDefault?: string;
   readonly description: string;
   readonly parse: Parser<T>;
+  /** No message repeats what it is set to. */
+  readonly isSecret?: true;
 }
 
-/** One that always has a value. */
-export type WithDefault<T> = Variable<T> & { readonly byDefault: string };
+/** Variables by name. */
+export type Variables = Readonly<Record<string, Variable<unknown>>>;
 
-/** What the settings that belong together are read with. */
+type ValueOf<V> = V extends { readonly parse: (text: string) => Parsed<infer T> }
+  ? V extends { readonly byDefault: string }
+    ? T
+    : T | undefined
+  : never;
+
+/** What settings are read with. */
 export interface Reading {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Undefined where it is unset, or wrong, which has been noted. */
-  readonly read: <T>(variable: Variable<T>) => T | undefined;
+  /** The value of a variable; of one that is wrong, which has been noted, its default. Undefined where it has neither. */
+  readonly read: <V extends Variables, N extends keyof V & string>(variables: V, name: N) => ValueOf<V[N]>;
   /** Sentences that name a setting, by any name. */
   readonly problems: Map<string, string>;
 }

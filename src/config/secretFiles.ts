@@ -4,25 +4,30 @@ import { text, type Variable } from "./parsers.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const fileOf = (name: string): Variable<string> => ({
-  name: `${name}_FILE`,
-  byDefault: undefined,
   description: `File that holds \`${name}\`, such as a mounted secret, in its place; a line end at its end does not count.`,
   parse: text,
 });
 
-type SecretFile = "mongodbUrlFile" | "encryptionKeysFile" | "clickhouseUrlFile" | "adminTokenFile" | "otlpHeadersFile";
+type SecretName =
+  | "MONGODB_URL"
+  | "ENCRYPTION_KEYS"
+  | "CLICKHOUSE_URL"
+  | "ADMIN_TOKEN"
+  | "OIDC_CLIENT_SECRET"
+  | "OTEL_EXPORTER_OTLP_HEADERS";
 
-/** Variables that name a file with the secret of another one, a part of the one table. */
-export const secretFileVariables: Readonly<Record<SecretFile, Variable<string>>> = {
-  mongodbUrlFile: fileOf("MONGODB_URL"),
-  encryptionKeysFile: fileOf("ENCRYPTION_KEYS"),
-  clickhouseUrlFile: fileOf("CLICKHOUSE_URL"),
-  adminTokenFile: {
-    ...fileOf("ADMIN_TOKEN"),
+/** Variables that name a file with the secret of another one. */
+export const secretFileVariables: Readonly<Record<`${SecretName}_FILE`, Variable<string>>> = {
+  MONGODB_URL_FILE: fileOf("MONGODB_URL"),
+  ENCRYPTION_KEYS_FILE: fileOf("ENCRYPTION_KEYS"),
+  CLICKHOUSE_URL_FILE: fileOf("CLICKHOUSE_URL"),
+  ADMIN_TOKEN_FILE: {
     description:
       "File that holds `ADMIN_TOKEN`, such as a mounted secret, in its place; a line end at its end does not count. Watched: a new token counts within seconds, and the old one no more.",
+    parse: text,
   },
-  otlpHeadersFile: fileOf("OTEL_EXPORTER_OTLP_HEADERS"),
+  OIDC_CLIENT_SECRET_FILE: fileOf("OIDC_CLIENT_SECRET"),
+  OTEL_EXPORTER_OTLP_HEADERS_FILE: fileOf("OTEL_EXPORTER_OTLP_HEADERS"),
 };
 
 /** An environment with what the files hold, and what is wrong with them, one sentence each. */
@@ -38,7 +43,7 @@ export const withoutLineEnd = (held: string): string => held.replace(/\r?\n$/, "
 export const readSecretFiles = (env: Environment): ReadSecrets => {
   const found: Record<string, string> = {};
   const problems: string[] = [];
-  for (const { name: variable } of Object.values(secretFileVariables)) {
+  for (const variable of Object.keys(secretFileVariables)) {
     const path = env[variable];
     const name = variable.replace(/_FILE$/, "");
     if (path === undefined || path.trim() === "") continue;

@@ -1,5 +1,5 @@
 import { parseSubjectName, type SubjectName } from "../domain/subjectNames.ts";
-import { type Parser, type Reading, text, type Variable } from "./parsers.ts";
+import { type Parser, type Reading, text, type Variables } from "./parsers.ts";
 
 /** Paths of PEM files, and which clients they let in. */
 export interface TlsFiles {
@@ -24,89 +24,67 @@ const subjectNames: Parser<readonly SubjectName[]> = (value) => {
       };
 };
 
-type TlsVariable = "certFile" | "keyFile" | "clientCaFile" | "adminCertFile" | "adminKeyFile" | "adminClientCaFile";
-
-interface TlsVariables extends Readonly<Record<TlsVariable, Variable<string>>> {
-  readonly allowedNames: Variable<readonly SubjectName[]>;
-  readonly adminAllowedNames: Variable<readonly SubjectName[]>;
-}
-
-/** Variables of TLS, a part of the one table. */
-export const tlsVariables: TlsVariables = {
-  certFile: {
-    name: "TLS_CERT",
-    byDefault: undefined,
+const variables = {
+  TLS_CERT: {
     description:
       "PEM file with the certificate chain; with `TLS_KEY` the service port speaks TLS only. Files of TLS are watched: what replaces them counts for new connections within seconds.",
     parse: text,
   },
-  keyFile: { name: "TLS_KEY", byDefault: undefined, description: "PEM file with the private key of `TLS_CERT`.", parse: text },
-  clientCaFile: {
-    name: "TLS_CLIENT_CA",
-    byDefault: undefined,
+  TLS_KEY: { description: "PEM file with the private key of `TLS_CERT`.", parse: text },
+  TLS_CLIENT_CA: {
     description:
       "PEM file with certificate authorities, up to their roots: every client of the service and the console must show a certificate that one of them issued. Watched.",
     parse: text,
   },
-  allowedNames: {
-    name: "TLS_CLIENT_ALLOWED_SANS",
-    byDefault: undefined,
+  TLS_CLIENT_ALLOWED_SANS: {
     description:
       "Subject alternative names of which a client's certificate must have one, comma-separated: `DNS:*.example.com`, `URI:spiffe://example.com/billing`, `email:ops@example.com`. Any certificate of `TLS_CLIENT_CA` will do when unset.",
     parse: subjectNames,
   },
-  adminCertFile: {
-    name: "ADMIN_TLS_CERT",
-    byDefault: undefined,
+  ADMIN_TLS_CERT: {
     description:
       "PEM file with the certificate chain of the admin port; with `ADMIN_TLS_KEY` it speaks TLS only, probes included. May be the file of `TLS_CERT`. Watched.",
     parse: text,
   },
-  adminKeyFile: {
-    name: "ADMIN_TLS_KEY",
-    byDefault: undefined,
+  ADMIN_TLS_KEY: {
     description: "PEM file with the private key of `ADMIN_TLS_CERT`.",
     parse: text,
   },
-  adminClientCaFile: {
-    name: "ADMIN_TLS_CLIENT_CA",
-    byDefault: undefined,
+  ADMIN_TLS_CLIENT_CA: {
     description:
       "As `TLS_CLIENT_CA`, for `/metrics` and `/profiles` on the admin port; `/livez` and `/readyz` need no certificate. With `ADMIN_TOKEN` both are needed.",
     parse: text,
   },
-  adminAllowedNames: {
-    name: "ADMIN_TLS_CLIENT_ALLOWED_SANS",
-    byDefault: undefined,
+  ADMIN_TLS_CLIENT_ALLOWED_SANS: {
     description: "As `TLS_CLIENT_ALLOWED_SANS`, for the clients of the admin port.",
     parse: subjectNames,
   },
-};
+} as const satisfies Variables;
+
+/** Variables of TLS. */
+export const tlsVariables: Variables = variables;
 
 /** What a port speaks TLS with; undefined where it does not. Notes what does not fit together. */
-const readPort = (
-  { env, read, problems }: Reading,
-  settings: TlsFiles["settings"],
-  [cert, key, clientCa, allowed]: readonly [Variable<string>, Variable<string>, Variable<string>, Variable<readonly SubjectName[]>],
-): TlsFiles | undefined => {
-  const [certFile, keyFile, clientCaFile, allowedNames] = [read(cert), read(key), read(clientCa), read(allowed)];
-  const isSet = ({ name }: Variable<unknown>): boolean => env[name] !== undefined;
-  if (isSet(cert) !== isSet(key)) problems.set(settings, `${cert.name} and ${key.name}: set both or neither`);
+const readPort = ({ env, read, problems }: Reading, settings: TlsFiles["settings"]): TlsFiles | undefined => {
+  const [cert, key, clientCa, allowed] = [
+    `${settings}_CERT`,
+    `${settings}_KEY`,
+    `${settings}_CLIENT_CA`,
+    `${settings}_CLIENT_ALLOWED_SANS`,
+  ] as const;
+  const [certFile, keyFile, clientCaFile] = [read(variables, cert), read(variables, key), read(variables, clientCa)];
+  const allowedNames = read(variables, allowed);
+  const isSet = (name: string): boolean => env[name] !== undefined;
+  if (isSet(cert) !== isSet(key)) problems.set(settings, `${cert} and ${key}: set both or neither`);
   else if (isSet(clientCa) && !isSet(cert))
-    problems.set(settings, `${clientCa.name} needs ${cert.name} and ${key.name}: clients can show certificates over TLS only`);
+    problems.set(settings, `${clientCa} needs ${cert} and ${key}: clients can show certificates over TLS only`);
   if (isSet(allowed) && !isSet(clientCa))
-    problems.set(`${settings} names`, `${allowed.name} needs ${clientCa.name}, the authorities whose certificates count`);
+    problems.set(`${settings} names`, `${allowed} needs ${clientCa}, the authorities whose certificates count`);
   return certFile !== undefined && keyFile !== undefined ? { settings, certFile, keyFile, clientCaFile, allowedNames } : undefined;
 };
 
 /** TLS of the service port, and of the console's. */
-export const readServiceTls = (reading: Reading): TlsFiles | undefined => {
-  const { certFile, keyFile, clientCaFile, allowedNames } = tlsVariables;
-  return readPort(reading, "TLS", [certFile, keyFile, clientCaFile, allowedNames]);
-};
+export const readServiceTls = (reading: Reading): TlsFiles | undefined => readPort(reading, "TLS");
 
 /** TLS of the admin port. */
-export const readAdminTls = (reading: Reading): TlsFiles | undefined => {
-  const { adminCertFile, adminKeyFile, adminClientCaFile, adminAllowedNames } = tlsVariables;
-  return readPort(reading, "ADMIN_TLS", [adminCertFile, adminKeyFile, adminClientCaFile, adminAllowedNames]);
-};
+export const readAdminTls = (reading: Reading): TlsFiles | undefined => readPort(reading, "ADMIN_TLS");

@@ -1,5 +1,5 @@
 import { type Secret, secret } from "../domain/secrets/secret.ts";
-import { oneOf, type Parsed, type Parser, text, type Variable, type WithDefault, webUrl } from "./parsers.ts";
+import { oneOf, type Parsed, type Parser, type Reading, text, type Variables, webUrl } from "./parsers.ts";
 
 const samplers = [
   "always_on",
@@ -27,16 +27,6 @@ export interface TracingConfig {
   readonly ratio: number;
   readonly serviceName: string | undefined;
   readonly attributes: Pairs;
-}
-
-interface TracingVariables {
-  readonly otlpEndpoint: Variable<string>;
-  readonly otlpHeaders: Variable<Pairs>;
-  readonly otlpProtocol: WithDefault<"http/protobuf">;
-  readonly otelServiceName: Variable<string>;
-  readonly otelAttributes: Variable<Pairs>;
-  readonly otelSampler: WithDefault<SamplerName>;
-  readonly otelSamplerRatio: WithDefault<number>;
 }
 
 const decoded = (encoded: string): string | undefined => {
@@ -76,73 +66,59 @@ const attributes: Parser<Pairs> = (value) => {
 const ratio = (value: string): Parsed<number> =>
   /^(0?\.\d{1,18}|1\.0{1,18}|[01])$/.test(value) ? { value: Number(value) } : { expected: "a number from 0 to 1, such as 0.01" };
 
-/** Variables of traces, a part of the one table; their names and values are those of OpenTelemetry. */
-export const tracingVariables: TracingVariables = {
-  otlpEndpoint: {
-    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
-    byDefault: undefined,
+/** Names and values are those of OpenTelemetry. */
+const variables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
     description:
       "OpenTelemetry collector that takes traces, as `http://collector:4318`; they are sent to its `/v1/traces`. Nothing is traced when unset.",
     parse: webUrl,
   },
-  otlpHeaders: {
-    name: "OTEL_EXPORTER_OTLP_HEADERS",
-    byDefault: undefined,
+  OTEL_EXPORTER_OTLP_HEADERS: {
     description: "Headers of the requests to the collector: `name=value`, comma-separated, values percent-encoded.",
     parse: headers,
+    isSecret: true,
   },
-  otlpProtocol: {
-    name: "OTEL_EXPORTER_OTLP_PROTOCOL",
+  OTEL_EXPORTER_OTLP_PROTOCOL: {
     byDefault: "http/protobuf",
     description: "Protocol of the collector: `http/protobuf`, the only one that is spoken.",
     parse: oneOf(["http/protobuf"] as const),
   },
-  otelServiceName: {
-    name: "OTEL_SERVICE_NAME",
-    byDefault: undefined,
+  OTEL_SERVICE_NAME: {
     description: "`service.name` of the traces; when unset that of `OTEL_RESOURCE_ATTRIBUTES`, or `latchkey`.",
     parse: text,
   },
-  otelAttributes: {
-    name: "OTEL_RESOURCE_ATTRIBUTES",
-    byDefault: undefined,
+  OTEL_RESOURCE_ATTRIBUTES: {
     description: "What traces tell of this node: `name=value`, comma-separated, values percent-encoded.",
     parse: attributes,
   },
-  otelSampler: {
-    name: "OTEL_TRACES_SAMPLER",
+  OTEL_TRACES_SAMPLER: {
     byDefault: "parentbased_traceidratio",
     description: `Which calls are traced: ${samplers.map((name) => `\`${name}\``).join(", ")}. \`parentbased_…\` follows the caller's \`traceparent\` where there is one.`,
     parse: oneOf(samplers),
   },
-  otelSamplerRatio: {
-    name: "OTEL_TRACES_SAMPLER_ARG",
+  OTEL_TRACES_SAMPLER_ARG: {
     byDefault: "0.01",
     description: "Share of the calls that `traceidratio` and `parentbased_traceidratio` trace, from `0` to `1`.",
     parse: ratio,
   },
-};
+} as const satisfies Variables;
 
-/** What the settings of traces are read with. */
-interface Reading {
-  readonly read: <T>(variable: Variable<T>) => T | undefined;
-  readonly readRequired: <T>(variable: WithDefault<T>) => T;
-}
+/** Variables of traces. */
+export const tracingVariables: Variables = variables;
 
 /** Undefined where nothing is traced. */
-export const readTracing = ({ read, readRequired }: Reading): TracingConfig | undefined => {
-  const { otlpEndpoint, otlpHeaders, otlpProtocol, otelServiceName, otelAttributes, otelSampler, otelSamplerRatio } = tracingVariables;
-  const endpoint = read(otlpEndpoint);
+export const readTracing = ({ read }: Reading): TracingConfig | undefined => {
+  const endpoint = read(variables, "OTEL_EXPORTER_OTLP_ENDPOINT");
   // Platforms set the others for all of their programs, also to what only some of these understand.
   if (endpoint === undefined) return undefined;
-  readRequired(otlpProtocol);
-  const sent = Object.entries(read(otlpHeaders) ?? {}).map(([name, value]) => [name, secret(value)] as const);
+  read(variables, "OTEL_EXPORTER_OTLP_PROTOCOL");
+  const sent = Object.entries(read(variables, "OTEL_EXPORTER_OTLP_HEADERS") ?? {}).map(([name, value]) => [name, secret(value)] as const);
   return {
     url: `${endpoint}/v1/traces`,
     headers: Object.fromEntries(sent),
-    sampler: readRequired(otelSampler),
-    ratio: readRequired(otelSamplerRatio),
-    serviceName: read(otelServiceName),
-    attributes: read(otelAttributes) ?? {},
+    sampler: read(variables, "OTEL_TRACES_SAMPLER"),
+    ratio: read(variables, "OTEL_TRACES_SAMPLER_ARG"),
+    serviceName: read(variables, "OTEL_SERVICE_NAME"),
+    attributes: read(variables, "OTEL_RESOURCE_ATTRIBUTES") ?? {},
   };
 };

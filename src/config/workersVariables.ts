@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { integer, type Parser, type Reading, type WithDefault } from "./parsers.ts";
+import { integer, type Parser, type Reading, type Variables } from "./parsers.ts";
 
 /** More are of use to nobody who did not count them: each has caches and connections of its own. */
 const MOST_AUTOMATIC = 16;
@@ -11,26 +11,20 @@ const workers: Parser<number | "auto"> = (value) => {
   return "value" in parsed ? parsed : { expected: `auto or ${parsed.expected}` };
 };
 
-interface WorkersVariables {
-  readonly workers: WithDefault<number | "auto">;
-}
-
-/** How many processes serve, a part of the one table. */
-export const workersVariables: WorkersVariables = {
-  workers: {
-    name: "WORKERS",
+const variables = {
+  WORKERS: {
     byDefault: "1",
     description: `Processes that serve on the one port, each of them a node; more than one needs \`MONGODB_URL\`. \`auto\`: as many as there are CPU cores, up to ${MOST_AUTOMATIC}; one on the embedded store.`,
     parse: workers,
   },
-};
+} as const satisfies Variables;
+
+/** How many processes serve. */
+export const workersVariables: Variables = variables;
 
 /** @param embeddedAnalytics whether events are kept by this machine. */
-export const readWorkers = (
-  { env, readRequired, problems }: Reading & { readonly readRequired: <T>(variable: WithDefault<T>) => T },
-  embeddedAnalytics: boolean,
-): number => {
-  const given = readRequired(workersVariables.workers);
+export const readWorkers = ({ env, read, problems }: Reading, embeddedAnalytics: boolean): number => {
+  const given = read(variables, "WORKERS");
   const hasServer = env.MONGODB_URL !== undefined;
   const automatic = hasServer ? Math.min(availableParallelism(), MOST_AUTOMATIC) : 1;
   const count = given === "auto" ? automatic : given;

@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { windowAt, windowEnd } from "../domain/slidingWindow.ts";
 import type { Counters } from "../storage/port/counters.ts";
 import { chunks } from "../util/chunks.ts";
+import { createRounds } from "../util/rounds.ts";
 import { createCharger } from "./charger.ts";
 import type { Check } from "./check.ts";
 import { createClaimQueue, type StoreDownPolicy } from "./claimQueue.ts";
@@ -118,7 +119,6 @@ export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDe
     onHeld: (counter) => holders.add(counter),
   });
   const table = createLocalCounterTable({ isBusy: queue.isBusy, keepsWhatIsKnown: isShared });
-  let timer: NodeJS.Timeout | undefined;
 
   /** Spends what the claim reserved, or gives it back. */
   const settle = ({ counter, cost }: Claim, { reserved, seq, granted, source }: Grant, passed: boolean): void => {
@@ -214,13 +214,7 @@ export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDe
     await refundAll(idle);
   };
 
-  let reclaiming: Promise<void> | undefined;
-  const schedule = (): void => {
-    timer = setTimeout(() => {
-      reclaiming = reclaimIdle().finally(() => timer && schedule());
-    }, RECLAIM_EVERY_MS);
-    timer.unref();
-  };
+  const rounds = createRounds(RECLAIM_EVERY_MS, reclaimIdle);
 
   return {
     check: (checks, now, behalf, isOwn = false) => {
@@ -260,12 +254,10 @@ export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDe
       return counter && { seq: counter.seq, amount: counter.held + counter.reserved, current: counter.current };
     },
     keyPrefix: () => "",
-    start: schedule,
+    start: () => rounds.start(),
     reclaimIdle,
     stop: async () => {
-      clearTimeout(timer);
-      timer = undefined;
-      await reclaiming;
+      await rounds.stop();
       await refundAll(holders);
       await charger.settled();
     },

@@ -1,6 +1,7 @@
 import { type Action, type Caller, formatPermission, type Grants } from "../domain/authorization.ts";
 import type { HandOut } from "../domain/handOut.ts";
 import { chunks } from "../util/chunks.ts";
+import { createRounds } from "../util/rounds.ts";
 
 const HOUR_MS = 3_600_000;
 const FLUSH_EVERY_MS = 5_000;
@@ -128,24 +129,14 @@ export const createUsedPermissions = ({ write, onError, flushEvery = FLUSH_EVERY
     }
   };
 
-  let timer: NodeJS.Timeout | undefined;
-  let flushing: Promise<void> = Promise.resolve();
-  const schedule = (): void => {
-    timer = setTimeout(() => {
-      flushing = flush().catch(onError);
-      void flushing.finally(() => timer && schedule());
-    }, flushEvery);
-    timer.unref();
-  };
+  const rounds = createRounds(flushEvery, flush, onError);
 
   return {
     open: (caller, now) => new Calling(caller, now),
-    start: schedule,
+    start: () => rounds.start(),
     stop: async () => {
-      clearTimeout(timer);
-      timer = undefined;
       const end = setTimeout(() => late.abort(new Error("uses of permissions could not be written in time")), STOP_WITHIN_MS).unref();
-      await flushing;
+      await rounds.stop();
       await flush().catch(onError);
       clearTimeout(end);
     },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
 import { createId } from "../domain/ids.ts";
 import type { LeasesRepository } from "../storage/repositories/leasesRepository.ts";
+import { createRounds } from "../util/rounds.ts";
 
 /** After a start there may be what an earlier process left undone. */
 const FIRST_RUN_MS = 1_000;
@@ -53,7 +54,6 @@ export const createLeasedRounds = (options: LeasedRoundsOptions): LeasedRounds =
   const rest = RESTS[pace];
   const node = createId("node", leaseClock.now());
   const stopping = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   /** Monotonic time at which the lease was taken or renewed last. */
   let leasedAt: number | undefined;
@@ -83,22 +83,14 @@ export const createLeasedRounds = (options: LeasedRoundsOptions): LeasedRounds =
     return running;
   };
 
-  const schedule = (milliseconds: number): void => {
-    if (stopping.signal.aborted) return;
-    timer = setTimeout(() => {
-      run()
-        .catch((error: unknown) => onError?.(error))
-        .finally(() => schedule(every));
-    }, milliseconds);
-    timer.unref();
-  };
+  const rounds = createRounds(every, run, onError);
 
   return {
-    start: () => schedule(FIRST_RUN_MS),
+    start: () => rounds.start(FIRST_RUN_MS),
     run,
     stop: async () => {
       stopping.abort();
-      clearTimeout(timer);
+      await rounds.stop();
       try {
         await running;
         if (leasedAt !== undefined) await leases.release(name, node);

@@ -1,4 +1,4 @@
-import { createCounter, createGauge, createHistogram, type Family } from "./series.ts";
+import type { Registry } from "./series.ts";
 
 /** What is counted of the analytics store; `table` is that of the events. */
 export interface AnalyticsMetrics {
@@ -10,49 +10,41 @@ export interface AnalyticsMetrics {
 }
 
 /** @param buckets of durations, in seconds. */
-export const createAnalyticsMetrics = (
-  buckets: readonly number[],
-): { readonly families: readonly Family<unknown>[]; readonly metrics: AnalyticsMetrics } => {
-  const events = createCounter({
+export const createAnalyticsMetrics = (registry: Registry, buckets: readonly number[]): AnalyticsMetrics => {
+  const events = registry.counter({
     name: "latchkey_analytics_events_total",
     help: "Events by whether they were written or dropped.",
     labels: ["table", "result"],
   });
-  const inserts = createHistogram(
+  const inserts = registry.histogram(
     { name: "latchkey_analytics_insert_duration_seconds", help: "Duration of inserts of events.", labels: ["table"] },
     buckets,
   );
-  const buffered = createGauge({
+  const buffered = registry.gauge({
     name: "latchkey_analytics_buffered_events",
     help: "Events that wait to be written.",
-    labels: [],
     across: "sum",
   });
-  const up = createGauge({
+  const up = registry.gauge({
     name: "latchkey_analytics_up",
     help: "1 while the analytics store answers, 0 while it is away; none before it was needed.",
-    labels: [],
     across: "min",
   });
-  const deaths = createCounter({
+  const deaths = registry.counter({
     name: "latchkey_analytics_engine_deaths_total",
     help: "How often the embedded engine ended by itself.",
-    labels: [],
   });
   // Alerts are for the first of them, too: a series has to begin before it.
-  const ended = deaths.bind();
-  for (const table of ["key_verifications", "ratelimits"]) events.bind(table, "dropped");
+  const ended = deaths();
+  for (const table of ["key_verifications", "ratelimits"]) events(table, "dropped");
   return {
-    families: [events, inserts, buffered, up, deaths],
-    metrics: {
-      written: (table, rows, milliseconds) => {
-        events.bind(table, "written")(rows);
-        inserts.bind(table)(milliseconds / 1000);
-      },
-      dropped: (table, rows) => events.bind(table, "dropped")(rows),
-      buffered: (rows) => buffered.bind()(rows),
-      state: (isUp) => up.bind()(isUp ? 1 : 0),
-      engineDied: () => ended(),
+    written: (table, rows, milliseconds) => {
+      events(table, "written")(rows);
+      inserts(table)(milliseconds / 1000);
     },
+    dropped: (table, rows) => events(table, "dropped")(rows),
+    buffered: (rows) => buffered()(rows),
+    state: (isUp) => up()(isUp ? 1 : 0),
+    engineDied: () => ended(),
   };
 };

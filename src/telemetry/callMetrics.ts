@@ -1,6 +1,6 @@
 import { isServiceFault, type Reason } from "../domain/errors.ts";
 import { memoize } from "./memoize.ts";
-import { createCounter, createHistogram, createSummary, type Family } from "./series.ts";
+import type { Registry } from "./series.ts";
 
 /** How a call ended: `ok`, or the reason of its error. */
 export type CallOutcome = "ok" | Reason;
@@ -38,15 +38,13 @@ const statusOf = (outcome: CallOutcome): string => (outcome === "ok" ? "2xx" : i
  * procedure there is the mean.
  * @param buckets of durations, in seconds.
  */
-export const createCallMetrics = (
-  buckets: readonly number[],
-): { readonly families: readonly Family<unknown>[]; readonly metrics: CallMetrics } => {
-  const total = createCounter({
+export const createCallMetrics = (registry: Registry, buckets: readonly number[]): CallMetrics => {
+  const total = registry.counter({
     name: "latchkey_calls_total",
     help: "Calls by edge, kind, outcome (ok, or the reason of the error) and class of the HTTP status.",
     labels: ["edge", "kind", "outcome", "status"],
   });
-  const durations = createHistogram(
+  const durations = registry.histogram(
     {
       name: "latchkey_call_duration_seconds",
       help: "Duration of calls by edge and kind, from the request's headers to its answer.",
@@ -54,46 +52,43 @@ export const createCallMetrics = (
     },
     buckets,
   );
-  const procedures = createSummary({
+  const procedures = registry.summary({
     name: "latchkey_procedure_duration_seconds",
     help: "Sum and number of the durations of calls, by procedure and outcome, on all edges.",
     labels: ["procedure", "outcome"],
   });
-  const degraded = createCounter({
+  const degraded = registry.counter({
     name: "latchkey_degraded_answers_total",
     help: "Answers given without the store, by what may lack recent changes: verification or ratelimits.",
     labels: ["what"],
   });
-  const ofDegraded = memoize((what: string) => degraded.bind(what));
+  const ofDegraded = memoize((what: string) => degraded(what));
   for (const what of ["verification", "ratelimits"]) ofDegraded(what);
-  const count = (edge: EdgeName, kind: string, outcome: CallOutcome) => total.bind(edge, kind, outcome, statusOf(outcome));
+  const count = (edge: EdgeName, kind: string, outcome: CallOutcome) => total(edge, kind, outcome, statusOf(outcome));
   const ofRefused = memoize((edge: EdgeName) => memoize((kind: string) => memoize((reason: Reason) => count(edge, kind, reason))));
-  const ofRefusedProcedure = memoize((name: string) => memoize((reason: Reason) => procedures.bind(name, reason)));
+  const ofRefusedProcedure = memoize((name: string) => memoize((reason: Reason) => procedures(name, reason)));
 
   return {
-    families: [total, durations, procedures, degraded],
-    metrics: {
-      calls: ({ name, kind }) => {
-        const ofEdge = memoize((edge: EdgeName) => {
-          const duration = durations.bind(edge, kind);
-          return memoize((outcome: CallOutcome) => {
-            const add = count(edge, kind, outcome);
-            const ofProcedure = procedures.bind(name, outcome);
-            return (seconds: number): void => {
-              add();
-              duration(seconds);
-              ofProcedure(seconds);
-            };
-          });
+    calls: ({ name, kind }) => {
+      const ofEdge = memoize((edge: EdgeName) => {
+        const duration = durations(edge, kind);
+        return memoize((outcome: CallOutcome) => {
+          const add = count(edge, kind, outcome);
+          const ofProcedure = procedures(name, outcome);
+          return (seconds: number): void => {
+            add();
+            duration(seconds);
+            ofProcedure(seconds);
+          };
         });
-        return (edge, outcome, milliseconds) => ofEdge(edge)(outcome)(milliseconds / 1000);
-      },
-      refused: (edge, procedure, reason) => {
-        const { name, kind } = procedure ?? NONE;
-        ofRefused(edge)(kind)(reason)();
-        ofRefusedProcedure(name)(reason)(0);
-      },
-      degraded: (what) => ofDegraded(what)(),
+      });
+      return (edge, outcome, milliseconds) => ofEdge(edge)(outcome)(milliseconds / 1000);
     },
+    refused: (edge, procedure, reason) => {
+      const { name, kind } = procedure ?? NONE;
+      ofRefused(edge)(kind)(reason)();
+      ofRefusedProcedure(name)(reason)(0);
+    },
+    degraded: (what) => ofDegraded(what)(),
   };
 };

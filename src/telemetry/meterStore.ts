@@ -33,17 +33,11 @@ export const meterStore = (store: Store, { clock, metrics }: MeterStoreOptions):
   };
 
   return {
-    engine: store.engine,
-    clock: store.clock,
-    ...(store.places !== undefined && { places: store.places }),
-    ...(store.isInProcess && { isInProcess: true }),
-    ...(store.progress && { progress: store.progress.bind(store) }),
+    ...store,
     ...aroundStore(store, ({ collection, name, kind }, run) =>
       measure(collection, name, collection === "counters" ? "counter" : kind, run),
     ),
     prepare: (signal) => measure("system", "prepare", "system", () => store.prepare(signal)),
-    ...(store.scrub && { scrub: store.scrub.bind(store) }),
     ping: (signal) => measure("system", "ping", "system", () => store.ping(signal)),
-    close: () => store.close(),
   };
 };

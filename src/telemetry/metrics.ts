@@ -1,9 +1,9 @@
 import { type AnalyticsMetrics, createAnalyticsMetrics } from "./analyticsMetrics.ts";
 import { type CallMetrics, createCallMetrics } from "./callMetrics.ts";
 import { memoize } from "./memoize.ts";
-import { createObservedMetrics, type ObservedMetrics } from "./observedMetrics.ts";
+import { type Observed, observedFamilies, observedHeads } from "./observedHeads.ts";
 import { createProcessMetrics } from "./processMetrics.ts";
-import { createCounter, createGauge, type FamilyHead } from "./series.ts";
+import { createRegistry, type FamilyHead } from "./series.ts";
 import { createStoreMetrics, type StoreMetrics } from "./storeMetrics.ts";
 import { createTlsClientMetrics, type TlsClientMetrics } from "./tlsClientMetrics.ts";
 
@@ -25,7 +25,7 @@ export interface Totals {
  * What the service counts. Recorders are bound once to their labels and cost well under a microsecond each, so they may
  * stand on the path of every verification. Durations are given in milliseconds and published in seconds.
  */
-export interface Metrics extends CallMetrics, StoreMetrics, TlsClientMetrics, Pick<ObservedMetrics, "observe"> {
+export interface Metrics extends CallMetrics, StoreMetrics, TlsClientMetrics, Observed {
   /** Counts a verification by its code (verify §3). */
   readonly verification: (code: string) => void;
   /** @param isOwn the limit is the service's own: a quota, or that of the workspace's calls. */
@@ -73,99 +73,84 @@ export interface MetricsOptions {
 
 /** Numbers of one service: several in one process do not share any but those of the process. */
 export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOptions): Metrics => {
-  const build = createGauge({
+  const registry = createRegistry();
+  const build = registry.gauge({
     name: "latchkey_build_info",
     help: "Always 1; its labels say what runs.",
     labels: ["version", "node", "engine"],
     across: "max",
   });
-  const verifications = createCounter({ name: "latchkey_verifications_total", help: "Verifications by code.", labels: ["code"] });
-  const ratelimits = createCounter({
-    name: "latchkey_ratelimit_decisions_total",
-    help: "Decisions of rate limits by result and by who decided.",
-    labels: ["result", "source"],
-  });
-  const caches = createCounter({ name: "latchkey_cache_lookups_total", help: "Look-ups in caches.", labels: ["cache", "result"] });
-  const swept = createCounter({ name: "latchkey_swept_total", help: "Removed of what deletions left behind, by kind.", labels: ["kind"] });
-  const sweepDue = createGauge({
-    name: "latchkey_sweep_due",
-    help: "Deleted objects that wait for their sweep.",
-    labels: ["collection"],
-    across: "max",
-  });
-  const spans = createCounter({
-    name: "latchkey_trace_spans_total",
-    help: "Spans of traces by whether the collector took them or they were dropped; none where nothing is traced.",
-    labels: ["result"],
-  });
-  const inFlight = createGauge({
+  const calls = createCallMetrics(registry, BUCKETS);
+  const inFlight = registry.gauge({
     name: "latchkey_calls_in_flight",
     help: "Calls that are in work and wait for something.",
-    labels: [],
     across: "sum",
   });
-  const shared = createGauge({
+  const shared = registry.gauge({
     name: "latchkey_capacity_taken",
     help: "What callers have now of what they share: calls, bytes of bodies, HTTP/2 streams, streams without credentials, reads for unknown root keys, connections.",
     labels: ["resource"],
     across: "sum",
   });
-  const limits = createGauge({
+  const limits = registry.gauge({
     name: "latchkey_capacity_limit",
     help: "What there is of it, beyond which callers are held to their shares.",
     labels: ["resource"],
     across: "sum",
   });
-  const refused = createCounter({
+  const refused = registry.counter({
     name: "latchkey_capacity_refused_total",
     help: "Refused, or taken away, because a caller had its share.",
     labels: ["resource"],
   });
-  const connectionFaults = createCounter({
+  const connectionFaults = registry.counter({
     name: "latchkey_connection_faults_total",
     help: "Exceptions inside Node's HTTP modules. Each ended one connection; the service continues.",
-    labels: [],
   });
-  const tlsClients = createTlsClientMetrics();
-  const calls = createCallMetrics(BUCKETS);
-  const store = createStoreMetrics({ engine, ratelimitStoreDown, buckets: BUCKETS });
-  const analytics = createAnalyticsMetrics(BUCKETS);
+  const tlsClients = createTlsClientMetrics(registry);
+  const verifications = registry.counter({ name: "latchkey_verifications_total", help: "Verifications by code.", labels: ["code"] });
+  const ratelimits = registry.counter({
+    name: "latchkey_ratelimit_decisions_total",
+    help: "Decisions of rate limits by result and by who decided.",
+    labels: ["result", "source"],
+  });
+  const caches = registry.counter({ name: "latchkey_cache_lookups_total", help: "Look-ups in caches.", labels: ["cache", "result"] });
+  const store = createStoreMetrics(registry, { engine, ratelimitStoreDown, buckets: BUCKETS });
+  const swept = registry.counter({
+    name: "latchkey_swept_total",
+    help: "Removed of what deletions left behind, by kind.",
+    labels: ["kind"],
+  });
+  const sweepDue = registry.gauge({
+    name: "latchkey_sweep_due",
+    help: "Deleted objects that wait for their sweep.",
+    labels: ["collection"],
+    across: "max",
+  });
+  const analytics = createAnalyticsMetrics(registry, BUCKETS);
+  const spans = registry.counter({
+    name: "latchkey_trace_spans_total",
+    help: "Spans of traces by whether the collector took them or they were dropped; none where nothing is traced.",
+    labels: ["result"],
+  });
 
-  const families = [
-    ...[
-      build,
-      ...calls.families,
-      inFlight,
-      shared,
-      limits,
-      refused,
-      connectionFaults,
-      ...tlsClients.families,
-      verifications,
-      ratelimits,
-      caches,
-    ],
-    ...[...store.families, swept, sweepDue, ...analytics.families, spans],
-  ];
-
-  build.bind(version, process.versions.node, engine)(1);
-  const callsInFlight = inFlight.bind();
-  const capacityTaken = memoize((resource) => shared.bind(resource));
-  const capacityRefused = memoize((resource) => refused.bind(resource));
-  const verification = memoize((code) => verifications.bind(code));
-  const passed = memoize((source) => ratelimits.bind("passed", source));
-  const denied = memoize((source) => ratelimits.bind("denied", source));
+  build(version, process.versions.node, engine)(1);
+  const callsInFlight = inFlight();
+  const capacityTaken = memoize(shared);
+  const capacityRefused = memoize(refused);
+  const verification = memoize((code) => verifications(code));
+  const passed = memoize((source) => ratelimits("passed", source));
+  const denied = memoize((source) => ratelimits("denied", source));
   // A series that begins with what it is there to tell of looks as if nothing had happened.
   for (const source of ["memory", "store", "store_down"] as const) for (const decided of [passed, denied]) decided(source);
-  const ofSpans = memoize((result) => spans.bind(result));
-  const observed = createObservedMetrics();
+  const ofSpans = memoize((result) => spans(result));
   const processMetrics = createProcessMetrics();
   const totals = { verifications: 0, limits: 0, eventsDropped: 0, storeUp: true, analyticsUp: true };
 
   return {
-    ...calls.metrics,
-    ...store.metrics,
-    ...tlsClients.metrics,
+    ...calls,
+    ...store,
+    ...tlsClients,
     verification: (code) => {
       totals.verifications++;
       verification(code)();
@@ -175,8 +160,8 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
       (isPassed ? passed : denied)(source)();
     },
     cache: (name) => {
-      const hit = caches.bind(name, "hit");
-      const miss = caches.bind(name, "miss");
+      const hit = caches(name, "hit");
+      const miss = caches(name, "miss");
       return (isHit) => (isHit ? hit : miss)();
     },
     capacityTaken: (resource, taken) => {
@@ -184,34 +169,34 @@ export const createMetrics = ({ version, engine, ratelimitStoreDown }: MetricsOp
       capacityTaken(resource)(taken);
     },
     capacityLimit: (resource, limit) => {
-      limits.bind(resource)(limit);
+      limits(resource)(limit);
       capacityTaken(resource)(0);
       capacityRefused(resource);
     },
     capacityRefused: (resource) => capacityRefused(resource)(),
-    connectionFault: connectionFaults.bind(),
+    connectionFault: connectionFaults(),
     storeState: (up) => {
       totals.storeUp = up;
-      store.metrics.storeState(up);
+      store.storeState(up);
     },
-    swept: (kind, count) => swept.bind(kind)(count),
-    sweepDue: (collection, count) => sweepDue.bind(collection)(count),
+    swept: (kind, count) => swept(kind)(count),
+    sweepDue: (collection, count) => sweepDue(collection)(count),
     analytics: {
-      ...analytics.metrics,
+      ...analytics,
       dropped: (table, rows) => {
         totals.eventsDropped += rows;
-        analytics.metrics.dropped(table, rows);
+        analytics.dropped(table, rows);
       },
       state: (up) => {
         totals.analyticsUp = up;
-        analytics.metrics.state(up);
+        analytics.state(up);
       },
     },
     spans: (result, count) => ofSpans(result)(count),
-    observe: observed.observe,
+    observe: (metric, read) => registry.observe(observedHeads[metric], read),
     totals: () => ({ ...totals }),
-    families: [...families.map(({ head }) => head), ...observed.heads],
+    families: [...registry.heads(), ...observedFamilies],
     contentType: "text/plain; version=0.0.4; charset=utf-8",
-    render: async () => [...families.map((family) => family.render()), ...observed.render(), await processMetrics()].join("\n\n"),
+    render: async () => `${registry.render()}\n\n${await processMetrics()}`,
   };
 };

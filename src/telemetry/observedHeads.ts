@@ -1,39 +1,21 @@
-import type { GaugeHead } from "./series.ts";
+import type { FamilyHead, Sample } from "./series.ts";
 
-export type ObservedMetric =
-  | "clockOffset"
-  | "feedLag"
-  | "cacheBytes"
-  | "cacheEntries"
-  | "cacheLimit"
-  | "leases"
-  | "certificateExpiry"
-  | "reloadFailed"
-  | "storeFiles"
-  | "diskFree"
-  | "diskSize"
-  | "connections"
-  | "connectionLimit"
-  | "outboxDocuments"
-  | "outboxOldest"
-  | "auditHead"
-  | "auditSequence"
-  | "sessions"
-  | "rootKeysExpiring"
-  | "lookedAt";
+/** Gauges whose values are known elsewhere. */
+export interface Observed {
+  /** Says where a gauge has its values: `read` is asked for them whenever the page is made, and must not wait for anything. */
+  readonly observe: (metric: ObservedMetric, read: () => readonly Sample[]) => void;
+}
 
 /** Gauges whose values are known elsewhere, and are asked for when the page is made (`Metrics.observe`). */
-export const observedHeads: Readonly<Record<ObservedMetric, GaugeHead>> = {
+export const observedHeads = {
   clockOffset: {
     name: "latchkey_clock_offset_seconds",
     help: "How far the store's clock, which all nodes go by, is ahead of this machine's.",
-    labels: [],
     across: "max",
   },
   feedLag: {
     name: "latchkey_changes_feed_lag_seconds",
     help: "Time since this node last heard what other nodes changed.",
-    labels: [],
     across: "max",
   },
   cacheBytes: {
@@ -43,7 +25,7 @@ export const observedHeads: Readonly<Record<ObservedMetric, GaugeHead>> = {
     across: "sum",
   },
   cacheEntries: { name: "latchkey_cache_entries", help: "Entries of each cache.", labels: ["cache"], across: "sum" },
-  cacheLimit: { name: "latchkey_cache_limit_bytes", help: "CACHE_MB, of which each cache has a share.", labels: [], across: "sum" },
+  cacheLimit: { name: "latchkey_cache_limit_bytes", help: "CACHE_MB, of which each cache has a share.", across: "sum" },
   leases: {
     name: "latchkey_lease_held",
     help: "1 where this node does a job for all nodes: audit, sweep or backfill; at most one node has 1.",
@@ -64,20 +46,18 @@ export const observedHeads: Readonly<Record<ObservedMetric, GaugeHead>> = {
   },
   storeFiles: {
     name: "latchkey_store_file_bytes",
-    help: "Size of the embedded store's files: database, wal (its log), journal (of rate limits).",
+    help: "Size of the embedded store's files: database, wal (its log), counters (of rate limits).",
     labels: ["file"],
     across: "max",
   },
   diskFree: {
     name: "latchkey_store_disk_free_bytes",
     help: "What the service may still write to the file system of DATA_DIR; of the embedded store only.",
-    labels: [],
     across: "min",
   },
   diskSize: {
     name: "latchkey_store_disk_size_bytes",
     help: "Size of the file system of DATA_DIR; of the embedded store only.",
-    labels: [],
     across: "max",
   },
   connections: {
@@ -89,37 +69,31 @@ export const observedHeads: Readonly<Record<ObservedMetric, GaugeHead>> = {
   connectionLimit: {
     name: "latchkey_store_connections_limit",
     help: "The most connections to MongoDB (maxPoolSize).",
-    labels: [],
     across: "sum",
   },
   outboxDocuments: {
     name: "latchkey_audit_outbox_documents",
     help: "Changed objects whose events are not in the audit log yet; no more than 1000 of each collection are counted.",
-    labels: [],
     across: "max",
   },
   outboxOldest: {
     name: "latchkey_audit_outbox_age_seconds",
     help: "Age of the oldest event that is not in the audit log yet, 0 when there is none.",
-    labels: [],
     across: "max",
   },
   auditHead: {
     name: "latchkey_audit_head_timestamp_seconds",
     help: "When the last entry of the audit log was appended, in Unix time; none in an empty log.",
-    labels: [],
     across: "max",
   },
   auditSequence: {
     name: "latchkey_audit_head_sequence",
     help: "Number of the last entry of the audit log.",
-    labels: [],
     across: "max",
   },
   sessions: {
     name: "latchkey_console_sessions",
     help: "Sessions of the console that nobody ended, until an hour after they ran out; no more than 1000 are counted.",
-    labels: [],
     across: "max",
   },
   rootKeysExpiring: {
@@ -131,7 +105,11 @@ export const observedHeads: Readonly<Record<ObservedMetric, GaugeHead>> = {
   lookedAt: {
     name: "latchkey_store_observed_timestamp_seconds",
     help: "When sizes, connections, outbox, audit head, sessions and root keys were looked at last, in Unix time.",
-    labels: [],
     across: "min",
   },
-};
+} as const;
+
+export type ObservedMetric = keyof typeof observedHeads;
+
+/** As heads of families. */
+export const observedFamilies: readonly FamilyHead[] = Object.values(observedHeads).map((head) => ({ ...head, type: "gauge" }));

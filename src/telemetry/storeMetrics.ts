@@ -1,5 +1,5 @@
 import { memoize } from "./memoize.ts";
-import { createCounter, createGauge, createHistogram, type Family } from "./series.ts";
+import type { Registry } from "./series.ts";
 
 export type StoreOutcome = "ok" | "duplicate_key" | "overloaded" | "unavailable" | "error";
 
@@ -28,17 +28,13 @@ export interface StoreMetricsOptions {
 }
 
 /** Operations are counted by collection, operation and outcome, and timed by kind. */
-export const createStoreMetrics = ({
-  engine,
-  ratelimitStoreDown,
-  buckets,
-}: StoreMetricsOptions): { readonly families: readonly Family<unknown>[]; readonly metrics: StoreMetrics } => {
-  const total = createCounter({
+export const createStoreMetrics = (registry: Registry, { engine, ratelimitStoreDown, buckets }: StoreMetricsOptions): StoreMetrics => {
+  const total = registry.counter({
     name: "latchkey_store_operations_total",
     help: "Operations of the store by collection, operation and outcome.",
     labels: ["collection", "operation", "outcome"],
   });
-  const durations = createHistogram(
+  const durations = registry.histogram(
     {
       name: "latchkey_store_operation_duration_seconds",
       help: "Duration of store operations by kind: read, write, counter (of rate limits), system.",
@@ -46,34 +42,31 @@ export const createStoreMetrics = ({
     },
     buckets,
   );
-  const up = createGauge({
+  const up = registry.gauge({
     name: "latchkey_store_up",
     help: "1 while the store answers, 0 while it is away.",
     labels: ["engine"],
     across: "min",
   });
-  const away = createGauge({
+  const away = registry.gauge({
     name: "latchkey_ratelimit_store_down",
     help: "1 while the store is away and rate limits go by what is held and then by this policy, else 0.",
     labels: ["policy"],
     across: "max",
   });
-  const setUp = up.bind(engine);
-  const setAway = away.bind(ratelimitStoreDown);
-  const counts = memoize((collection) => memoize((operation) => memoize((outcome) => total.bind(collection, operation, outcome))));
-  const durationOf = memoize((kind) => durations.bind(kind));
+  const setUp = up(engine);
+  const setAway = away(ratelimitStoreDown);
+  const counts = memoize((collection) => memoize((operation) => memoize((outcome) => total(collection, operation, outcome))));
+  const durationOf = memoize((kind) => durations(kind));
 
   return {
-    families: [total, durations, up, away],
-    metrics: {
-      storeOperation: (collection, operation, kind, outcome, milliseconds) => {
-        counts(collection)(operation)(outcome)();
-        durationOf(kind)(milliseconds / 1000);
-      },
-      storeState: (isUp) => {
-        setUp(isUp ? 1 : 0);
-        setAway(isUp ? 0 : 1);
-      },
+    storeOperation: (collection, operation, kind, outcome, milliseconds) => {
+      counts(collection)(operation)(outcome)();
+      durationOf(kind)(milliseconds / 1000);
+    },
+    storeState: (isUp) => {
+      setUp(isUp ? 1 : 0);
+      setAway(isUp ? 0 : 1);
     },
   };
 };

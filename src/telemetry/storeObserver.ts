@@ -4,6 +4,7 @@ import type { StoreUsage } from "../storage/port/store.ts";
 import type { AuditLogRepository } from "../storage/repositories/auditLogRepository.ts";
 import type { SessionsRepository } from "../storage/repositories/console/sessionsRepository.ts";
 import type { RootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
+import { createRounds } from "../util/rounds.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Sample } from "./series.ts";
 
@@ -46,8 +47,6 @@ const named = (values: Readonly<Record<string, number>> = {}): readonly Sample[]
  */
 export const createStoreObserver = (options: StoreObserverOptions): StoreObserver => {
   const { clock, metrics, usage, auditLog, rootKeys, sessions, onError } = options;
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | undefined;
   let stopped = false;
 
   let used: StoreUsage = {};
@@ -110,22 +109,14 @@ export const createStoreObserver = (options: StoreObserverOptions): StoreObserve
     lookedAt = clock.now();
   };
 
-  const lookAgain = (after: number): void => {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      looking = look()
-        .catch(onError)
-        .finally(() => lookAgain(LOOK_EVERY_MS));
-    }, after).unref();
-  };
+  const rounds = createRounds(LOOK_EVERY_MS, look, onError);
 
   return {
-    start: () => lookAgain(FIRST_LOOK_MS),
+    start: () => rounds.start(FIRST_LOOK_MS),
     look,
-    stop: async () => {
+    stop: () => {
       stopped = true;
-      clearTimeout(timer);
-      await looking;
+      return rounds.stop();
     },
   };
 };

@@ -1,4 +1,4 @@
-import { createCounter, type Family } from "./series.ts";
+import type { Registry } from "./series.ts";
 
 /** What is counted of clients that show a certificate, or should. */
 export interface TlsClientMetrics {
@@ -6,20 +6,17 @@ export interface TlsClientMetrics {
   readonly tlsClientsRefused: (port: string, reasons: readonly string[]) => (reason: string) => void;
 }
 
-export const createTlsClientMetrics = (): { readonly metrics: TlsClientMetrics; readonly families: readonly Family<unknown>[] } => {
-  const refused = createCounter({
+export const createTlsClientMetrics = (registry: Registry): TlsClientMetrics => {
+  const refused = registry.counter({
     name: "latchkey_tls_clients_refused_total",
     help: "Connections, and on the admin port requests, refused for their client's certificate, by reason.",
     labels: ["port", "reason"],
   });
   return {
-    metrics: {
-      tlsClientsRefused: (port, reasons) => {
-        // From 0 on, so that the first one is an increase.
-        for (const reason of reasons) refused.bind(port, reason);
-        return (reason) => refused.bind(port, reason)();
-      },
+    tlsClientsRefused: (port, reasons) => {
+      // From 0 on, so that the first one is an increase.
+      for (const reason of reasons) refused(port, reason);
+      return (reason) => refused(port, reason)();
     },
-    families: [refused],
   };
 };

@@ -1,10 +1,10 @@
-import { createObservedMetrics, type ObservedMetrics } from "./observedMetrics.ts";
+import { type Observed, observedHeads } from "./observedHeads.ts";
 import { createProcessMetrics } from "./processMetrics.ts";
-import { createCounter, createGauge, type FamilyHead } from "./series.ts";
+import { createRegistry, type FamilyHead } from "./series.ts";
 import { createTlsClientMetrics, type TlsClientMetrics } from "./tlsClientMetrics.ts";
 
 /** What the primary process counts: of the workers of its service, and of the admin port, which is its own. */
-export interface WorkerMetrics extends TlsClientMetrics, Pick<ObservedMetrics, "observe"> {
+export interface WorkerMetrics extends TlsClientMetrics, Observed {
   readonly ready: (count: number) => void;
   /** A worker ended by itself. */
   readonly died: () => void;
@@ -16,32 +16,28 @@ export interface WorkerMetrics extends TlsClientMetrics, Pick<ObservedMetrics, "
 
 /** @param wanted `WORKERS`. */
 export const createWorkerMetrics = (wanted: number): WorkerMetrics => {
-  const workers = createGauge({
+  const registry = createRegistry();
+  const workers = registry.gauge({
     name: "latchkey_workers",
     help: "Worker processes of this service: wanted (WORKERS), and of these ready; none with WORKERS=1.",
     labels: ["state"],
     across: "sum",
   });
-  const deaths = createCounter({
+  const deaths = registry.counter({
     name: "latchkey_worker_deaths_total",
     help: "Worker processes that ended by themselves, and were replaced; none with WORKERS=1.",
-    labels: [],
   });
-  workers.bind("wanted")(wanted);
-  const ready = workers.bind("ready");
-  const died = deaths.bind();
-  const observed = createObservedMetrics();
-  const tlsClients = createTlsClientMetrics();
+  workers("wanted")(wanted);
+  const ready = workers("ready");
+  const died = deaths();
+  const heads = registry.heads();
   const processMetrics = createProcessMetrics();
   return {
-    ...tlsClients.metrics,
-    observe: observed.observe,
+    ...createTlsClientMetrics(registry),
+    observe: (metric, read) => registry.observe(observedHeads[metric], read),
     ready,
     died: () => died(),
-    heads: [workers.head, deaths.head],
-    render: async () => {
-      const counted = [workers, deaths, ...tlsClients.families].map((family) => family.render());
-      return [...counted, ...observed.render(), await processMetrics()].join("\n\n");
-    },
+    heads,
+    render: async () => `${registry.render()}\n\n${await processMetrics()}`,
   };
 };

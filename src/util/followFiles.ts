@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { createRounds } from "./rounds.ts";
 import { readSettingFiles, type SettingFile, UnusableFile } from "./settingFiles.ts";
 
 /** What some files hold, which follows them. */
@@ -63,7 +64,7 @@ export const followFiles = async <T>({ files, parse, every, onChange, onFault }:
   /** What was used, or could not be. */
   let handled = first.print;
   let seen = first.print;
-  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
   let latest = Promise.resolve();
 
   const handle = ({ print, contents }: Found): void => {
@@ -88,22 +89,19 @@ export const followFiles = async <T>({ files, parse, every, onChange, onFault }:
     });
     return latest;
   };
-  const wait = (): void => {
-    timer = setTimeout(async () => {
-      await inTurn((found) => {
-        if (timer !== undefined && found.print !== handled && found.print === seen) handle(found);
-      });
-      if (timer !== undefined) wait();
-    }, every).unref();
-  };
-  wait();
+  const rounds = createRounds(every, () =>
+    inTurn((found) => {
+      if (!isStopped && found.print !== handled && found.print === seen) handle(found);
+    }),
+  );
+  rounds.start();
   return {
     value: () => value,
     fault: () => fault,
     reload: () => inTurn(handle),
     stop: () => {
-      clearTimeout(timer);
-      timer = undefined;
+      isStopped = true;
+      void rounds.stop();
     },
   };
 };

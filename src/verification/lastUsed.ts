@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { chunks } from "../util/chunks.ts";
+import { createRounds } from "../util/rounds.ts";
 
 /** Each key is written at most this often by one node. */
 const WRITE_EVERY_MS = 60_000;
@@ -37,8 +38,6 @@ export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): Last
   const uses = new Map<string, Use>();
   const dirty = new Set<Use>();
   let forgotAt = clock.monotonic();
-  let timer: NodeJS.Timeout | undefined;
-  let flushing: Promise<void> = Promise.resolve();
 
   const isResting = ({ writtenAt }: Use, now: number): boolean => now - writtenAt < WRITE_EVERY_MS;
 
@@ -73,13 +72,7 @@ export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): Last
     evictIdle(now);
   };
 
-  const schedule = (): void => {
-    timer = setTimeout(() => {
-      flushing = flush(false).catch((error: unknown) => onError?.(error));
-      void flushing.finally(() => timer && schedule());
-    }, FLUSH_EVERY_MS);
-    timer.unref();
-  };
+  const rounds = createRounds(FLUSH_EVERY_MS, () => flush(false), onError);
 
   return {
     mark: (id, now) => {
@@ -95,11 +88,9 @@ export const createLastUsed = ({ clock, write, onError }: LastUsedOptions): Last
       use.dirty = true;
       dirty.add(use);
     },
-    start: schedule,
+    start: () => rounds.start(),
     stop: async (signal) => {
-      clearTimeout(timer);
-      timer = undefined;
-      await flushing;
+      await rounds.stop();
       await flush(true, signal).catch((error: unknown) => onError?.(error));
     },
   };

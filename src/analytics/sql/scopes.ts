@@ -1,5 +1,5 @@
 import { isRaw } from "../tables/schema.ts";
-import type { Token } from "./tokens.ts";
+import { isName, type Token } from "./tokens.ts";
 
 /** What a column `time` holds: Unix ms as in the raw tables, a date as in the aggregates, or whatever the query made of it. */
 export type TimeKind = "milliseconds" | "date" | "unknown";
@@ -66,7 +66,6 @@ const clauses: Readonly<Record<string, Clause>> = {
   LIMIT: "other",
 };
 
-const isName = (token: Token | undefined): token is Token => token?.kind === "word" || token?.kind === "quoted";
 const is = (token: Token | undefined, text: string): boolean => token?.text === text && token.kind !== "quoted" && token.kind !== "text";
 
 /** What `time` means in a scope; `qualifier` is what stands before the dot. */

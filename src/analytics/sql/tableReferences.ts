@@ -1,7 +1,7 @@
 import type { Dataset } from "../tables/schema.ts";
 import type { NamedTable, Scopes } from "./scopes.ts";
 import type { TimeComparison } from "./timeComparisons.ts";
-import type { Token } from "./tokens.ts";
+import { isName, isSign, type Token } from "./tokens.ts";
 
 /** A table of the procedure that a query reads, and which of its rows the query can need at all. */
 export interface TableReference {
@@ -26,9 +26,7 @@ interface Range {
   readonly to: number;
 }
 
-const isSign = (token: Token | undefined, text: string): boolean => token?.kind === "sign" && token.text === text;
 const isWord = (token: Token | undefined, text: string): boolean => token?.kind === "word" && token.text === text;
-const isName = (token: Token | undefined): boolean => token?.kind === "word" || token?.kind === "quoted";
 
 /**
  * The conditions that all have to hold, of a condition as the formatter writes it: `(…) AND (…)`, each part in parentheses

@@ -1,5 +1,5 @@
 import { type Scopes, type TimeKind, timeKindIn } from "./scopes.ts";
-import type { Token } from "./tokens.ts";
+import { isName, isSign, type Token } from "./tokens.ts";
 
 /** A comparison of a column `time` with a value that does not depend on rows. */
 export interface TimeComparison {
@@ -21,8 +21,6 @@ export interface TimeComparison {
 
 const operators: ReadonlySet<string> = new Set(["=", "==", "!=", "<>", "<", "<=", ">", ">="]);
 const constants: ReadonlySet<string> = new Set(["true", "false", "NULL", "inf", "nan"]);
-
-const isSign = (token: Token | undefined, text: string): boolean => token?.kind === "sign" && token.text === text;
 
 /** The index of the parenthesis that belongs to the one at `from`. @param step 1 forwards, -1 backwards. */
 const matching = (tokens: readonly Token[], from: number, step: 1 | -1): number => {
@@ -68,7 +66,7 @@ const isConstant = (tokens: readonly Token[]): boolean =>
 export const findTimeComparisons = (sql: string, tokens: readonly Token[], { places }: Scopes): TimeComparison[] => {
   const isTime = (i: number): boolean => {
     const token = tokens[i];
-    return (token?.kind === "word" || token?.kind === "quoted") && token.text === "time" && !isSign(tokens[i + 1], "(");
+    return isName(token) && token.text === "time" && !isSign(tokens[i + 1], "(");
   };
   /** The `time` that ends at `to`, also in parentheses of its own; -1 when there is none. */
   const timeBefore = (to: number): number => {

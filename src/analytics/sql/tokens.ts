@@ -8,6 +8,9 @@ export interface Token {
   readonly end: number;
 }
 
+export const isSign = (token: Token | undefined, text: string): boolean => token?.kind === "sign" && token.text === text;
+export const isName = (token: Token | undefined): token is Token => token?.kind === "word" || token?.kind === "quoted";
+
 const pattern =
   /(?<quoted>`(?:[^`\\]|\\.|``)*`|"(?:[^"\\]|\\.|"")*")|(?<text>'(?:[^'\\]|\\.|'')*')|(?<word>[A-Za-z_][\w$]*)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|(?<sign><=>|>=|<=|!=|<>|==|->|::|\|\||\S)/gs;
 

@@ -1,5 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { invalidInput, ServiceError } from "../../domain/errors.ts";
+import { createFairShares } from "../../domain/fairness/fairShares.ts";
+import type { KeyRing } from "../../domain/secrets/keyRing.ts";
 import { EngineError } from "../engineErrors.ts";
 import type { Execution } from "../execution.ts";
 import type { JsonObject } from "../json.ts";
@@ -8,9 +10,8 @@ import { requireIsolation } from "../queries.ts";
 import { isOfStatement, toQueryError } from "../queryErrors.ts";
 import { oneOfCondition, tagsCondition } from "../usage/filterSql.ts";
 import { type UsageField, type UsageKind, type UsageQuestion, usageKinds } from "../usage/question.ts";
-import { createPlaces } from "./places.ts";
 import { createPoller, type Poller } from "./poller.ts";
-import { cursorKey, openPosition, sealPosition } from "./tailCursor.ts";
+import { cursorKeyRing, openPosition, sealPosition } from "./tailCursor.ts";
 import { createTailSql } from "./tailSql.ts";
 
 /** Who may wait at the same time on one node (management §6). */
@@ -68,7 +69,7 @@ interface Source {
   readonly kind: UsageKind;
   readonly poller: Poller;
   /** Of the cursors; asked for once. */
-  readonly key: (signal: AbortSignal) => Promise<Buffer>;
+  readonly key: (signal: AbortSignal) => Promise<KeyRing>;
 }
 
 const badCursor = (): Error => {
@@ -96,18 +97,18 @@ const conditionsOf = (
 
 /** The events as they reach analytics (management §6). */
 export const createTail = ({ clock, database, ready, isIsolated, execute, querySeconds }: TailOptions): Tail => {
-  const places = createPlaces(WAITING);
+  const places = createFairShares({ capacity: WAITING.all, overdraft: 0, most: [WAITING.each] });
   let isEnding = false;
 
   const openSource = (kind: UsageKind): Source => {
     const sql = createTailSql(database, kind.dataset);
-    let found: Buffer | undefined;
+    let found: KeyRing | undefined;
     return {
       kind,
       poller: createPoller({ clock, now: clock.now, sql, execute }),
       key: async (signal) => {
         const [table] = found === undefined ? await execute(sql.identity, signal) : [];
-        if (table !== undefined) found = cursorKey(String(table.id));
+        if (table !== undefined) found = cursorKeyRing(String(table.id));
         if (found === undefined) throw new Error("the table that tails read is not there");
         return found;
       },
@@ -145,8 +146,8 @@ export const createTail = ({ clock, database, ready, isIsolated, execute, queryS
     follow: async (call) => {
       const { signal } = call;
       const waitMs = isEnding ? 0 : call.waitMs;
-      const leave = waitMs > 0 ? places.take(call.rootKeyId) : () => undefined;
-      if (leave === undefined) throw tooMany();
+      const place = waitMs > 0 ? places.take([call.rootKeyId], 1) : undefined;
+      if (waitMs > 0 && place === undefined) throw tooMany();
       try {
         return await orAborted(read(call, waitMs), signal);
       } catch (error) {
@@ -154,7 +155,7 @@ export const createTail = ({ clock, database, ready, isIsolated, execute, queryS
         if (error instanceof EngineError && isOfStatement(error)) throw error;
         throw toQueryError(error, { querySeconds, database, secrets: [] });
       } finally {
-        leave();
+        place?.give();
       }
     },
     endWaiting: () => {

@@ -2,7 +2,7 @@ import { counted } from "../../util/counted.ts";
 import { readArguments } from "../arguments.ts";
 import type { Command } from "../command.ts";
 import { confirm, confirmOptions, requireConfirmable } from "../confirm.ts";
-import { createProgressBar, type ProgressBar } from "../progressBar.ts";
+import { createProgressBar } from "../progressBar.ts";
 import { openService } from "../remote/callService.ts";
 import { connectionOptions } from "../remote/connection.ts";
 import { findTarget } from "../remote/findTarget.ts";
@@ -30,13 +30,12 @@ const erase: Command = {
     const request = { identity, erase: true };
     const find = () => findTarget(service, "identities.deleteIdentity", request, context.clock.now());
     await confirm("erases", find, values, context);
-    let bar: ProgressBar | undefined;
+    const bar = createProgressBar(context);
     try {
       for (;;) {
         const { data } = await service("identities.deleteIdentity", request);
         const { done, keys, entries, events, logPosition, logEnd } = (data as { readonly erasure: Erasure }).erasure;
-        bar ??= createProgressBar(context, logEnd);
-        bar.reach(logPosition);
+        bar.reach(logPosition, logEnd);
         if (!done) continue;
         bar.end();
         const found = [counted(keys, "key"), `${counted(entries, "entry", "entries")} of the audit log`, counted(events, "verification")];
@@ -44,7 +43,7 @@ const erase: Command = {
         return 0;
       }
     } finally {
-      bar?.end();
+      bar.end();
     }
   },
 };

@@ -72,17 +72,6 @@ const filesOf = ({ clickhouseUrl }: AnalyticsConfig, { clickhouse }: Connection)
 /** Version of the tables that this program makes. */
 const tablesOf = (analytics: AnalyticsConfig): number => latestOf({ ...schemaOf(analytics), database: "" });
 
-const progressOf = (context: CommandContext) => {
-  let bar: ReturnType<typeof createProgressBar> | undefined;
-  return {
-    reach: (done: number, of: number): void => {
-      bar ??= createProgressBar(context, of);
-      bar.reach(done);
-    },
-    end: () => bar?.end(),
-  };
-};
-
 const exportCommand: Command = {
   name: "analytics export",
   usage: "DIR",
@@ -116,7 +105,7 @@ const exportCommand: Command = {
         `${directory}: going on with the export of ${new Date(begun.takenAt).toISOString()}; of events since then some may be missing: export them to another directory`,
       );
     }
-    const bar = progressOf(context);
+    const bar = createProgressBar(context);
     const manifest = await withAnalytics(config, (connection) =>
       refusing(
         exportEvents({ ...connection, ...place, files: filesOf(analytics, connection), onProgress: bar.reach }),
@@ -150,7 +139,7 @@ const importCommand: Command = {
       directory: resolve(directory),
       checked: await refusing(checkExport(resolve(directory), tablesOf(analytics)), TransferRefusedError),
     };
-    const bar = progressOf(context);
+    const bar = createProgressBar(context);
     const events = await withAnalytics(config, (connection) =>
       refusing(
         importEvents({ ...connection, ...place, files: filesOf(analytics, connection), onProgress: bar.reach }),

@@ -2,7 +2,7 @@ import { GENESIS } from "../../audit/chainHash.ts";
 import { jsonLine } from "../../util/table.ts";
 import { droppedLine, erasedLine, missingAnchor } from "../auditTexts.ts";
 import type { CommandContext, ExitCode } from "../command.ts";
-import { createProgressBar, type ProgressBar } from "../progressBar.ts";
+import { createProgressBar } from "../progressBar.ts";
 import type { CallService } from "./callService.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -33,7 +33,7 @@ const hasEntry = async (service: CallService, hash: string): Promise<boolean> =>
 
 /** `audit verify` by `audit.verifyChain`, a part at a time. @param anchor a head that was printed before. */
 export const verifyByService = async (service: CallService, anchor: string | undefined, context: CommandContext): Promise<ExitCode> => {
-  let bar: ProgressBar | undefined;
+  const bar = createProgressBar(context);
   let entries = 0;
   let faults = 0;
   const erased = { entries: 0, unhashed: 0 };
@@ -41,12 +41,12 @@ export const verifyByService = async (service: CallService, anchor: string | und
   let dropped: Checked["dropped"];
   try {
     do {
+      const isFirst = last === undefined;
       const from = last && { fromSequence: last.toSequence + 1 };
       last = (await service("audit.verifyChain", { limit: PER_CALL, ...from })).data as Checked;
       // Retention may go on between two calls: what counts is where the first began.
-      if (bar === undefined) dropped = last.dropped;
-      bar ??= createProgressBar(context, last.head.sequence);
-      bar.reach(last.toSequence);
+      if (isFirst) dropped = last.dropped;
+      bar.reach(last.toSequence, last.head.sequence);
       entries += last.checked;
       erased.entries += last.erased?.entries ?? 0;
       erased.unhashed += last.erased?.unhashed ?? 0;
@@ -56,7 +56,7 @@ export const verifyByService = async (service: CallService, anchor: string | und
       await context.complain(`entry ${sequence} has ${found} in the place of ${expected}`);
     } while (last.checked > 0 && last.toSequence < last.head.sequence);
   } finally {
-    bar?.end();
+    bar.end();
   }
   // Without dropped entries the chain begins with GENESIS, the head of an empty log.
   if (anchor !== undefined && anchor !== (dropped?.hash ?? GENESIS) && !(await hasEntry(service, anchor))) {

@@ -1,4 +1,4 @@
-import { type DescEnum, type DescExtension, type DescFile, type DescMessage, type DescService, toBinary } from "@bufbuild/protobuf";
+import { createRegistry, type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
 /** Descriptors of everything that is served, as reflection hands them out. */
@@ -21,18 +21,6 @@ const withImports = (file: DescFile, found: Set<DescFile> = new Set()): Set<Desc
   return found;
 };
 
-/** Everything with a full name in a file or message. */
-const typesIn = (scope: DescFile | DescMessage): (DescMessage | DescEnum | DescExtension)[] => [
-  ...(scope.kind === "file" ? scope.messages : scope.nestedMessages).flatMap((message) => [message, ...typesIn(message)]),
-  ...(scope.kind === "file" ? scope.enums : scope.nestedEnums),
-  ...(scope.kind === "file" ? scope.extensions : scope.nestedExtensions),
-];
-
-const symbolsIn = (file: DescFile): string[] => [
-  ...typesIn(file).map((type) => type.typeName),
-  ...file.services.flatMap((service) => [service.typeName, ...service.methods.map((method) => `${service.typeName}.${method.name}`)]),
-];
-
 /** `more`: files that no service imports. */
 export const createDescriptorIndex = (services: readonly DescService[], more: readonly DescFile[]): DescriptorIndex => {
   const files = new Set<DescFile>();
@@ -43,19 +31,22 @@ export const createDescriptorIndex = (services: readonly DescService[], more: re
     file && [...withImports(file)].flatMap((each) => serialized.get(each) ?? []);
 
   const names = new Map(all.map((file) => [file.proto.name, file]));
-  const symbols = new Map(all.flatMap((file) => symbolsIn(file).map((symbol) => [symbol, file] as const)));
-  const types = all.flatMap(typesIn);
-  const extensions = types.filter((type) => type.kind === "extension");
-  const messages = new Set(types.filter((type) => type.kind === "message").map((type) => type.typeName));
+  const registry = createRegistry(...all);
+  const fileOfMethod = (symbol: string): DescFile | undefined => {
+    const end = symbol.lastIndexOf(".");
+    const service = registry.getService(symbol.slice(0, end));
+    return service?.methods.some(({ name }) => name === symbol.slice(end + 1)) ? service.file : undefined;
+  };
   return {
     serviceNames: services.map((service) => service.typeName).sort(),
     byFilename: (name) => answer(names.get(name)),
-    bySymbol: (name) => answer(symbols.get(name)),
-    byExtension: (extendee, number) =>
-      answer(extensions.find((extension) => extension.extendee.typeName === extendee && extension.number === number)?.file),
+    bySymbol: (name) => answer(registry.get(name)?.file ?? fileOfMethod(name)),
+    byExtension: (extendee, number) => {
+      const message = registry.getMessage(extendee);
+      return answer(message && registry.getExtensionFor(message, number)?.file);
+    },
     extensionNumbers: (extendee) =>
-      messages.has(extendee)
-        ? extensions.filter((extension) => extension.extendee.typeName === extendee).map((extension) => extension.number)
-        : undefined,
+      registry.getMessage(extendee) &&
+      [...registry].flatMap((type) => (type.kind === "extension" && type.extendee.typeName === extendee ? type.number : [])),
   };
 };

@@ -100,24 +100,12 @@ export const createReflectionService = (
     }
   };
 
-  return {
-    v1: {
-      serverReflectionInfo: async function* (requests) {
-        for await (const request of until(draining, requests)) {
-          await waitForSlot();
-          if (draining.aborted) return;
-          yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
-        }
-      },
-    },
-    v1alpha: {
-      serverReflectionInfo: async function* (requests) {
-        for await (const request of until(draining, requests)) {
-          await waitForSlot();
-          if (draining.aborted) return;
-          yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
-        }
-      },
-    },
-  };
+  async function* answerAll<R extends ServerReflectionRequest | ServerReflectionRequestAlpha>(requests: AsyncIterable<R>) {
+    for await (const request of until(draining, requests)) {
+      await waitForSlot();
+      if (draining.aborted) return;
+      yield { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) };
+    }
+  }
+  return { v1: { serverReflectionInfo: answerAll }, v1alpha: { serverReflectionInfo: answerAll } };
 };

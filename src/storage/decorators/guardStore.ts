@@ -195,12 +195,8 @@ export const guardStore = (store: Store, options: GuardOptions): GuardedStore =>
     name === "find" ? find(collection, options, run) : runBounded(kind, collection, options, run);
 
   return {
-    engine: store.engine,
-    ...(store.isInProcess && { isInProcess: true }),
-    clock: store.clock,
+    ...store,
     ...aroundStore(store, around, refuseWhileAway),
-    prepare: (signal) => store.prepare(signal),
-    ...(store.scrub && { scrub: store.scrub.bind(store) }),
     ping: async (signal) => {
       signal?.throwIfAborted();
       refuseWhileAway();

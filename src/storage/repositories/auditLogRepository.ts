@@ -3,8 +3,8 @@ import { type AuditedCollection, auditedCollections } from "../port/auditedColle
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { OperationOptions } from "../port/collection.ts";
 import type { AuditLogDocument } from "../port/documents.ts";
-import { DuplicateKeyError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
+import { insertUnlessThere } from "./shared/insertOrReuse.ts";
 
 export interface AuditLogRepository {
   /** The newest entry, or null when the log is empty. */
@@ -75,12 +75,8 @@ export const createAuditLogRepository = (store: Store): AuditLogRepository => {
       const facts = { stub, droppedThrough: stub.sequence, v: SCHEMA_VERSION };
       const raised = await system.updateOne({ _id: STUB, droppedThrough: { $lt: stub.sequence } }, { $set: facts });
       if (raised.matchedCount === 1) return;
-      try {
-        await system.insertOne({ _id: STUB, workspaceId: WORKSPACE_ID, ...facts });
-      } catch (error) {
-        // There is one that is not earlier.
-        if (!(error instanceof DuplicateKeyError)) throw error;
-      }
+      // Where there is one, it is not earlier.
+      await insertUnlessThere(system, { _id: STUB, workspaceId: WORKSPACE_ID, ...facts });
     },
     removeThrough: async (sequence) => {
       await audit.deleteMany({ workspaceId: WORKSPACE_ID, sequence: { $lte: sequence } });

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "../../domain/counterKey.ts";
 import { chunks } from "../../util/chunks.ts";
-import { createMinHeap } from "../../util/minHeap.ts";
 import type { OperationOptions } from "../port/collection.ts";
 import type { KeyedCounter, KeyRange, SharedCounter } from "../port/counters.ts";
 import type { Store } from "../port/store.ts";
@@ -144,14 +143,17 @@ export const createCounterListRepository = (store: Store): CounterListRepository
   };
 
   const merge = async function* (sources: readonly Source[], options: OperationOptions): AsyncGenerator<ListedCounter, void, undefined> {
-    const heads = createMinHeap<{ readonly head: ListedCounter; readonly source: Source }>((a, b) => comparePlaces(a.head, b.head) < 0);
+    /** The next counter of each source that has one, in order. */
+    const heads: { readonly head: ListedCounter; readonly source: Source }[] = [];
     const take = (source: Source): void => {
       const head = source.found[source.next++];
-      if (head !== undefined) heads.push({ head, source });
+      if (head === undefined) return;
+      const behind = heads.findIndex((other) => comparePlaces(head, other.head) < 0);
+      heads.splice(behind < 0 ? heads.length : behind, 0, { head, source });
     };
     for (const source of sources) take(source);
     for (let looked = 1; ; looked++) {
-      const least = heads.pop();
+      const least = heads.shift();
       if (least === undefined) return;
       const { head, source } = least;
       await fill(source);

@@ -1,6 +1,6 @@
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
-import { DuplicateKeyError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
+import { insertUnlessThere } from "./shared/insertOrReuse.ts";
 
 export interface LeasesRepository {
   /** True when `holder` holds the lease until `now + duration`: it was free, run out, or its own. */
@@ -16,13 +16,7 @@ export const createLeasesRepository = (store: Store): LeasesRepository => {
       const expires = now + duration;
       const taken = await leases.updateOne({ _id: name, $or: [{ holder }, { expires: { $lt: now } }] }, { $set: { holder, expires } });
       if (taken.matchedCount === 1) return true;
-      try {
-        await leases.insertOne({ _id: name, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, holder, expires });
-        return true;
-      } catch (error) {
-        if (error instanceof DuplicateKeyError) return false;
-        throw error;
-      }
+      return insertUnlessThere(leases, { _id: name, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, holder, expires });
     },
     release: async (name, holder) => {
       await leases.deleteOne({ _id: name, holder });

@@ -2,8 +2,8 @@ import type { Behalf } from "../../domain/behalf.ts";
 import type { AuditedCollection } from "../port/auditedCollections.ts";
 import { type AuditedDocument, SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
 import type { IdempotencyDocument } from "../port/documents.ts";
-import { DuplicateKeyError } from "../port/errors.ts";
 import type { Store } from "../port/store.ts";
+import { insertUnlessThere } from "./shared/insertOrReuse.ts";
 
 export interface ReservationsRepository {
   readonly find: (id: string, behalf?: Behalf) => Promise<IdempotencyDocument | null>;
@@ -33,15 +33,8 @@ export const createReservationsRepository = (store: Store): ReservationsReposito
     (await audit.findFields([], { _id: eventId }, behalf)).length > 0;
   return {
     find: (id, behalf) => reservations.findOne({ _id: id }, behalf),
-    insert: async (reservation, behalf) => {
-      try {
-        await reservations.insertOne({ ...reservation, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID }, behalf);
-        return true;
-      } catch (error) {
-        if (error instanceof DuplicateKeyError) return false;
-        throw error;
-      }
-    },
+    insert: (reservation, behalf) =>
+      insertUnlessThere(reservations, { ...reservation, v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID }, behalf),
     update: async (id, holder, fields, behalf) =>
       (await reservations.updateOne({ _id: id, holder }, { $set: fields }, behalf)).matchedCount === 1,
     takeOver: async ({ _id, holder: former, leaseUntil: ended }, holder, leaseUntil, behalf) => {

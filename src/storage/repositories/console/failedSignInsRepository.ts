@@ -1,9 +1,10 @@
 import type { AuditEvent } from "../../port/auditEvents.ts";
 import type { OperationOptions } from "../../port/collection.ts";
 import type { FailedSignInsDocument } from "../../port/consoleDocuments.ts";
-import { DuplicateKeyError, StoreUnavailableError } from "../../port/errors.ts";
+import { StoreUnavailableError } from "../../port/errors.ts";
 import type { Store } from "../../port/store.ts";
 import { newDocument, withEvents } from "../shared/audited.ts";
+import { insertUnlessThere } from "../shared/insertOrReuse.ts";
 
 /** Each failed attempt means that somebody else failed to sign in from the same address in this moment. */
 const ATTEMPTS = 100;
@@ -34,12 +35,8 @@ export const createFailedSignInsRepository = (store: Store): FailedSignInsReposi
         if (decided === undefined) return;
         const { events, ...fields } = decided;
         if (known === null) {
-          try {
-            await failed.insertOne({ ...newDocument(address, now, events), ...fields, revision: 1 }, options);
-            return;
-          } catch (error) {
-            if (!(error instanceof DuplicateKeyError)) throw error;
-          }
+          const first = { ...newDocument(address, now, events), ...fields, revision: 1 };
+          if (await insertUnlessThere(failed, first, options)) return;
         } else {
           const update = withEvents<FailedSignInsDocument>({ $set: fields, $inc: { revision: 1 } }, events);
           if ((await failed.updateOne({ _id: address, revision: known.revision }, update, options)).matchedCount === 1) return;

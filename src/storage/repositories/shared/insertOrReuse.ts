@@ -1,3 +1,4 @@
+import type { Collection, Identified, OperationOptions } from "../../port/collection.ts";
 import { DuplicateKeyError } from "../../port/errors.ts";
 
 const ATTEMPTS = 5;
@@ -16,5 +17,20 @@ export const insertOrReuse = async <D>(find: () => Promise<D | null>, insert: ()
       // Lost the race; the winner may have been deleted since, hence more than one attempt.
       if (!(error instanceof DuplicateKeyError) || attempt === ATTEMPTS) throw error;
     }
+  }
+};
+
+/** Inserts a document; false where there is one with its id, or with a value that is unique. */
+export const insertUnlessThere = async <D extends Identified>(
+  collection: Collection<D>,
+  document: D,
+  options?: OperationOptions,
+): Promise<boolean> => {
+  try {
+    await collection.insertOne(document, options);
+    return true;
+  } catch (error) {
+    if (error instanceof DuplicateKeyError) return false;
+    throw error;
   }
 };

@@ -36,13 +36,14 @@ const load = async (url: string, rootKey: string): Promise<void> => {
   const { key } = await call("keys.createKey", { apiId });
   await call("apis.deleteApi", { apiId: (await call("apis.createApi", { name: "deleted" })).apiId });
   for (let i = 0; i < 16; i++) {
-    for (let j = 0; j < 10; j++) {
+    // Enough for the service to collect garbage.
+    for (let j = 0; j < 250; j++) {
       await call("keys.verifyKey", { key: j === 0 ? "unknown" : key });
       await call("ratelimit.limit", { namespace: "logins", identifier: "user_1", limit: 100, duration: 60_000 });
     }
     await call("apis.getApi", { apiId: "api_nothing1" });
     await fetch(`${url}/ui/rpc/nothing`, { method: "POST" });
-    await sleep(500);
+    await sleep(400);
   }
 };
 

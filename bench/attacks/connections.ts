@@ -17,12 +17,9 @@ const ping = frame(PING, 0, 0, Buffer.alloc(8));
 const headers = (path: string): Buffer =>
   Buffer.concat([literal(":method", "GET"), literal(":scheme", "http"), literal(":authority", "x"), literal(":path", path)]);
 
-/** Where attackers come from, so that connections are left for the others. */
-const origin = ({ target }: Attacker): { localAddress?: string } => (target.host.startsWith("127.") ? { localAddress: "127.0.0.2" } : {});
-
-const openSocket = async (attacker: Attacker): Promise<Socket> => {
-  const { host, port } = attacker.target;
-  const socket = connect({ host, port, ...origin(attacker) }).setNoDelay();
+/** @param from an address of this machine other than that of the polite client, so that connections are left for the others. */
+const openSocket = async ({ target: { host, port } }: Attacker, from = "127.0.0.2"): Promise<Socket> => {
+  const socket = connect({ host, port, ...(host.startsWith("127.") && { localAddress: from }) }).setNoDelay();
   socket.on("error", () => undefined).resume();
   await Promise.race([once(socket, "connect"), once(socket, "close")]);
   return socket;
@@ -104,7 +101,8 @@ const cutConnections = (attacker: Attacker, lines: number): Promise<void> => {
     const number = next++;
     const flight = flights[number % flights.length] as Buffer;
     const cut = cuts[number % cuts.length] as (socket: Socket) => void;
-    const socket = await openSocket(attacker);
+    // An address alone would run into its bound on connections.
+    const socket = await openSocket(attacker, `127.0.1.${number % 200}`);
     if (socket.destroyed) throw new Error("refused");
     const end = Math.floor(Math.random() * (flight.length + 1));
     const middle = Math.floor(Math.random() * (end + 1));

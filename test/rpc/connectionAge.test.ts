@@ -83,6 +83,17 @@ test("[design §1] an HTTP/2 client that is silent is asked to go, and its open 
   expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
 });
 
+test("[design §1] an HTTP/2 connection that stays silent after it was asked to go is destroyed, with its open streams", async () => {
+  const session = connect(await start(undefined, 200));
+  session.on("error", () => undefined);
+  const stream = session.request({ ":method": "POST", ":path": "/" }, { endStream: false });
+  stream.on("error", () => undefined);
+  await once(stream, "response");
+  await once(session, "goaway");
+  await once(session, "close");
+  expect(stream.destroyed).toBe(true);
+});
+
 test("[design §1] an HTTP/2 client that calls is not asked to go", async () => {
   const session = connect(await start(undefined, 1_000));
   let isAsked = false;

@@ -46,11 +46,12 @@ export const destroySession = (session: Http2Session): void => {
 };
 
 /**
- * Destroys a connection that is being closed unless its client answers a PING. After an invalid frame behind a GOAWAY, Node reads nothing
- * any more, reports nothing, and keeps the connection and its open streams forever.
+ * Destroys a connection whose client says that it is leaving, unless it answers a PING. After an invalid frame behind a GOAWAY, Node reads
+ * nothing any more, reports nothing, and keeps the connection and its open streams forever. Does nothing once the session is closed: Node
+ * sends no PING then.
  */
 export const destroyUnlessAlive = (session: Http2Session): void => {
-  if (session.destroyed) return;
+  if (session.closed || session.destroyed) return;
   const timer = setTimeout(() => session.destroy(), pingTimeout).unref();
   session.once("close", () => clearTimeout(timer));
   session.ping((error) => {

@@ -150,12 +150,18 @@ export const createHttp2Side = (
     if (guards) session.guard = guards.guard(session.socket.remoteAddress);
     // Not by the server's event: a stream that was taken back with the first bytes does not know its session any more.
     session.on("stream", ((...args) => take(session, path, ...args)) as StreamListener as Parameters<typeof session.on<"stream">>[1]);
-    // Asks the client to go. Streams that are open, such as a quiet watch, continue as long as the client is there.
-    session.setTimeout(silentTimeout, () => {
+    session.setTimeout(silentTimeout);
+    session.on("timeout", () => {
+      // The client was asked to go, or said that it would, and has been silent since.
+      if (session.closed) return session.destroy();
+      // Open streams, such as a quiet watch, continue for another while.
       session.close();
+      session.setTimeout(silentTimeout);
+    });
+    session.on("goaway", () => {
+      session.setTimeout(Math.min(silentTimeout, limits.leavingTimeout));
       destroyUnlessAlive(session);
     });
-    session.on("goaway", () => destroyUnlessAlive(session));
     const lasts = lifetime?.();
     const retiring = lasts === undefined ? undefined : setTimeout(() => retireWithNextCall(session, limits.retiringTime), lasts).unref();
     session.once("close", () => {

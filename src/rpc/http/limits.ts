@@ -21,9 +21,11 @@ export const ageJitter = 0.1;
 export const retiringTime = 1_000;
 /** Silence on an HTTP/1.1 connection while a call runs or its answer is sent; above `callTimeout` on purpose. */
 export const inactivityTimeout = 120_000;
-/** Silence on an HTTP/2 connection after which its client is asked to go. */
+/** Silence on an HTTP/2 connection after which its client is asked to go, and again until it is destroyed. */
 export const silentSessionTimeout = 300_000;
-/** How long the client of an HTTP/2 connection that is being closed may take to answer a PING before the connection is destroyed. */
+/** Silence on an HTTP/2 connection whose client said that it is leaving, after which it is destroyed: longer than any call takes. */
+export const leavingTimeout = 65_000;
+/** How long such a client may take to answer a PING. */
 export const pingTimeout = 5_000;
 /** TCP keep-alive probes start after this; they end connections whose other end vanished. */
 export const probeDelay = 60_000;

@@ -10,7 +10,7 @@ interface CommandRun {
   readonly output: Output;
 }
 
-/** What a command finds on standard input. */
+/** Standard input of the command. */
 export interface CommandInput {
   /** Where standard input is no terminal. */
   readonly text?: string;

@@ -1,7 +1,7 @@
 import { Session } from "node:inspector/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What can be recorded, by what it is called in addresses. */
+/** Kinds of profiles, as addresses name them. */
 export const profileKinds = ["cpu", "heap"] as const;
 export type ProfileKind = (typeof profileKinds)[number];
 

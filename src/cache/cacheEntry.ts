@@ -46,7 +46,7 @@ export interface CacheEntry<V> extends Cached<V> {
   readonly bytes: number;
 }
 
-/** What is known of a load when its result becomes an entry. */
+/** Facts about a load when its result becomes an entry. */
 interface Loaded {
   /** Of `Invalidations`, and monotonic time, when it began. */
   readonly sequence: number;

@@ -2,7 +2,7 @@ import type { CacheEntry } from "./cacheEntry.ts";
 
 /** Most second chances of one insertion: to walk a hundred thousand entries would block the event loop for 0.2 s. */
 const MOST_SECOND_CHANCES = 200;
-/** Share by which the bound may be exceeded until later insertions have evicted enough. */
+/** Share by which the bound may be exceeded. Later insertions evict the rest. */
 const OVERDRAFT = 0.01;
 /** The hand is lifted after this number of insertions without an eviction. */
 const MOST_AT_REST = 1_000;

@@ -18,7 +18,7 @@ export interface Target {
   readonly id: string;
   /** Undefined: it has none, or the caller may not read it. */
   readonly name?: string | undefined;
-  /** What a name of this kind is called; "name" unless given. */
+  /** Label of its name; "name" unless given. */
   readonly nameLabel?: string | undefined;
   readonly facts: readonly Fact[];
 }

@@ -27,7 +27,7 @@ type ValueOf<V> = V extends { readonly parse: (text: string) => Parsed<infer T> 
     : T | undefined
   : never;
 
-/** What settings are read with. */
+/** Parsers of settings. */
 export interface Reading {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The value of a variable; of one that is wrong, which has been noted, its default. Undefined where it has neither. */

@@ -42,7 +42,7 @@ const checkPermissions = (permissions: readonly string[]): string[] => {
 
 const templateNames = rootKeyTemplates.map(({ name }) => name);
 
-/** What a new root key is given; undefined: no list, so everything. */
+/** Permissions of the new root key; undefined grants everything. */
 const givenPermissions = ({
   template,
   permission,

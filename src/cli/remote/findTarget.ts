@@ -6,7 +6,7 @@ import { allRows, pagesOf } from "./pages.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What the caller may read of an object. */
+/** The part of an object that the caller may read. */
 type Found = Omit<Target, "kind">;
 
 /** By what an object is found: the caller's service, and what the caller may do there. */
@@ -135,7 +135,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     field: "identity",
     find: async ({ identity, erase }, reader) => {
       const found = await dataOf(reader.call, "identities.getIdentity", { identity }).catch((error: unknown) => {
-        // What deleted identities left behind can be erased as well.
+        // Traces of deleted identities can be erased as well.
         if (erase === true && error instanceof CommandFailure && error.exitCode === 4) return undefined;
         throw error;
       });

@@ -21,7 +21,7 @@ const callOptions: Readonly<Record<string, { readonly type: "string" | "boolean"
   help: { type: "boolean" },
 };
 
-/** Options of a command that calls a procedure, beside its fields. */
+/** Options of a command that calls a procedure, in addition to its fields. */
 export const optionsOf = ({ destroys }: Pick<ProcedureCommand, "destroys">): typeof callOptions =>
   destroys ? { ...callOptions, ...confirmOptions } : callOptions;
 

@@ -76,7 +76,7 @@ const printAnswer = async ({ procedure }: ProcedureCommand, data: unknown, { val
   if (shown !== undefined && procedure.changes) await context.complain(`"${shown.name}" is shown only now.`);
 };
 
-/** What a call deletes. Rejects for a request that the service would refuse, too: the question comes last. */
+/** Finds the object that a call deletes. Also rejects for a request that the service would refuse: the question comes last. */
 const findChecked = async (
   call: CallService,
   { input, name }: DescribedProcedure,

@@ -132,7 +132,7 @@ export const createIdentityProvider = (settings: OidcSettings, clock: Pick<Clock
   /** All who want to know at the same time share one look. */
   const know = (): Promise<Known> => {
     if (known !== undefined && clock.monotonic() < goodUntil) return known;
-    // Loaded by the first sign-in: most services have nobody who signs in this way.
+    // The first sign-in loads it: most services do not use OpenID Connect.
     const asked = import("openid-client").then(async (openid) => ({ openid, config: await discover(openid) }));
     goodUntil = Number.POSITIVE_INFINITY;
     asked.then(

@@ -16,7 +16,7 @@ export const secret = (text: string): Secret => {
   return wrapped;
 };
 
-/** Derives unguessable bytes. @param label separates the kinds of secrets */
+/** Draws unguessable bytes. @param label separates the kinds of secrets */
 export type DrawBytes = (length: number, label: string) => Uint8Array;
 
 /** Draws from a CSPRNG, whatever the label. */

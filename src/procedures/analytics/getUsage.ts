@@ -1,21 +1,20 @@
-import {
-  type GetUsageRequestSchema,
-  type GetUsageResponseSchema,
-  UsageGranularity,
-  UsageOrder,
-} from "../../../gen/latchkey/v2/analytics_pb.ts";
+import { GetUsageRequestSchema, type GetUsageResponseSchema, UsageGranularity, UsageOrder } from "../../../gen/latchkey/v2/analytics_pb.ts";
 import type { Granularity, UsageField, UsageQuestion } from "../../analytics/usage/question.ts";
 import { readFilter, readKind } from "../shared/analytics/readKind.ts";
 import type { AnalyticsDeps } from "../shared/analytics/readScope.ts";
 import type { Procedure } from "../shared/call.ts";
-
-const DEFAULT_LIMIT = 100;
+import { fieldDefault, integerOrDefault } from "../shared/fieldDefault.ts";
 
 const granularities: Readonly<Partial<Record<UsageGranularity, Granularity>>> = {
   [UsageGranularity.MINUTE]: "minute",
   [UsageGranularity.HOUR]: "hour",
   [UsageGranularity.DAY]: "day",
   [UsageGranularity.MONTH]: "month",
+};
+
+const orders: Readonly<Partial<Record<UsageOrder, UsageQuestion["orderBy"]>>> = {
+  [UsageOrder.TIME]: "time",
+  [UsageOrder.COUNT]: "count",
 };
 
 /**
@@ -36,8 +35,8 @@ export const getUsage =
       // Validation has left none that events of this kind do not have.
       groupBy: [...new Set(groupBy)] as UsageField[],
       filter: readFilter(filter),
-      orderBy: orderBy === UsageOrder.COUNT ? "count" : "time",
-      limit: limit === undefined ? DEFAULT_LIMIT : Number(limit),
+      orderBy: orders[orderBy] ?? (fieldDefault(GetUsageRequestSchema.field.orderBy) as UsageQuestion["orderBy"]),
+      limit: integerOrDefault(GetUsageRequestSchema.field.limit, limit),
     };
     return { data: await analytics.usage({ question, scope, now: call.receivedAt, signal: call.signal }) };
   };

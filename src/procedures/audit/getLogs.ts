@@ -1,5 +1,10 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
-import type { AuditLogSchema, GetLogsRequest, GetLogsRequestSchema, GetLogsResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
+import {
+  type AuditLogSchema,
+  type GetLogsRequest,
+  GetLogsRequestSchema,
+  type GetLogsResponseSchema,
+} from "../../../gen/latchkey/v2/audit_pb.ts";
 import type { AuditEventName } from "../../audit/auditEvent.ts";
 import type { AuditFilter } from "../../audit/auditFilter.ts";
 import { type FindEventsDeps, findEvents } from "../../audit/findEvents.ts";
@@ -11,8 +16,8 @@ import { readRfc3339, showRfc3339 } from "../../util/rfc3339.ts";
 import { readLogCursor, showLogCursor } from "../shared/audit/logCursor.ts";
 import { showSequence } from "../shared/audit/showSequence.ts";
 import type { Procedure } from "../shared/call.ts";
+import { integerOrDefault } from "../shared/fieldDefault.ts";
 
-const DEFAULT_LIMIT = 100;
 /** The description of an event whose texts were erased. */
 const ERASED = "Erased";
 
@@ -85,7 +90,7 @@ export const getLogs = (deps: FindEventsDeps): GetLogs => {
     const { filter, after, violations } = readRequest(request);
     if (violations.length > 0) throw invalidInput("The request does not say which events are wanted.", violations);
     requirePermissions(call.caller, ["audit.read_audit_log", "*"]);
-    const limit = request.limit === undefined ? DEFAULT_LIMIT : Number(request.limit);
+    const limit = integerOrDefault(GetLogsRequestSchema.field.limit, request.limit);
     const found = await findEvents(deps, filter, { after, limit }, call);
     return {
       data: found.entries.map(showEntry),

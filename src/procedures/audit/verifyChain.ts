@@ -1,5 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { DroppedEntriesSchema, VerifyChainRequestSchema, VerifyChainResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
+import { type DroppedEntriesSchema, VerifyChainRequestSchema, type VerifyChainResponseSchema } from "../../../gen/latchkey/v2/audit_pb.ts";
 import { checkChain } from "../../audit/checkChain.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { AuditStub } from "../../storage/port/auditEvents.ts";
@@ -7,8 +7,7 @@ import type { AuditLogRepository } from "../../storage/repositories/auditLogRepo
 import { showRfc3339 } from "../../util/rfc3339.ts";
 import { showSequence } from "../shared/audit/showSequence.ts";
 import type { Procedure } from "../shared/call.ts";
-
-const DEFAULT_LIMIT = 10_000;
+import { integerOrDefault } from "../shared/fieldDefault.ts";
 
 const showStub = ({ sequence, hash, droppedAt }: AuditStub): MessageInitShape<typeof DroppedEntriesSchema> => ({
   sequence: showSequence(sequence),
@@ -30,7 +29,7 @@ export const verifyChain =
       broken,
       dropped,
       erased,
-    } = await checkChain(auditLog, { from, limit: Number(limit ?? DEFAULT_LIMIT) }, call);
+    } = await checkChain(auditLog, { from, limit: integerOrDefault(VerifyChainRequestSchema.field.limit, limit) }, call);
     return {
       data: {
         checked: BigInt(checked),

@@ -1,4 +1,4 @@
-import type { CreateKeyRequestSchema, CreateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
+import { CreateKeyRequestSchema, type CreateKeyResponseSchema } from "../../../gen/latchkey/v2/keys_pb.ts";
 import { resource } from "../../audit/auditEvent.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { ApisRepository } from "../../storage/repositories/apisRepository.ts";
@@ -7,14 +7,13 @@ import type { RolesRepository } from "../../storage/repositories/rolesRepository
 import { findApi } from "../shared/apis/findApi.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
+import { integerOrDefault } from "../shared/fieldDefault.ts";
 import { linkIdentity } from "../shared/identities/linkIdentity.ts";
 import { findRoles } from "../shared/keys/findRoles.ts";
 import { type IssueKeyDeps, issueKey, type KeyRingDeps, requireKeyRing, showNewKey, storeSecret } from "../shared/keys/issueKey.ts";
 import { type Connections, keyCreated, storeKey } from "../shared/keys/keyConfiguration.ts";
 import { create } from "../shared/mutations.ts";
 import { createMissingPermissions, type GrantablePermissions, resolvePermissions } from "../shared/permissions/resolvePermissions.ts";
-
-const DEFAULT_BYTE_LENGTH = 16;
 
 export interface CreateKeyDeps extends IssueKeyDeps, KeyRingDeps {
   readonly apis: Pick<ApisRepository, "find">;
@@ -35,7 +34,7 @@ export const createKey =
 
     const resolved = await resolvePermissions(deps.permissions, request.permissions, call);
     const { prefix, name } = request;
-    const form = { byteLength: Number(request.byteLength ?? DEFAULT_BYTE_LENGTH), prefix };
+    const form = { byteLength: integerOrDefault(CreateKeyRequestSchema.field.byteLength, request.byteLength), prefix };
     const now = call.receivedAt;
     const source = auditSource(call);
     const prepare = async (): Promise<Connections> => {

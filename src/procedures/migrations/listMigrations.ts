@@ -1,5 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ListMigrationsRequestSchema, ListMigrationsResponseSchema, MigrationSchema } from "../../../gen/latchkey/v2/migrations_pb.ts";
+import {
+  ListMigrationsRequestSchema,
+  type ListMigrationsResponseSchema,
+  type MigrationSchema,
+} from "../../../gen/latchkey/v2/migrations_pb.ts";
 import { requirePermissions } from "../../domain/authorization.ts";
 import type { MigrationDocument } from "../../storage/port/documents.ts";
 import type { Procedure } from "../shared/call.ts";
@@ -20,7 +24,7 @@ const showMigration = ({ _id, algorithm, name, createdAt }: MigrationDocument): 
 export const listMigrations =
   ({ migrations }: MigrationsDeps): Procedure<typeof ListMigrationsRequestSchema, typeof ListMigrationsResponseSchema> =>
   async (request, call) => {
-    const asked = readOwnPageRequest(LIST, request);
+    const asked = readOwnPageRequest(LIST, ListMigrationsRequestSchema, request);
     requirePermissions(call.caller, ["migration.read_migration", "*"]);
     const page = await migrations.listPage(asked, call);
     return { data: page.items.map(showMigration), pagination: showOwnPagination(LIST, asked, page) };

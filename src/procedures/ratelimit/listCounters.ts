@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { CounterSchema, ListCountersRequestSchema, ListCountersResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
+import { type CounterSchema, ListCountersRequestSchema, type ListCountersResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { type CountersFrom, type CountersPageDeps, type CurrentCounter, readCountersPage } from "../../ratelimit/countersPage.ts";
 import type { NamespaceCache } from "../../ratelimit/namespaceCache.ts";
 import type { NamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
@@ -61,7 +61,7 @@ export const listCounters =
   async ({ namespace, identifier = "", limit, cursor }, call) => {
     const { _id: namespaceId } = await findNamespace(deps, namespace, "ratelimit.read_namespace", call);
     const list = `ratelimit.listCounters ${namespaceId}`;
-    const asked = readOwnPageRequest(list, { limit, cursor, search: identifier });
+    const asked = readOwnPageRequest(list, ListCountersRequestSchema, { limit, cursor, search: identifier });
     const from = fromOf(asked.cursor);
     const { items, next } = await readCountersPage(deps, { namespaceId, prefix: identifier, from, limit: asked.limit }, call);
     const overrides = (await deps.namespaceCache.get(namespaceId, call)).value?.overrides;

@@ -1,5 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ListNamespacesRequestSchema, ListNamespacesResponseSchema, NamespaceSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
+import {
+  ListNamespacesRequestSchema,
+  type ListNamespacesResponseSchema,
+  type NamespaceSchema,
+} from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { permits } from "../../domain/authorization.ts";
 import type { NamespaceDocument } from "../../storage/port/documents.ts";
 import type { NamespacesRepository } from "../../storage/repositories/namespacesRepository.ts";
@@ -23,7 +27,7 @@ export const listNamespaces =
     readonly namespaces: NamespacesRepository;
   }): Procedure<typeof ListNamespacesRequestSchema, typeof ListNamespacesResponseSchema> =>
   async (request, call) => {
-    const asked = readOwnPageRequest(LIST, { ...request, cursor: request.cursor ?? "" });
+    const asked = readOwnPageRequest(LIST, ListNamespacesRequestSchema, { ...request, cursor: request.cursor ?? "" });
     const scope = call.caller.grants.scope("ratelimit.read_namespace");
     const page = await namespaces.listPage(scope.all ? undefined : scope.ids, asked, call);
     for (const { _id } of page.items) permits(call.caller, "ratelimit.read_namespace", _id);

@@ -2,7 +2,7 @@ import type { MultiLimitRequestSchema, MultiLimitResponseSchema } from "../../..
 import type { CheckResult } from "../../ratelimit/limiter.ts";
 import type { Procedure } from "../shared/call.ts";
 import { findOrCreateNamespaces } from "../shared/ratelimit/findOrCreateNamespaces.ts";
-import { type NamespaceCheck, namespaceCheck } from "../shared/ratelimit/namespaceCheck.ts";
+import { type NamespaceCheck, namespaceCheck, readCost } from "../shared/ratelimit/namespaceCheck.ts";
 import type { LimitDeps } from "./limit.ts";
 
 /** Checks several limits and consumes from all of them or from none (ratelimit §7). */
@@ -36,7 +36,7 @@ export const multiLimit =
         limit: check.limit,
         remaining: result.remaining,
         resetAt: result.reset,
-        tokens: cost === undefined ? 1 : Number(cost),
+        tokens: readCost(cost),
       });
       return {
         namespace,

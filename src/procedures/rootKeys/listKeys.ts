@@ -1,4 +1,4 @@
-import type { RootKeysServiceListKeysRequestSchema, RootKeysServiceListKeysResponseSchema } from "../../../gen/latchkey/v2/root_keys_pb.ts";
+import { RootKeysServiceListKeysRequestSchema, type RootKeysServiceListKeysResponseSchema } from "../../../gen/latchkey/v2/root_keys_pb.ts";
 import { permits } from "../../domain/authorization.ts";
 import type { Procedure } from "../shared/call.ts";
 import { readPageRequest, showPagination } from "../shared/paging.ts";
@@ -10,7 +10,11 @@ export const listKeys =
   ({ rootKeys }: RootKeysDeps): Procedure<typeof RootKeysServiceListKeysRequestSchema, typeof RootKeysServiceListKeysResponseSchema> =>
   async (request, call) => {
     const scope = call.caller.grants.scope("root_key.read_root_key");
-    const page = await rootKeys.listPage(scope.all ? undefined : scope.ids, readPageRequest(request), call);
+    const page = await rootKeys.listPage(
+      scope.all ? undefined : scope.ids,
+      readPageRequest(RootKeysServiceListKeysRequestSchema, request),
+      call,
+    );
     for (const { _id } of page.items) permits(call.caller, "root_key.read_root_key", _id);
     return { data: page.items.map((rootKey) => showRootKey(rootKey, call.receivedAt)), pagination: showPagination(page) };
   };

@@ -1,11 +1,17 @@
 import { type Refill, RefillInterval } from "../../../../gen/latchkey/v2/common_pb.ts";
-import type { CreateKeyCredits, CreateKeyRequest, MigrateKey } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import {
+  type CreateKeyCredits,
+  type CreateKeyRequest,
+  CreateKeyRequestSchema,
+  type MigrateKey,
+} from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type AuditSource, auditEvent, resource } from "../../../audit/auditEvent.ts";
 import type { AuditEvent, AuditResource } from "../../../storage/port/auditEvents.ts";
 import type { ApiDocument, KeyDocument, PermissionDocument, RoleDocument, StoredRefill } from "../../../storage/port/documents.ts";
 import { nameKeyOf } from "../../../storage/repositories/keySearchRepository.ts";
 import { newDocument } from "../../../storage/repositories/shared/audited.ts";
 import { textOf } from "../../../util/jsonText.ts";
+import { fieldDefault } from "../fieldDefault.ts";
 import { storeRatelimits } from "../storedRatelimits.ts";
 
 /** What createKey and updateKey share (keys §1.7): from request messages to stored values. */
@@ -68,7 +74,7 @@ export const storeKey = (
   ...(expires === undefined ? {} : { expires: Number(expires) }),
   ...(identityId === undefined ? {} : { identityId }),
   ...storeCredits(credits, now),
-  enabled: enabled ?? true,
+  enabled: enabled ?? fieldDefault(CreateKeyRequestSchema.field.enabled) === true,
   permissionIds: permissions.map(({ _id }) => _id),
   roleIds: roles.map(({ _id }) => _id),
   ratelimits: storeRatelimits(ratelimits, [], now),

@@ -1,8 +1,9 @@
-import type { ExplainRequest, VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
+import { type ExplainRequest, VerifyKeyRatelimitSchema, type VerifyKeyRequest } from "../../../../gen/latchkey/v2/keys_pb.ts";
 import { type PermissionQuery, parsePermissionQuery } from "../../../domain/permissionQuery.ts";
 import type { RequestedLimit, VerificationRequest } from "../../../domain/verification/verifiable.ts";
 import { rememberLatest } from "../../../util/rememberLatest.ts";
 import type { AskedVerification } from "../../../verification/verify.ts";
+import { integerOrDefault } from "../fieldDefault.ts";
 
 /** From the requests of verifyKey and explain to what is asked of a key (verify §2). */
 
@@ -20,7 +21,7 @@ const readLimits = (ratelimits: VerifyKeyRequest["ratelimits"]): readonly Reques
     ? NO_LIMITS
     : ratelimits.map(({ name, cost, limit, duration }) => ({
         name,
-        cost: cost === undefined ? 1 : Number(cost),
+        cost: integerOrDefault(VerifyKeyRatelimitSchema.field.cost, cost),
         limit: limit === undefined ? undefined : Number(limit),
         duration: duration === undefined ? undefined : Number(duration),
       }));

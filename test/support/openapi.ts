@@ -6,7 +6,7 @@ import { isObject } from "../../src/util/isObject.ts";
 /** The description of `/v2`, as far as tests look into it. */
 export interface Openapi {
   readonly paths: Readonly<Record<string, { readonly post?: Operation }>>;
-  readonly components: { readonly responses: Readonly<Record<string, Response>> };
+  readonly components: { readonly responses: Readonly<Record<string, Response>>; readonly schemas: Readonly<Record<string, object>> };
 }
 
 interface Content {

@@ -102,7 +102,7 @@ everywhere((run) => {
           const name = `${prefix} a${end}${i}`;
           return {
             ...plain,
-            _id: `${end === "old" ? "key_0" : "key_z"}${run.edge}${end}${String(i).padStart(4, "0")}`,
+            _id: `${end === "old" ? "key_0" : "key_z"}${run.edge}${end}${String(i).padStart(16, "0")}`,
             name,
             nameKey: name.toLowerCase(),
           };

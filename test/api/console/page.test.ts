@@ -135,6 +135,30 @@ describe("the page of the console", () => {
     }
   });
 
+  test.each(["/", "/?utm_source=mail"])("a browser that opens %s is sent to the console", async (path) => {
+    for (const method of ["GET", "HEAD"]) {
+      const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+      const answer = await send(api.url + path, { method, headers: { accept } });
+      expect([answer.status, answer.headers.location, answer.text]).toEqual([303, "/ui", ""]);
+      expect(answer.headers).toMatchObject({ ...security, "cache-control": "no-store", vary: "accept" });
+    }
+  });
+
+  test("[protocol §1] / is 404 for programs, for other methods and with anything appended", async () => {
+    const html = { accept: "text/html" };
+    for (const [path, options] of [
+      ["/", {}],
+      ["/", { headers: { accept: "*/*" } }],
+      ["/", { headers: { accept: "application/json" } }],
+      ["/", { method: "POST", headers: html }],
+      ["/x", { headers: html }],
+      ["//", { headers: html }],
+    ] as const) {
+      const { status, text } = await send(api.url + path, options);
+      expect([status, text]).toEqual([404, expect.stringMatching(/\/procedure_not_found"/)]);
+    }
+  });
+
   test("[console §2.6] every answer below /ui has these headers, those of procedures no-store as well", async () => {
     const browser = openBrowser(api.url);
     const answers = [

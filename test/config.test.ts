@@ -393,7 +393,7 @@ describe("problems across variables", () => {
   });
 });
 
-describe("[issue 22] workers", () => {
+describe("workers", () => {
   const mongo = { MONGODB_URL: "mongodb://a" };
 
   test("are as many as told, or as there are cores, up to 16", () => {

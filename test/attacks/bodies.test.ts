@@ -30,7 +30,7 @@ const send = (edges: Edges, { edge, procedure, compression, bytes }: AttackBody,
   return post(edges, path, contentTypes[edge], bytes(room), compression === "gzip" ? { "content-encoding": "gzip" } : {});
 };
 
-describe("[attack B3] bodies that are expensive to read", () => {
+describe("bodies that are expensive to read", () => {
   test.each(attackBodies.map((body) => [`${body.name} (${body.edge}, ${body.procedure})`, body] as const))("%s", async (_, body) => {
     await using edges = await startEdges();
     const response = await send(edges, body);
@@ -68,7 +68,7 @@ describe("[attack B3] bodies that are expensive to read", () => {
   });
 });
 
-describe("[attack B3] what the contract promises is still possible", () => {
+describe("what the contract promises is still possible", () => {
   test.each(["v2", "connect-json", "binary"] as const)(
     "[identities] a mebibyte of as many values as a body may have, not a byte more: %s",
     async (edge) => {
@@ -114,7 +114,7 @@ describe("[attack B3] what the contract promises is still possible", () => {
   });
 });
 
-describe("[attack B3] large answers", () => {
+describe("large answers", () => {
   const meta = `{"a":[${"1,".repeat(sized(50_000, 524_200))}1],"deep":${"[".repeat(20)}${"]".repeat(20)},"text":"é\\u0000😀"}`;
   const identity = (i: number) => ({ id: `id_${i}`, externalId: "x", meta: jsonText(meta) });
   const answer = { data: Array.from({ length: 6 }, (_, i) => identity(i)), pagination: { hasMore: false } };

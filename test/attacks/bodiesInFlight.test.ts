@@ -39,7 +39,7 @@ const kinds = [
 ] as const;
 
 test.each(kinds)(
-  "[attack B4] bodies that trickle in are bounded in bytes, and whoever trickles most makes room for others (%s)",
+  "bodies that trickle in are bounded in bytes, and whoever trickles most makes room for others (%s)",
   async (_, path, type) => {
     await using edges = await start();
     const session = connect(edges.url);
@@ -77,7 +77,7 @@ test.each(kinds)(
   },
 );
 
-test("[attack B4] a body in the smallest pieces that are taken counts for what those take", async () => {
+test("a body in the smallest pieces that are taken counts for what those take", async () => {
   await using edges = await start();
   const session = connect(edges.url);
   const stream = session.request({
@@ -101,7 +101,7 @@ test("[attack B4] a body in the smallest pieces that are taken counts for what t
   session.destroy();
 });
 
-test("[attack B4] large bodies in work count until they are answered", async () => {
+test("large bodies in work count until they are answered", async () => {
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
   const send = (): Promise<Response> =>
@@ -114,7 +114,7 @@ test("[attack B4] large bodies in work count until they are answered", async () 
   expect((await send()).status).toBe(200);
 });
 
-test("[attack B3] what many values in a small body become counts until it is answered", async () => {
+test("what many values in a small body become counts until it is answered", async () => {
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: 10 * room }, invoke: () => promise });
   const small = `{"migrationId":"mig","apiId":"api","keys":[${Array(4_000).fill('{"hash":"abc"}').join(",")}]}`;
@@ -135,7 +135,7 @@ test("[attack B3] what many values in a small body become counts until it is ans
   expect((await send()).status).toBe(200);
 });
 
-test("[attack B8] compressed messages that wait for their turn count, and for a line without end there is no room", async () => {
+test("compressed messages that wait for their turn count, and for a line without end there is no room", async () => {
   await using edges = await startEdges({ capacity: { bodyBytes: room } });
   const session = connect(edges.url);
   const headers = {
@@ -161,7 +161,7 @@ test("[attack B8] compressed messages that wait for their turn count, and for a 
 test.each([
   ["gRPC", "/latchkey.v2.ApisService/CreateApi", "application/grpc", "grpc-encoding"],
   ["Connect", "/latchkey.v2.ApisService/CreateApi", "application/json", "content-encoding"],
-])("[attack B8] what a compressed message becomes counts until it is answered (%s)", async (_, path, type, encodingHeader) => {
+])("what a compressed message becomes counts until it is answered (%s)", async (_, path, type, encodingHeader) => {
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
   const session = connect(edges.url);

@@ -11,7 +11,7 @@ import { codeOf, liveness, open } from "./support/sessions.ts";
 
 const large = { "x-large": "a".repeat(15_000) };
 
-describe("[attack B8] what connections may cost others", () => {
+describe("what connections may cost others", () => {
   test("header lists that are large after decompression are bounded in all; the connection that brings more is closed, others go on", async () => {
     let now = 0;
     await using edges = await startEdges({ clock: { now: Date.now, monotonic: () => now } });

@@ -12,7 +12,7 @@ const capture = () => {
   return { log, lines };
 };
 
-describe("[attack B9] what callers can make happen again and again", () => {
+describe("what callers can make happen again and again", () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -74,7 +74,7 @@ describe("[attack B9] what callers can make happen again and again", () => {
   });
 });
 
-describe.each(engines)("[attack B9] a flood of calls that fail on $name", (engine) => {
+describe.each(engines)("a flood of calls that fail on $name", (engine) => {
   afterAll(() => engine.close());
 
   test("does not write a line for each", async () => {

@@ -35,7 +35,7 @@ const open = async (port: number, from = "127.0.0.1"): Promise<{ readonly socket
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once("close", () => resolve()));
 const answers = (text: string): number => text.split("HTTP/1.1 200 ").length - 1;
 
-describe("[attack B3] requests that a connection sends ahead of their answers", () => {
+describe("requests that a connection sends ahead of their answers", () => {
   test("are answered in their order, one after the other", async () => {
     let running = 0;
     let most = 0;
@@ -104,7 +104,7 @@ describe("[attack B3] requests that a connection sends ahead of their answers", 
   });
 });
 
-describe("[attack B3] a body in pieces", () => {
+describe("a body in pieces", () => {
   const head =
     "POST /v2/apis.createApi HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
   const chunked = (text: string, size: number): string => {

@@ -61,7 +61,7 @@ const start = (session: ClientHttp2Session, path: string, body: Buffer, isOpen =
   return { stream, status: () => status };
 };
 
-describe("[attack B5] streams without credentials", () => {
+describe("streams without credentials", () => {
   test.each([
     ["reflection streams", reflectionPath, question(), 4, 64],
     ["watches of the health", watchPath, Buffer.alloc(5), 16, 256],

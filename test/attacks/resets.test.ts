@@ -43,7 +43,7 @@ const takeBack = async (session: ClientHttp2Session, times: number, atATime = 50
   return done;
 };
 
-describe("[attack B9] streams that are taken back before they are answered", () => {
+describe("streams that are taken back before they are answered", () => {
   test("are bounded over all connections of an address, which then begins no other for a while", async () => {
     await using edges = await startStalled();
     let resets = 0;

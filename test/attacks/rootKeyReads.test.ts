@@ -26,7 +26,7 @@ const FLOOD = 100;
 /** What all may read at the same time, and as much again for those who come later. */
 const MOST_READS = 32;
 
-describe.each(engines)("[attack B6] unknown root keys on $name", (engine) => {
+describe.each(engines)("unknown root keys on $name", (engine) => {
   let api: Api;
   let reads = 0;
   /** Reads of root keys wait for it. */
@@ -116,7 +116,7 @@ describe.each(engines)("[attack B6] unknown root keys on $name", (engine) => {
   });
 });
 
-describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
+describe.each(engines)("an authenticator on $name", (engine) => {
   afterAll(() => engine.close());
 
   const open = async (rests: { readonly unknownRest: number; readonly refusalRest: number }) => {
@@ -190,7 +190,7 @@ describe.each(engines)("[attack B6] an authenticator on $name", (engine) => {
 
 const server = process.env.MONGODB_URL;
 
-test.skipIf(server === undefined)("[attack B6] a full connection pool refuses what comes then, and answers pings", async () => {
+test.skipIf(server === undefined)("a full connection pool refuses what comes then, and answers pings", async () => {
   const url = freshMongoUrl(server ?? "");
   const states: string[] = [];
   const engine = openMongoStore({ url: `${url}?maxPoolSize=3` });

@@ -29,7 +29,7 @@ const drip = async (socket: Socket, length: number): Promise<number> => {
   return length;
 };
 
-describe("[attack B8] bodies that are sent without credentials", () => {
+describe("bodies that are sent without credentials", () => {
   test.each(edges.flatMap((edge) => [20_000, 200_000].map((length) => [...edge, length] as const)))(
     "byte by byte are answered at once, and their connection is closed after few pieces: %s, %s, %s, %i bytes",
     async (_name, path, type, length) => {

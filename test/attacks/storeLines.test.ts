@@ -46,7 +46,7 @@ const NOBODYS = [
   /^(roles|permissions) find$/,
 ];
 
-describe.each(engines)("[attack B9] on $name", (engine) => {
+describe.each(engines)("on $name", (engine) => {
   let api: Api;
   const anonymous = new Set<string>();
   const named = new Set<string>();

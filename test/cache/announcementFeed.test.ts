@@ -49,7 +49,7 @@ describe.each(engines)("on $name", (engine) => {
   const hears = ({ invalidations }: Node, id: string, since = 0): Promise<void> =>
     vi.waitFor(() => expect(invalidations.changedSince([id], since)).toBe(true), { timeout: 10_000, interval: 20 });
 
-  test("[issue 22] siblings hear at once of what was written, and what they tell is void here, without the store", async () => {
+  test("siblings hear at once of what was written, and what they tell is void here, without the store", async () => {
     const told: (readonly string[])[] = [];
     const hear: Listener[] = [];
     const siblings = {

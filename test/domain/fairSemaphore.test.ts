@@ -4,7 +4,7 @@ import { createFairSemaphore, type PermitRequest } from "../../src/domain/fairne
 const taker = (name: string, signal = new AbortController().signal): PermitRequest => ({ path: [name], signal });
 const free = (): void => undefined;
 
-test("[attack B8] few tasks run at a time, and a caller with many keeps another waiting for no more than one of them", async () => {
+test("few tasks run at a time, and a caller with many keeps another waiting for no more than one of them", async () => {
   const turns = createFairSemaphore(2);
   const ran: string[] = [];
   let running = 0;
@@ -29,7 +29,7 @@ test("[attack B8] few tasks run at a time, and a caller with many keeps another 
   expect(ran.filter((name) => name.startsWith("hog"))).toEqual(Array.from({ length: 50 }, (_, i) => `hog ${i}`));
 });
 
-describe("[attack B8] who waits for a turn", () => {
+describe("who waits for a turn", () => {
   test("leaves the line at once when nobody waits for it any more, and is never run", async () => {
     const turns = createFairSemaphore(1);
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createSilenceWatch } from "../../src/service/workers/silenceWatch.ts";
 
-test("[issue 22] a worker that leaves three questions in a row unanswered is named, and no other", () => {
+test("a worker that leaves three questions in a row unanswered is named, and no other", () => {
   const asked: number[] = [];
   const silent: number[] = [];
   const watch = createSilenceWatch(

@@ -200,7 +200,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await walk.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("[issue 5] of counters under a clock that was turned only those of its run are listed", async () => {
+  test("of counters under a clock that was turned only those of its run are listed", async () => {
     const store = await engine.open();
     const counters = store.counters;
     for (const run of ["", "start:1#", "start:10#"])

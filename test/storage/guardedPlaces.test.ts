@@ -42,7 +42,7 @@ const guarded = (store: Store, options: Partial<GuardOptions> = {}) =>
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("[attack B9] a flood of one caller keeps neither others nor background work waiting", async () => {
+test("a flood of one caller keeps neither others nor background work waiting", async () => {
   const { store, running, begun } = gatedStore();
   const { collection } = guarded(store);
   const order: string[] = [];
@@ -96,7 +96,7 @@ test("an operation that is aborted while it waits is never sent, and rejects at 
 
 const server = process.env.MONGODB_URL;
 
-test.skipIf(server === undefined)("[attack B9] a full connection pool serves callers, counters and background work in turn", async () => {
+test.skipIf(server === undefined)("a full connection pool serves callers, counters and background work in turn", async () => {
   const url = freshMongoUrl(server ?? "");
   const engine = openMongoStore({ url: `${url}?maxPoolSize=4` });
   const store = guarded(engine);

@@ -33,7 +33,7 @@ const withInserts = (insertOne: () => Promise<never>, others: Partial<Store>): S
   ...others,
 });
 
-test("[issue 15, 11] a disk that is slower than a ping may be, and finishes something meanwhile, is not away", async () => {
+test("a disk that is slower than a ping may be, and finishes something meanwhile, is not away", async () => {
   const progress = Promise.withResolvers<void>();
   const guarded = guardStore(
     withInserts(() => never, { ping: () => never, progress: () => progress.promise }),
@@ -45,7 +45,7 @@ test("[issue 15, 11] a disk that is slower than a ping may be, and finishes some
   expect(guarded.state()).toBe("up");
 });
 
-test("[issue 15, 11] a disk that finishes nothing is away", async () => {
+test("a disk that finishes nothing is away", async () => {
   const guarded = guardStore(
     withInserts(() => never, { ping: () => never, progress: () => never }),
     times,
@@ -71,7 +71,7 @@ test("[protocol §9] what was on its way when the store went away ends with its 
   await expect(Promise.race([slow, late])).rejects.toMatchObject({ ...unavailable, tooSlow: true });
 });
 
-test("[issue 15, 11] a store in this process is back when it answers, however late, and is asked once until then", async () => {
+test("a store in this process is back when it answers, however late, and is asked once until then", async () => {
   const answers: PromiseWithResolvers<void>[] = [];
   const ping = () => {
     const answer = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ test("[issue 15, 11] a store in this process is back when it answers, however la
   await eventually(() => expect(guarded.state()).toBe("up"));
 });
 
-test("[issue 15, 11] each commit and each commit of counters is progress", async () => {
+test("each commit and each commit of counters is progress", async () => {
   expect(inner.progress).toBeDefined();
   const commit = inner.progress?.();
   await inner.collection("keys").insertOne(sampleKey());

@@ -79,7 +79,7 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     ["keys", "liveOfApi", { workspaceId: WORKSPACE_ID, apiId: "api_1", ...live }],
     ["keys", "liveOfIdentity", { workspaceId: WORKSPACE_ID, identityId: "id_1", apiId: "api_1", ...live }],
     ["overrides", "liveOfNamespace", { workspaceId: WORKSPACE_ID, namespaceId: "rlns_1", ...live }],
-  ] as const)("[attack B7] a page of %s is found by %s, which knows what is deleted", async (collection, index, filter) => {
+  ] as const)("a page of %s is found by %s, which knows what is deleted", async (collection, index, filter) => {
     const plan = await planOf(collection, filter, { _id: 1 });
     expect(plan).toContain(`"${index}"`);
     expect(plan).toMatch(knowsDeleted);

@@ -33,7 +33,7 @@ test("one line alone has half of the places, and what waits in it enters in the 
   expect(entered).toEqual(["a0", "a1", "a2", "a3", "a4"]);
 });
 
-test("[attack B9] whoever comes later has a place at once, although nothing of a flood before it ends", async () => {
+test("whoever comes later has a place at once, although nothing of a flood before it ends", async () => {
   const places = createPlaces(8, NEVER);
   const entered: string[] = [];
   const held: Permit[] = [];
@@ -43,7 +43,7 @@ test("[attack B9] whoever comes later has a place at once, although nothing of a
   expect(entered).toHaveLength(4);
 });
 
-test("[attack B9] lines are served in turn, so that a flood keeps nobody waiting for more than one of its own for each of theirs", async () => {
+test("lines are served in turn, so that a flood keeps nobody waiting for more than one of its own for each of theirs", async () => {
   const places = createPlaces(1, NEVER);
   const entered: string[] = [];
   const held: Permit[] = [];
@@ -57,7 +57,7 @@ test("[attack B9] lines are served in turn, so that a flood keeps nobody waiting
   expect(entered.filter((name) => name.startsWith("hog"))).toEqual(Array.from({ length: 50 }, (_, i) => `hog${i}`));
 });
 
-test("[attack B9] when very many wait, those are refused whose line is longest, not those of another", async () => {
+test("when very many wait, those are refused whose line is longest, not those of another", async () => {
   const places = createPlaces(1, NEVER);
   const running = await places.enter("hog", undefined);
   const refused: number[] = [];

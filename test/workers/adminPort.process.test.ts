@@ -42,7 +42,7 @@ const TOKEN = "the-first-admin-token";
 
 const server = process.env.MONGODB_URL;
 
-describe.runIf(server !== undefined)("[issue 22] the admin port of two workers", () => {
+describe.runIf(server !== undefined)("the admin port of two workers", () => {
   const store = { MONGODB_URL: freshMongoUrl(server ?? "mongodb://127.0.0.1/") };
   let directory: string;
   let receiver: OtlpReceiver;

@@ -28,7 +28,7 @@ const verified = (service: ServiceProcess): Promise<number> => counted(service, 
 
 const server = process.env.MONGODB_URL;
 
-describe.runIf(server !== undefined)("[issue 22] a service with two workers", () => {
+describe.runIf(server !== undefined)("a service with two workers", () => {
   let env: Record<string, string>;
   let rootKey: string;
   beforeAll(async () => {
@@ -205,7 +205,7 @@ describe.runIf(server !== undefined)("[issue 22] a service with two workers", ()
   });
 });
 
-test("[issue 22] what serves one process only is refused with 2, and nothing is started", async () => {
+test("what serves one process only is refused with 2, and nothing is started", async () => {
   const withFile = await runLatchkey(["serve"], { WORKERS: "2" });
   const withEngine = await runLatchkeyHere(["serve"], { MONGODB_URL: "mongodb://127.0.0.1:1/", ANALYTICS: "embedded", WORKERS: "2" });
   for (const [{ code, stdout, stderr }, sentence] of [

@@ -46,7 +46,7 @@ const written = async (run: Run): Promise<unknown> =>
   ]);
 
 everywhere((run) => {
-  test("[attack B3] large metadata is compared and given back like any, the order of its properties is no difference", async () => {
+  test("large metadata is compared and given back like any, the order of its properties is no difference", async () => {
     const { identity } = await createObjects(run.data, ["identities.updateIdentity"]);
     const names = Array.from({ length: 3_000 }, (_, i) => `property ${i}`);
     const body = (order: readonly string[], last = 1) => {

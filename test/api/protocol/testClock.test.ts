@@ -51,7 +51,7 @@ const createKey = async (fields: object = {}): Promise<{ key: string; keyId: str
 };
 const codeOf = async (key: string, fields: object = {}): Promise<unknown> => (await data("keys.verifyKey", { key, ...fields })).code;
 
-describe("[issue 5] testing.setTime", () => {
+describe("testing.setTime", () => {
   test("sets the time, which goes on from there", async () => {
     for (const time of [NOON, NOON + YEAR, NOON - 20 * YEAR, 0, LAST]) {
       const answer = await setTime(time);
@@ -114,7 +114,7 @@ describe("[issue 5] testing.setTime", () => {
   });
 });
 
-describe("[issue 5] what follows the clock, both ways", () => {
+describe("what follows the clock, both ways", () => {
   test("expiry of keys", async () => {
     const { key } = await createKey({ expires: NOON + DAY });
     for (const [time, code] of [
@@ -190,7 +190,7 @@ describe("[issue 5] what follows the clock, both ways", () => {
   });
 });
 
-describe("[issue 5] rate limits under a clock that is turned", () => {
+describe("rate limits under a clock that is turned", () => {
   const duration = 10_000;
   const limited = async (identifier: string): Promise<{ success: boolean; remaining: number; reset: number }> =>
     (await data("ratelimit.limit", { namespace: "clock", identifier, limit: 3, duration })) as never;
@@ -269,7 +269,7 @@ describe("[issue 5] rate limits under a clock that is turned", () => {
   });
 });
 
-describe("[issue 5] what does not follow the clock", () => {
+describe("what does not follow the clock", () => {
   test("cached keys and root keys: what was read a moment ago is good, whatever the clock says", async () => {
     const { key } = await createKey();
     expect(await codeOf(key)).toBe("VALID");

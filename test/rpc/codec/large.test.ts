@@ -51,7 +51,7 @@ const isSmall = (text: string | Uint8Array): boolean => text.length <= smallBody
 const named = requests.map((desc) => [desc.name, desc] as const);
 const places = ({ violations }: Outcome): string[] => violations.map((each) => ("location" in each ? String(each.location) : ""));
 
-describe("[attack B3] a large body is read as a small one would be", () => {
+describe("a large body is read as a small one would be", () => {
   const json = fc.oneof(fc.jsonValue({ maxDepth: 6 }), fc.jsonValue({ stringUnit: codePoint }));
 
   test.each(named)("%s on /v2 with one value exchanged", async (_, desc) => {
@@ -141,7 +141,7 @@ describe("[protocol §3] what is nested too deep is refused", () => {
   });
 });
 
-test.each(["JSON", "binary"])("[attack B3] whoever has many bodies in line delays another's by no more than one: %s", async (form) => {
+test.each(["JSON", "binary"])("whoever has many bodies in line delays another's by no more than one: %s", async (form) => {
   const body = Buffer.from(form === "JSON" ? `{"a":[${"0,".repeat(48_000)}0]}` : Buffer.alloc(96_000, Buffer.of(0x78, 0x00)));
   const read = form === "JSON" ? jsonReader(CreateIdentityRequestSchema, "v2") : messageReader(CreateIdentityRequestSchema);
   const done: string[] = [];
@@ -155,7 +155,7 @@ test.each(["JSON", "binary"])("[attack B3] whoever has many bodies in line delay
   await Promise.all(hogs);
 });
 
-describe("[attack B3] a large answer is written as a small one would be", () => {
+describe("a large answer is written as a small one would be", () => {
   test.each(responses.map((desc) => [desc.name, desc] as const))("%s, in every form", async (_, desc) => {
     const forms = [jsonWriter(desc, "v2"), jsonWriter(desc, "protobuf")];
     const binary = messageWriter(desc);

@@ -19,7 +19,7 @@ import { fillStore, MANY } from "./largeStore.ts";
  */
 const MOST = { steps: 40_000, bytes: TURN.bytes + SLICE.bytes + 1024 * 1024 } as const;
 
-describe("[attack B7] over a large embedded store, no read keeps the thread", () => {
+describe("over a large embedded store, no read keeps the thread", () => {
   let directory: string;
   let store: Store;
   const meter = meterReads();

@@ -12,13 +12,13 @@ import { TextField } from "../design/forms/TextField.tsx";
 /** Milliseconds between looks whether the other window is done. */
 const lookEvery = 1_000;
 
-/** Of a person's session: the provider asks them in a window of its own, so that nothing that was typed here is lost. */
+/** For the session of a person: the provider's page opens in a window of its own, so that nothing typed here is lost. */
 const OtherWindow = (): JSX.Element => {
   useEffect(() => {
     const looks = setInterval(() => {
-      // Nobody is done there while they look at it, and the session's cookie changes meanwhile.
+      // While this page is hidden, the person is in the other window, and the session's cookie may change at any time.
       if (document.hidden) return;
-      // A service that is away says nothing yet.
+      // While the service is down, nothing is known yet.
       lookForElevation().catch(() => undefined);
     }, lookEvery);
     return () => clearInterval(looks);

@@ -4,7 +4,7 @@ import { person } from "../../data/access/sessionState.ts";
 export interface ForbiddenProps {
   /** Names the permission: the service's message (protocol §8), or the console's own. */
   readonly message: string;
-  /** Of the refused call, if one was made. */
+  /** Id of the refused call, if there was one. */
   readonly requestId?: string;
 }
 

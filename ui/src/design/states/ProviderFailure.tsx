@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { queryParams } from "../../router/address.ts";
 
-/** Why somebody came back who is not signed in, by the word in the address. */
+/** Why sign-in by the identity provider failed, by the word in the address. */
 const failures: Readonly<Record<string, string>> = {
   away: "The identity provider does not answer. Try again in a moment.",
   busy: "The service cannot sign you in right now. Try again in a moment.",
@@ -14,7 +14,7 @@ const failures: Readonly<Record<string, string>> = {
     "You are signed in at the identity provider, but nothing here is permitted to you. Whoever runs this service can map your account to permissions.",
 };
 
-/** Why the identity provider sent somebody back for nothing, where the address says so. */
+/** Explains why the identity provider's sign-in failed, if the address says so. */
 export const ProviderFailure = (): JSX.Element | null => {
   const word = queryParams.value.get("oidc");
   return word === null ? null : (

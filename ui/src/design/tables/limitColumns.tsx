@@ -6,7 +6,7 @@ import { Int64 } from "../values/Int64.tsx";
 import { Time } from "../values/Time.tsx";
 import type { Column } from "./DataTable.tsx";
 
-/** How much of a window is used: a bar, and the numbers beside it. */
+/** The used share of a window: a bar with its numbers. */
 const Used = ({ limit, remaining }: ExplainedRatelimit): JSX.Element => (
   <span class="used">
     <meter min={0} max={Number(limit)} value={Number(limit - remaining)} aria-hidden="true" />

@@ -10,7 +10,7 @@ const keys: readonly (readonly [keys: string, what: string])[] = [
   ["Esc", "close a dialog"],
 ];
 
-/** What the keyboard does in the console. */
+/** The keyboard shortcuts of the console. */
 export const KeyboardTable = (): JSX.Element => (
   <table>
     <thead>

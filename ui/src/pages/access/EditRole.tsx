@@ -42,7 +42,7 @@ export const EditRole = ({ role, etag, reload, onClose }: EditRoleProps): JSX.El
   </Dialog>
 );
 
-/** What a role gives: the complete list. */
+/** Edits the complete list of permissions of a role. */
 export const EditRolePermissions = ({ role, etag, reload, onClose }: EditRoleProps): JSX.Element => (
   <Dialog title={`Permissions of ${role.name}`} onClose={onClose}>
     <ReviewedForm

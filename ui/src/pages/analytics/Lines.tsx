@@ -52,7 +52,7 @@ export interface LinesProps {
   readonly kind: EventKind;
   readonly range: TimeRange;
   readonly filters: UsageFilters;
-  /** What `range` was made of, Unix ms. */
+  /** The time that `range` was derived from, Unix ms. */
   readonly asOf: number;
 }
 

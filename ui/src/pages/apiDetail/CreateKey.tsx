@@ -30,7 +30,7 @@ export const CreateKey = ({ apiId, onClose, onCreated }: CreateKeyProps): JSX.El
     <Name extends keyof CreateKeyDraft>(name: Name) =>
     (value: CreateKeyDraft[Name]): void =>
       setTyped((before) => ({ ...before, [name]: value }));
-  /** What ties a field of text to its part of the draft. */
+  /** Connects a text field with its part of the draft. */
   const field = (name: "name" | "prefix" | "byteLength" | "externalId" | "roles" | "permissions" | "meta") => ({
     name,
     value: typed[name],

@@ -16,13 +16,13 @@ import { anyAddress, changesOf, draftOf, rebased, requestOf } from "./settingsDr
 export interface SettingsFormProps {
   readonly api: Api;
   readonly etag: string | undefined;
-  /** Reads API and ETag anew. */
+  /** Reads API and ETag again. */
   readonly reload: () => void;
 }
 
-/** The settings of an API: reviewed before they are saved, and never over somebody else's change. */
+/** The settings of an API: changes are reviewed before they are saved, and never overwrite another editor's. */
 export const SettingsForm = ({ api, etag, reload }: SettingsFormProps): JSX.Element => {
-  // What the form began with stays while it is edited, whatever is read meanwhile: the ETag is that of these settings.
+  // The base of the form stays while it is edited, even when newer settings are read: the ETag is that of the base.
   const [base, setBase] = useState({ api, etag });
   const [draft, setDraft] = useState(() => draftOf(api));
   const [reviewing, setReviewing] = useState(false);

@@ -11,7 +11,7 @@ export interface CreateKeyDraft {
   readonly prefix: string;
   readonly byteLength: string;
   readonly externalId: string;
-  /** Of a `datetime-local` input. */
+  /** Value of a `datetime-local` input. */
   readonly expires: string;
   readonly remaining: string;
   /** None: no refill. */

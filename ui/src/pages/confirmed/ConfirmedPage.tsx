@@ -4,7 +4,7 @@ import { PageFrame } from "../../design/navigation/PageFrame.tsx";
 import { ProviderFailure } from "../../design/states/ProviderFailure.tsx";
 import { queryParams } from "../../router/address.ts";
 
-/** `/ui/confirmed`: where the window ends that was opened to sign in again; what waited for that goes on in the other one. */
+/** `/ui/confirmed`: the last page of the window for signing in again. The pending action continues in the first window. */
 export const Page = (): JSX.Element => {
   const isConfirmed = typeof session.value !== "string" && session.value.elevatedUntil !== undefined && !queryParams.value.has("oidc");
   return (

@@ -102,8 +102,8 @@ const Found = ({ text }: { readonly text: string }): JSX.Element => {
 };
 
 /**
- * `/ui/find`: anything by id, start, end, name, external id, or a whole key. What is looked for may be a secret: it is sent in
- * bodies only, and neither the URL nor anything that is kept has it.
+ * `/ui/find`: finds anything by id, start, end, name, external id, or a whole key. The search text may be a secret: it is sent
+ * in bodies only, and never stored or put into the URL.
  */
 export const Page = (): JSX.Element => {
   const [typed, setTyped] = useState("");

@@ -26,7 +26,7 @@ export const DeleteIdentity = ({ identity, etag }: DeleteIdentityProps): JSX.Ele
   const request = { identity: identity.id, erase };
   const confirm = async (): Promise<void> => {
     let done = false;
-    // An erasure goes on with each call. Once the identity is deleted it has no revision any more.
+    // Each call continues the erasure. A deleted identity has no revision, so only the first call sends If-Match.
     for (let ifMatch = etag; !done; ifMatch = undefined) {
       const answer = await remove.run(request, ifMatch);
       if (answer === undefined) return;

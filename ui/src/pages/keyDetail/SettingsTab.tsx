@@ -25,7 +25,7 @@ const shortened = (text: string): string => (text.length > 80 ? `${text.slice(0,
 
 /** All that a key may be changed to: keep, set or clear for each field, reviewed before it is saved. */
 export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Element => {
-  // What the form began with stays while it is edited, whatever is read meanwhile: the ETag is that of these fields.
+  // The base of the form stays while it is edited, even when newer fields are read: the ETag is that of the base.
   const [seen, setSeen] = useState({ stored, etag });
   const [draft, setDraft] = useState(untouched);
   const [reviewing, setReviewing] = useState(false);
@@ -40,7 +40,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
     if (untouchedForm && !reviewing) setSeen({ stored, etag });
   }, [stored, etag]);
   useEffect(() => {
-    // What is wrong stands at the fields.
+    // The fields show the violations.
     if (update.error?.kind === "invalid") setReviewing(false);
   }, [update.error]);
   const begin = (): void => {
@@ -49,7 +49,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
     setSeen({ stored, etag });
   };
 
-  /** What ties a group to its part of the draft. */
+  /** Connects a group with its part of the draft. */
   const field = <Name extends keyof KeyDraft>(name: Name) => ({
     change: draft[name],
     onChange: (change: KeyDraft[Name]) => setDraft((before) => ({ ...before, [name]: change })),

@@ -63,7 +63,7 @@ const Answer = ({
   );
 };
 
-/** Verifies the key as an application would: it counts, and spends. The secret is known to whoever has it, and pasted here. */
+/** Verifies the key as an application would: the call counts and spends. The person pastes the secret, which the service does not have. */
 export const TryTab = ({ stored: { keyId }, api, reload }: KeyTabProps): JSX.Element => {
   const [typed, setTyped] = useState(empty);
   const [answered, setAnswered] = useState<{ readonly answer: VerifyKeyData; readonly asked: typeof empty }>();

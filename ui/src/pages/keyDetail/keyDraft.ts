@@ -12,7 +12,7 @@ export interface KeyDraft {
   readonly externalId: FieldChange<string>;
   /** JSON. */
   readonly meta: FieldChange<string>;
-  /** Of a `datetime-local` input. */
+  /** Value of a `datetime-local` input. */
   readonly expires: FieldChange<string>;
   readonly remaining: FieldChange<string>;
   readonly refill: FieldChange<RefillDraft>;

@@ -13,7 +13,7 @@ import { nodeColumns } from "./nodeColumns.tsx";
 
 const { listNodes } = NodesService.method;
 
-/** `/ui/nodes`: the processes that serve this store, as they told of themselves within the last minute. */
+/** `/ui/nodes`: the processes that serve this store, by their reports of the last minute. */
 export const Page = (): JSX.Element => {
   const { query, history } = useNodes();
   return (

@@ -13,7 +13,7 @@ const mebibyte = 1_048_576;
 /** "3.2 MiB" */
 const mebibytes = (bytes: bigint): string => `${(Number(bytes) / mebibyte).toLocaleString("en", { maximumFractionDigits: 1 })} MiB`;
 
-/** "embedded, 2 ms"; a store that is away says so in words. */
+/** "embedded, 2 ms", or words when the store is down. */
 const reached = (kind: string | undefined, up: boolean | undefined, more: string): string =>
   `${kind ?? ""}${up === false ? ", away" : more}`;
 
@@ -28,7 +28,7 @@ const Health = ({ node, latest }: { readonly node: Node; readonly latest: bigint
   );
 };
 
-/** What a node tells of itself. @param latest Unix ms: when any node was heard of last */
+/** The columns of a node's report. @param latest Unix ms, the latest report of any node */
 export const nodeColumns = (history: NodeHistory, latest: bigint): readonly Column<Node>[] => [
   { id: "host", label: "Machine", narrow: true, cell: ({ host }) => host },
   { id: "health", label: "Health", narrow: true, cell: (node) => <Health node={node} latest={latest} /> },

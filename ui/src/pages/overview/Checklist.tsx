@@ -12,7 +12,7 @@ const order = ["api", "key", "verify", "done"] as const;
 interface StepProps {
   readonly title: string;
   readonly state: "done" | "current" | "later";
-  /** What was made, once it is. */
+  /** The result, once the step is done. */
   readonly made?: ComponentChildren;
   readonly children: ComponentChildren;
 }

@@ -13,7 +13,7 @@ import { Panel } from "./Panel.tsx";
 const sum = (nodes: readonly Node[], of: (node: Node) => bigint): string =>
   nodes.reduce((total, node) => total + of(node), 0n).toLocaleString("en");
 
-/** What all nodes do at this moment, and which of them are not well. */
+/** The present activity of all nodes, and the unhealthy ones. */
 export const NowPanel = (): JSX.Element => {
   const { query, history } = useNodes();
   return (

@@ -12,7 +12,7 @@ import { expiryOf, titleOf } from "./rootKeyText.ts";
 
 const hour = 3_600_000;
 
-/** How long the old secret goes on, ms; `keep`: as long as it would have. */
+/** Grace periods of the old secret, ms. `keep`: its expiry stays as it is. */
 const graces = [
   { value: String(24 * hour), label: "24 hours" },
   { value: String(hour), label: "1 hour" },

@@ -7,7 +7,7 @@ import { queryParams, setQueryParams } from "../../router/address.ts";
 /** The answers of verifyKey that leave an event (analytics §4). */
 const outcomes = ["VALID", "DISABLED", "EXPIRED", "FORBIDDEN", "INSUFFICIENT_PERMISSIONS", "RATE_LIMITED", "USAGE_EXCEEDED"];
 
-/** What one kind filters by says nothing of the other. */
+/** The filters of one kind do not apply to the other. */
 const forgotten = {
   outcome: undefined,
   apiId: undefined,
@@ -37,7 +37,7 @@ const Choice = ({
   />
 );
 
-/** What is followed: in the URL, and filtered by the service. */
+/** The chosen events: in the URL, and filtered by the service. */
 export const TailFilters = ({ kind }: { readonly kind: UsageKind }): JSX.Element => (
   <div class="filters tail-filters">
     <SelectField

@@ -55,7 +55,7 @@ const Nothing = ({ checks }: { readonly checks: boolean }): JSX.Element =>
     </EmptyState>
   );
 
-/** What is going on, in one line. */
+/** The state of the tail in one line. */
 const State = ({ tail }: { readonly tail: Tail }): JSX.Element => (
   <p class="tail-state">
     <span class={`dot ${tail.paused ? "" : "live"}`} aria-hidden="true" />

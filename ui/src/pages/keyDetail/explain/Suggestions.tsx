@@ -10,7 +10,7 @@ import type { KeyTabProps } from "../useKey.ts";
 import { useSources } from "../useSources.ts";
 import { AllowAddress } from "./AllowAddress.tsx";
 
-/** What would make the key pass, each of which can be reviewed and saved. */
+/** Changes that would make the key pass. Each can be reviewed and saved. */
 export const Suggestions = (props: KeyTabProps & { readonly suggestions: readonly ExplainSuggestion[] }): JSX.Element | null => {
   const { stored, etag, api, suggestions } = props;
   const [chosen, setChosen] = useState<{ readonly suggestion: ExplainSuggestion; readonly seen: Pick<KeyTabProps, "stored" | "etag"> }>();

@@ -28,7 +28,7 @@ const columns = (namespaceId: string, most: number): readonly Column<Row>[] => [
 
 const count = (value: number): string => value.toLocaleString("en");
 
-/** Who would have been denied, over time and by identifier. */
+/** The identifiers that would have been denied, over time and by identifier. */
 export const WhatIfResult = ({ namespaceId, result }: { readonly namespaceId: string; readonly result: Replay }): JSX.Element => {
   const { checks, deniedThen, deniedNow, identifiers, minutes } = result;
   const lines = useMemo(

@@ -47,7 +47,7 @@ const NewOverride = ({ namespace, initial, onClose }: NewOverrideProps): JSX.Ele
   );
 };
 
-/** What another limit would have done to the checks of the last hour. */
+/** Applies another limit to the checks of the last hour. */
 export const WhatIfTab = ({ namespace }: { readonly namespace: NamespaceNames }): JSX.Element => {
   const { id } = namespace;
   const unseen = unseenBy(AnalyticsService.method.getRatelimits, { ids: { namespace_id: id } });

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { createId } from "../../../src/domain/ids.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
 import type { NodeDocument } from "../../../src/storage/port/internalDocuments.ts";
 import { createNodesRepository } from "../../../src/storage/repositories/nodesRepository.ts";
@@ -64,7 +65,7 @@ everywhere(
 
     test("[management §7] one that is silent for 60 s is gone", async () => {
       const nodes = createNodesRepository(run.api.store);
-      const [silent, late] = [run.unique("node_silent"), run.unique("node_late")];
+      const [silent, late] = [createId("node", Date.now()), createId("node", Date.now())];
       await nodes.write(row(silent, Date.now() - 60_000));
       await nodes.write(row(late, Date.now() - 55_000));
       const ids = (await list()).map(({ nodeId }) => nodeId);
@@ -74,7 +75,7 @@ everywhere(
 
     test("[management §8] figures that a node of another version does not write are 0, and those that only it knows are left out", async () => {
       const rows = run.api.store.collection("nodes");
-      const [older, newer] = [run.unique("node_older"), run.unique("node_newer")];
+      const [older, newer] = [createId("node", Date.now()), createId("node", Date.now())];
       const expireAt = new Date(Date.now() + 60_000);
       const base = { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, expireAt };
       const { _id: _, ...facts } = row(newer, 5);
@@ -96,7 +97,7 @@ everywhere(
 
     test("[management §8] all rows are listed, without pagination", async () => {
       const nodes = createNodesRepository(run.api.store);
-      const ids = Array.from({ length: 120 }, (_, i) => run.unique(`node_many${i}`));
+      const ids = Array.from({ length: 120 }, () => createId("node", Date.now()));
       for (const id of ids) await nodes.write(row(id, Date.now()));
       const { body } = await run.call("nodes.listNodes", {});
       expect(body).not.toHaveProperty("pagination");

@@ -145,7 +145,7 @@ everywhere((run: Run) => {
         keys.push(await run.createKey({ externalId, ratelimits: [{ name: "own", limit, duration: MONTH, autoApply: true }] }));
       }
       const identity = (await run.getKey(keys[0]?.keyId ?? "")).identity as { id: string };
-      const shared = { id: "rl_shared", name: "shared", limit: 30, duration: MONTH, autoApply: true };
+      const shared = { id: "rl_limitOfTheIdentity", name: "shared", limit: 30, duration: MONTH, autoApply: true };
       await run.api.store.collection("identities").updateOne({ _id: identity.id }, { $set: { ratelimits: [shared] } });
       const verified = await Promise.all(Array.from({ length: 80 }, (_, i) => run.verify(keys[i % 2]?.key ?? "")));
       // However the first key's refusals fall among the others, the shared limit of 30 is used up to the last token.

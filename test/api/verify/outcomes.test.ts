@@ -62,7 +62,7 @@ everywhere((run: Run) => {
         ],
       });
       const identity = (await run.getKey(keyId)).identity as { id: string; externalId: string };
-      const limit = (name: string) => ({ id: `rl_${name}`, name, limit: 9, duration: MONTH, autoApply: false });
+      const limit = (name: string) => ({ id: `rl_limitOfTheIdentity${name}`, name, limit: 9, duration: MONTH, autoApply: false });
       await run.api.store
         .collection("identities")
         .updateOne({ _id: identity.id }, { $set: { meta: '{"tier":1}', ratelimits: [limit("shadowed"), limit("ofIdentity")] } });

@@ -139,7 +139,7 @@ everywhere((run: Run) => {
       const roleOf = async ({ role }: { role: string }) =>
         (await store.collection("roles").findOne({ nameKey: role.toLowerCase() }))?._id ?? "";
       const [roleId, deletedRole] = [await roleOf(first), await roleOf(second)];
-      const ratelimits = [{ id: "rl_new", name: "ofIdentity", limit: 3, duration: MONTH, autoApply: true }];
+      const ratelimits = [{ id: "rl_writtenByAnotherNode", name: "ofIdentity", limit: 3, duration: MONTH, autoApply: true }];
       await store.collection("roles").updateOne({ _id: roleId }, { $set: { permissionIds: [] } });
       await store.collection("roles").updateOne({ _id: deletedRole }, { $set: { deletedAt: Date.now() } });
       await store.collection("identities").updateOne({ _id: third.identityId }, { $set: { ratelimits } });
@@ -149,7 +149,10 @@ everywhere((run: Run) => {
       await soon(async () => expect((await run.verify(first.key)).permissions).toEqual(["direct"]));
       await soon(async () => expect(await run.verify(second.key)).not.toHaveProperty("roles"));
       await soon(async () =>
-        expect((await run.verify(third.key)).ratelimits).toMatchObject([{ id: "rl_new", name: "ofIdentity" }, { name: "requests" }]),
+        expect((await run.verify(third.key)).ratelimits).toMatchObject([
+          { id: "rl_writtenByAnotherNode", name: "ofIdentity" },
+          { name: "requests" },
+        ]),
       );
     });
   });

@@ -57,7 +57,7 @@ test.each([
   expect(faults).toEqual([]);
 });
 
-test("[console §3] an entry is found by its filters, shows before → after, and has a deep link", async () => {
+test("[console §3] an entry is found by its filters, shows before → after, and has a deep link", { tags: "story" }, async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/audit`, service.rootKey);

@@ -110,7 +110,7 @@ describe("[console §3] a key is edited", () => {
     permissions: ["invoices.write"],
   };
 
-  test("in all three states of every nullable field", async () => {
+  test("in all three states of every nullable field", { tags: "story" }, async () => {
     const { keyId } = await newKey(full);
     await using window = await openPage(browser);
     const { page } = window;

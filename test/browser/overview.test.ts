@@ -27,7 +27,7 @@ afterAll(async () => {
 const day = 86_400_000;
 
 // The store is new here: this test is the first one.
-test("[console §3] from the first start to the first verified key, by command, keyboard and form", async () => {
+test("[console §3] from the first start to the first verified key, by command, keyboard and form", { tags: "story" }, async () => {
   await using window = await openPage(browser);
   const { page, context, faults } = window;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -65,7 +65,9 @@ const takeSecret = async (page: Page): Promise<string> => {
   return secret;
 };
 
-test("[console §3] a root key is created with scoped permissions, used, shrunk, rerolled with grace and revoked, and its session ends", async () => {
+test("[console §3] a root key is created with scoped permissions, used, shrunk, rerolled with grace and revoked, and its session ends", {
+  tags: "story",
+}, async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
   await openSignedIn(page, `${service.url}/ui/root-keys/new`, service.rootKey);

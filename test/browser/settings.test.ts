@@ -82,7 +82,7 @@ test("[console §2.3] sessions are listed and ended: the other window is asked t
   expect(await mine.context.cookies()).toEqual([]);
 });
 
-test("[console §2.3] signing out ends the session, takes the cookie back and empties the browser's cache", async () => {
+test("[console §2.3] signing out ends the session, takes the cookie back and empties the browser's cache", { tags: "story" }, async () => {
   await using window = await openPage(browser);
   const { page, context } = window;
   await page.goto(`${service.url}/ui/settings`);

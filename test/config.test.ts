@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { existsSync, readdirSync } from "node:fs";
 import pMap from "p-map";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, expectError, startApi, type TestEnvironment } from "../support/api.ts";

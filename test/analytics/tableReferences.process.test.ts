@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClickHouse, openClickHouse } from "../../src/analytics/clickhouse.ts";
 import { sandbox } from "../../src/analytics/querySettings.ts";

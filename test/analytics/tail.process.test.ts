@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TailCall } from "../../src/analytics/tail/createTail.ts";

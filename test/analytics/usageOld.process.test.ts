@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { UsageQuestion } from "../../src/analytics/usage/question.ts";
 import type { ServiceError } from "../../src/domain/errors.ts";

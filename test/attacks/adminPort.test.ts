@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";

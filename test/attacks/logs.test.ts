@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";
 import { createEvents } from "../../src/telemetry/events.ts";

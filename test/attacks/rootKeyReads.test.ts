@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { interceptStore } from "../../bench/harness/interceptStore.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

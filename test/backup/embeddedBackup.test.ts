@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../bench/harness/commandLine.ts";
 import type { ServiceProcess } from "../../bench/harness/latchkeyProcess.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { withCommandContext } from "../../bench/harness/commandLine.ts";
 import type { CommandContext } from "../../src/cli/command.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";

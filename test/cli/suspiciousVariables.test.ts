@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { suspiciousVariables } from "../../src/config/suspiciousVariables.ts";
 

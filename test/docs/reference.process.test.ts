@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

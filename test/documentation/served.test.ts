@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { rm } from "node:fs/promises";
 import { connect as connectHttp2 } from "node:http2";
 import { dirname } from "node:path";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, startApi } from "../support/api.ts";

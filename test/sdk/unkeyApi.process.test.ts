@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { hash } from "node:crypto";
 import { Unkey } from "@unkey/api";
 import { HTTPClient } from "@unkey/api/lib/http.js";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Edge } from "../../bench/harness/v2Edge.ts";

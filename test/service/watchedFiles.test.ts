@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

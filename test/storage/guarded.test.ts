@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/domain/clock.ts";
 import { type GuardedStore, guardStore, type StoreState } from "../../src/storage/decorators/guardStore.ts";

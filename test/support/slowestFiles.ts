@@ -22,14 +22,14 @@ const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed
 const row = ({ file, tests, load, run }: Cost): string =>
   `${seconds(load + run)} ${seconds(load)} ${seconds(run)} ${String(tests).padStart(6)}  ${file}`;
 
-/** All columns added up: workers run side by side, so the sum of their times is more than what the clock says. */
+/** Adds up all columns. Workers run in parallel, so the sum exceeds the duration of the run. */
 const sumOf = (costs: readonly Cost[]): Cost => {
   const add = (column: (cost: Cost) => number): number => costs.reduce((sum, cost) => sum + column(cost), 0);
   return { file: `${costs.length} files`, tests: add(({ tests }) => tests), load: add(({ load }) => load), run: add(({ run }) => run) };
 };
 
-/** Prints the twenty test files that took longest, and what all took together: whatever makes the suite slow is seen at once. */
-export const dearestFiles: Reporter = {
+/** Prints the twenty slowest test files, and the sum over all files. */
+export const slowestFiles: Reporter = {
   onTestRunEnd: (modules) => {
     if (modules.length < 2) return;
     const costs = modules.map(costOf).sort((a, b) => b.load + b.run - a.load - a.run);

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, expect, test } from "vitest";
 import { embeddedAnalytics } from "../../support/analytics.ts";
 import { expectError } from "../../support/api.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, expect, test } from "vitest";
 import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { embeddedAnalytics } from "../../support/analytics.ts";

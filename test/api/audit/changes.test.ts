@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { expect, test } from "vitest";
 import { systemSource } from "../../../src/audit/auditEvent.ts";
 import { createAuditMover } from "../../../src/audit/auditMover.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, dataOf, startApi } from "../../support/api.ts";
 import { type Browser, type ConsoleAnswer, failureOf, openBrowser } from "../../support/browser.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { send } from "../../support/browser.ts";
 import { clientSecret } from "../../support/identityProvider.ts";

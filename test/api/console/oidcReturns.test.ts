@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { altered, failureIn, oidcSuite } from "../../support/oidcSuite.ts";
 import { engines } from "../../support/stores.ts";

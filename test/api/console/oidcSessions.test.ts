@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../support/browser.ts";
 import { expectDone, expectEnded, use } from "../../support/consoleSuite.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

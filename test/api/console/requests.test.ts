@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { connect as connectHttp2 } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ConsoleService } from "../../../gen/latchkey/console/v1/console_pb.ts";

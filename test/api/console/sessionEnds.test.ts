@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { type Browser, failureOf, openBrowser } from "../../support/browser.ts";
 import { consoleSuite, expectDone, expectEnded, use } from "../../support/consoleSuite.ts";

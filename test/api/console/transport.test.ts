@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";

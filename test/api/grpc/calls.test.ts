@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";

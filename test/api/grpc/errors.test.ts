@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { connect as connectHttp2 } from "node:http2";
 import { createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import type { AuditEvent } from "../../../src/storage/port/auditEvents.ts";
 import { everywhere } from "../../support/everywhere.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { chunks } from "../../../src/util/chunks.ts";
 import { expectError } from "../../support/api.ts";

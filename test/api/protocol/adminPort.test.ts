@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { pino } from "pino";
 import { afterAll, describe, expect, test } from "vitest";
 import { freePort } from "../../../bench/harness/freePort.ts";

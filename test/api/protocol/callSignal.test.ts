@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/domain/clock.ts";
 import type { Collection, OperationOptions } from "../../../src/storage/port/collection.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import { bodyOf } from "../../support/bodies.ts";
 import { asking, createSubjects, exchange, readTagged, type Subjects, showing } from "../../support/conditional.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { connect as connectHttp2 } from "node:http2";
 import { create, type DescMethodUnary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";

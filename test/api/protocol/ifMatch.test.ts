@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { request } from "node:http";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { create, getOption, toBinary } from "@bufbuild/protobuf";

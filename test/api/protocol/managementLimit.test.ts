@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { type Api, expectError, type StartOptions, startApi } from "../../support/api.ts";
 import { expectEnvelope, type HttpAnswer, request } from "../../support/envelope.ts";

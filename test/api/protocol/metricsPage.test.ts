@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { v2Edge } from "../../../bench/harness/v2Edge.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
 import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { runLatchkeyHere, serveHere } from "../../../bench/harness/commandLine.ts";

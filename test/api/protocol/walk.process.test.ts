@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll } from "vitest";
 import { embeddedAnalytics } from "../../support/analytics.ts";
 import { procedureNames } from "../../support/edges.ts";

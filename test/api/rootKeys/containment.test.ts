@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../../../bench/harness/v2Edge.ts";
 import { systemSource } from "../../../src/audit/auditEvent.ts";

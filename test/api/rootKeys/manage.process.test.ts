@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, describe, test } from "vitest";
 import { runLatchkeyHere } from "../../../bench/harness/commandLine.ts";
 import { startService } from "../../../bench/harness/latchkeyProcess.ts";

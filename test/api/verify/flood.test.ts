@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { interceptStore } from "../../../bench/harness/interceptStore.ts";
 import { type Api, dataOf, startApi } from "../../support/api.ts";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { request as httpRequest } from "node:http";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";

@@ -1,3 +1,4 @@
+// @same-on-every-engine
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { containsText } from "../../../src/storage/port/collection.ts";
 import type { PermissionDocument } from "../../../src/storage/port/documents.ts";

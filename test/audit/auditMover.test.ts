@@ -121,7 +121,7 @@ describe.each(engines)("on $name", (engine) => {
     await writer.insert("rootKeys", 1, start + 50);
     await moverOn(store).run();
     const moved = (await expectSound(store)).map(({ event: { time, resources } }) => [time - start, resources[0]?.id === api]);
-    // Of the same moment: what was made on the way before what it was made for.
+    // At one moment, events of objects made on the way come before the event of the object they were made for.
     expect(moved).toEqual([
       [10, false],
       [20, false],
@@ -283,7 +283,7 @@ describe.each(engines)("on $name", (engine) => {
     const auditLog = createAuditLogRepository(store);
     const other = moverOn(store);
     let appends = 0;
-    // The first insert takes four seconds, in which another node takes over and moves all there is.
+    // The first insert takes four seconds. Meanwhile another node takes over and moves all pending events.
     const append: typeof auditLog.append = async (entries) => {
       if (++appends === 1) {
         clock.advance(4_000);
@@ -292,7 +292,7 @@ describe.each(engines)("on $name", (engine) => {
       await auditLog.append(entries);
     };
     await createAuditMover({ clock, auditLog: { ...auditLog, append }, leases: createLeasesRepository(store) }).run();
-    // What it had begun it found in the log; it began nothing more.
+    // It found its own batch in the log, and started no other.
     expect(appends).toBe(1);
     await expectAll(store, written);
   });

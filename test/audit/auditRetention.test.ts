@@ -34,7 +34,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
   });
   afterAll(() => engine.close());
 
-  /** Adds entries that came into the log so many milliseconds ago; like those of earlier versions, they may not say so. */
+  /** Adds entries that were inserted `ago` milliseconds ago. Undated ones lack the time of insertion, as those of earlier versions. */
   const add = async (count: number, ago: number, { dated = true } = {}): Promise<void> => {
     const at = clock.now() - ago;
     const added = Array.from({ length: count }, (): AuditLogDocument => {
@@ -165,7 +165,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect(between).toBeLessThan(before);
     clock.advance(30 * DAY + 1);
     await drop();
-    // All that is left is of the last block, of which nothing is left.
+    // The index keeps one row of the last block, whose entries are all dropped.
     expect(await rows()).toEqual([1_051 + 1]);
     const { auditIndex } = parts();
     expect(await auditIndex.indexed()).toBe(1_000);
@@ -206,7 +206,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
 
   test("a node that dies between any two operations leaves a log that verifies, and the next finishes", async () => {
     for (let at = 0, reached = true; reached; at++) {
-      // What the time before said is old as well.
+      // Entries of the previous round are old as well.
       clock.advance(31 * DAY);
       await add(3, 40 * DAY);
       await add(2, 40 * DAY, { dated: false });

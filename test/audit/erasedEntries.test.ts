@@ -51,7 +51,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
     const chosen = (await auditLog.listAfter(0, 500)).filter(({ sequence }) => sequences.includes(sequence));
     await eraseEntries({ auditLog, append: appendIn(3, on) }, chosen, source, subject);
   };
-  /** Two entries of each form, the first of which names the person. */
+  /** Two entries of each form. The first of the two names the person. */
   const fill = async () => {
     for (const form of [1, 2, 3]) {
       await appendIn(form)([namingEvent(), auditEvent(source, "api.create", "Created API api_1", resource("api", "api_1", "payments"))]);

@@ -36,11 +36,11 @@ const forged = (entry: AuditLogDocument, event: AuditEvent): AuditLogDocument =>
   hash: chainHash(entry.previousHash, entry.sequence, event, entry.format, entry),
 });
 
-/** What somebody does to the log by hand, and what `audit verify` says of it. */
+/** A manual change to the log, and the report of `audit verify`. */
 interface Attack {
   readonly does: string;
   readonly to: (log: readonly AuditLogDocument[]) => readonly AuditLogDocument[];
-  /** Of each complaint, in order: which entry, and a part of what is wrong with it. */
+  /** The reported entries in order, each with a part of its complaint. */
   readonly found: readonly (readonly [string, string])[];
 }
 
@@ -175,7 +175,7 @@ describe.each(places)("[protocol §11] the log on $name", ({ name, open, close }
     });
   });
 
-  // What a hash covers does not depend on where it is kept.
+  // Hashes do not depend on the engine: one check of them on another engine is enough.
   const here = attacks.filter(({ does, found }) => name === "embedded" || found !== altered || does.endsWith(": what happened"));
 
   test.each(here)("$does: audit verify names it", async ({ to, found }) => {

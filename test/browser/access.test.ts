@@ -79,7 +79,7 @@ test("[console §3] a role is created, edited in all three states, given permiss
   await service.call("permissions.updateRole", { role: "auditor", description: "Theirs" });
   await grants.getByRole("button", { name: "Save changes" }).click();
   await review.getByRole("button", { name: "Save changes" }).click();
-  // Somebody changed the role meanwhile, though not its permissions.
+  // The role has changed meanwhile, though not its permissions.
   await page.getByRole("dialog", { name: "Changed meanwhile" }).getByRole("button", { name: "Keep mine and review" }).click();
   await review.getByRole("button", { name: "Save changes" }).click();
   await grants.waitFor({ state: "detached" });
@@ -166,7 +166,7 @@ test("[console §3] an identity is created, its limits and meta are kept, set an
   await created.getByLabel("Limit name").fill("ab");
   await created.getByLabel("Limit", { exact: true }).fill("100");
   await created.getByRole("button", { name: "Create identity" }).click();
-  // What is wrong stands at its field in the list.
+  // The violation is shown at its field in the list.
   await created.locator("[name='ratelimits[0].name'][aria-invalid]").fill("requests");
   await created.getByRole("button", { name: "Create identity" }).click();
   await page.getByRole("heading", { level: 1, name: "org.7_x-y" }).waitFor();

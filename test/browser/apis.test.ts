@@ -109,7 +109,7 @@ test("[console §3] by keyboard alone: sign in, create an API and a key, reveal,
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").waitFor();
   await keyboard.press("Enter");
-  // What the service found wrong stands at its field, which has the focus.
+  // The service's violation is shown at its field, which has the focus.
   await dialog.locator("[aria-invalid]:focus").waitFor();
   expect(await dialog.getByRole("alert").textContent()).toMatch(/req_/);
   await keyboard.type("by keyboard");
@@ -217,7 +217,7 @@ test("[console §3] an API is deleted by typing its name", async () => {
   const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
   await elevation.getByLabel("Root key").fill("lkr_wrong");
   await elevation.getByRole("button", { name: "Confirm" }).click();
-  // A wrong key is refused, and the session goes on.
+  // A wrong key is refused, and the session stays open.
   await elevation.getByRole("alert").waitFor();
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();

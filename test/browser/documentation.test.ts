@@ -77,7 +77,7 @@ test("[console §1] a search shows a query as text, and says when it finds nothi
   await page.getByRole("status").getByText("result").waitFor();
   expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe(`Search results for “${query}”`);
   expect(await page.locator("img").count()).toBe(0);
-  // What a page holds of HTML is text in its excerpt, too.
+  // HTML in a page is plain text in its excerpt.
   await page.goto(`${api.url}/docs?q=alert`);
   await page.getByRole("listitem").locator("mark").first().waitFor();
   expect(await page.locator("article script").count()).toBe(0);

@@ -159,7 +159,7 @@ describe("[console §3] a key is edited", () => {
     await setTo("Permissions", "permissions", "invoices.write\ninvoices.read");
     await save(page);
     expect(await readKey(keyId)).toMatchObject({ meta: { plan: "pro" }, permissions: ["invoices.read", "invoices.write"] });
-    // Whoever edits on sees what was saved: before, the form has the ETag of the version before.
+    // Wait for the saved version: until then the form has the ETag of the version before.
     await group("Meta")
       .getByRole("radio", { name: /^Keep .*pro/ })
       .waitFor();
@@ -421,7 +421,7 @@ test("[console §3] a key is created with all of its fields", async () => {
   await dialog.locator('[name="ratelimits[0].limit"]').fill("3");
   await dialog.getByRole("checkbox", { name: "Enabled" }).uncheck();
   await dialog.getByRole("button", { name: "Create key" }).click();
-  // Three characters at least: what is wrong stands at the field of the row.
+  // At least three characters: the violation is shown at the field of the row.
   await dialog.locator('[name="ratelimits[0].name"][aria-invalid]').waitFor();
   await dialog.locator('[name="ratelimits[0].name"]').fill("requests");
   await dialog.getByRole("button", { name: "Create key" }).click();
@@ -504,7 +504,7 @@ test("[console §2.4] exporting the keys of an API asks for the root key again",
   expect(download.suggestedFilename()).toBe(`keys-${data.apiId}.csv`);
   const text = await readFile(await download.path(), "utf8");
   expect(text).toContain(String(made.keyId));
-  // A name is anybody's, and no formula.
+  // Anyone can choose a name, so it must not run as a formula.
   expect(text).toContain("'=SUM(1)");
   expect(text).not.toContain(String(made.key));
 });

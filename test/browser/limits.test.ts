@@ -55,7 +55,7 @@ test("[console §3] an override is previewed and set, edited over nobody's chang
   await review.getByRole("button", { name: "Set override" }).click();
   await page.getByRole("row", { name: "premium_* 1,000 1 hour" }).waitFor();
 
-  // Somebody else changes it while it is edited.
+  // Another person changes it during the edit.
   await page.getByRole("button", { name: "Edit premium_*" }).click();
   const edit = page.getByRole("dialog", { name: "Edit override" });
   await edit.getByLabel("Limit").fill("0");
@@ -70,7 +70,7 @@ test("[console §3] an override is previewed and set, edited over nobody's chang
   await review.getByRole("button", { name: "Save changes" }).click();
   await page.getByRole("row", { name: "premium_* 0 blocks 1 hour" }).waitFor();
 
-  // What is wrong appears at its field.
+  // The violation appears at its field.
   await page.getByRole("button", { name: "Edit premium_*" }).click();
   await edit.getByLabel("Duration").fill("10");
   await edit.getByRole("button", { name: "Save changes" }).click();

@@ -37,7 +37,7 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   const host = new URL(provider.issuer).host;
   await page.goto(`${service.url}/ui/root-keys/new`);
 
-  // Whoever has no mapping is told so, and stays outside.
+  // The page explains it to a person without a mapping, who gets no session.
   provider.account = "carol";
   await tabTo(page, "link", `Sign in with ${host}`);
   expect(await accessibilityFaults(page)).toEqual([]);
@@ -69,13 +69,13 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   expect(await accessibilityFaults(other)).toEqual([]);
   await other.close();
 
-  // What waited goes on by itself.
+  // The pending action continues by itself.
   const secret = page.getByRole("dialog", { name: "The new root key" });
   page.on("dialog", (question) => void question.accept());
   await secret.getByRole("button", { name: "Close" }).press("Enter");
   await page.getByRole("table").getByText("by a person").first().waitFor();
 
-  // A way there that was lost is told to those who have a session, too; nothing is called confirmed that was not.
+  // A failed authorization is reported with a session as well, and confirms nothing.
   await page.goto(`${service.url}/ui/sign-in?oidc=expired`);
   await page.getByRole("alert").getByText("That took too long").waitFor();
   await page.getByText("Nothing is confirmed").waitFor();

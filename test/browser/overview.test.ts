@@ -159,7 +159,7 @@ describe("[console §3] the overview of a store that is used", () => {
     await page.route("**/GetUsage", (route) => setTimeout(() => void route.continue(), 1000));
     const askedAgain = page.waitForRequest("**/GetUsage");
     await page.clock.fastForward("01:01:00");
-    // What was read stays until there is something newer.
+    // Old data stays on the page until newer data arrives.
     await askedAgain;
     expect(await page.getByRole("table", { name: "Reasons of denials" }).isVisible()).toBe(true);
     await expect.poll(() => asked.length).toBeGreaterThan(6);

@@ -106,7 +106,7 @@ test("[console §3] a root key is created with scoped permissions, used, shrunk,
   await row.getByText("uses 2 of 2 permissions").waitFor();
   expect(await callAs(secret, "keys.createKey", { apiId })).toBe(403);
 
-  // Rerolled: the old one goes on for an hour.
+  // Rerolled: the old one keeps working for an hour.
   await row.getByRole("button", { name: "Reroll" }).click();
   const reroll = page.getByRole("dialog", { name: "Reroll billing worker" });
   await reroll.getByRole("radio", { name: "1 hour" }).check();
@@ -145,7 +145,7 @@ test("[console §3] what the person does not hold is greyed, with the reason, an
   await page.getByRole("button", { name: "Full access" }).click();
   await page.getByText("3 permissions chosen").waitFor();
   expect(await page.getByRole("checkbox", { name: "console.*.sign_in", exact: true }).isChecked()).toBe(true);
-  // What it may not do in the list is greyed too.
+  // Actions that the session may not take are disabled in the list as well.
   await page.goto(`${service.url}/ui/root-keys`);
   const button = page.getByRole("row", { name: "small" }).getByRole("button", { name: "Revoke" });
   expect(await button.getAttribute("aria-disabled")).toBe("true");

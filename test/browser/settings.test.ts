@@ -23,7 +23,7 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-/** Waits for the shell: somebody is signed in. */
+/** Waits for the shell, which shows that a person is signed in. */
 const signedIn = (page: Page) => page.getByRole("button", { name: "Sign out" }).waitFor();
 
 const tabs = ["sessions", "theme", "keyboard", "migrations"];
@@ -105,7 +105,7 @@ test("[console §2.3] signing out ends the session, takes the cookie back and em
   expect(headers["set-cookie"]).toContain("Max-Age=0");
   await page.getByLabel("Root key").waitFor();
   expect(await context.cookies()).toEqual([]);
-  // Whoever kept the cookie has nothing of it.
+  // A copy of the cookie is useless.
   await context.addCookies(cookies);
   await page.goto(`${service.url}/ui/settings`);
   await page.getByLabel("Root key").waitFor();

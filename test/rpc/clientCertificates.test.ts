@@ -111,7 +111,7 @@ test.each(["TLSv1.2", "TLSv1.3"] as const)("no session is resumed over %s, so no
   first.write("GET /v2/liveness HTTP/1.1\r\nHost: x\r\n\r\n");
   const kept = await session;
   first.destroy();
-  // With the session alone, and with another certificate beside it.
+  // With the session alone, and with another certificate in addition to it.
   const resumed = kept ? { session: kept } : {};
   expect(await overHttp1(edges, { ...options, ...resumed })).toBe("");
   expect(await overHttp1(edges, { ...options, ...resumed, ...shown(wrong.untrusted) })).toBe("");

@@ -53,7 +53,7 @@ test("every call that reaches a connection which has lasted long enough is answe
   let answered = 0;
   const call = async (session: ClientHttp2Session): Promise<void> => {
     const stream = session.request({ ":path": "/" });
-    // What a client had not sent yet when it heard that it should leave, it refuses by itself, and its caller may try again.
+    // A client that is asked to leave refuses its unsent calls by itself, and its caller may retry.
     stream.on("error", () => expect(stream.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM));
     stream.on("response", (headers) => {
       expect(headers[":status"]).toBe(200);

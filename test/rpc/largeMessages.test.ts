@@ -3,7 +3,7 @@ import { inTurns } from "../../src/rpc/pipeline/largeMessages.ts";
 
 const caller = (...path: string[]) => ({ path, signal: undefined });
 
-/** So many steps, each of which leaves its name. */
+/** A task of several steps. Each step records the task's name. */
 function* work(name: string, steps: number, done: string[]): Generator<void, string> {
   for (let i = 0; i < steps; i++) {
     done.push(name);

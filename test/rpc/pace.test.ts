@@ -15,7 +15,7 @@ test("of what comes all at once so much begins in each turn, and callers take tu
   expect(begun).toEqual(["hog 0", "hog 1", "hog 2"]);
   await turn();
   expect(begun.slice(3)).toEqual(["hog 3", "other", "hog 4"]);
-  // Whoever comes meanwhile does not pass those that wait.
+  // Later arrivals do not overtake those that wait.
   come("other", "late");
   await turn();
   await turn();

@@ -8,7 +8,7 @@ import type { SpanAttributes } from "../../src/telemetry/tracing/tracer.ts";
 
 const caller: Caller = { rootKeyId: "rk_1", name: undefined, expires: undefined, grants: unrestrictedGrants };
 
-/** What the span of a call on an edge has that ends so. */
+/** The span of a call on an edge with this outcome. */
 const spanOf = (edge: EdgeName, outcome: CallOutcome) => {
   const told: { name?: string; attributes?: SpanAttributes; error?: string | undefined } = {};
   const inner: Pipeline = {

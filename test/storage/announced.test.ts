@@ -13,7 +13,7 @@ const gone = AbortSignal.abort(new Error("the client is gone"));
 
 describe("[design §9] a store whose writes are announced", () => {
   let clock: TestClock;
-  /** What happened, in order: `+ids` announced, `-ids` forgotten, `?ids` doubted, and the names of writes. */
+  /** The operations in order: `+ids` announced, `-ids` forgotten, `?ids` marked uncertain, and the names of writes. */
   let log: string[];
   let write: () => void;
   let announce: () => void;

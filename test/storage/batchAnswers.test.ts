@@ -6,7 +6,7 @@ import { createTestClock } from "../support/testClock.ts";
 
 const LATER = new Date(createTestClock().now());
 
-/** Counters over a driver whose answers to several writes are told here; it grants every one that comes alone. */
+/** Counters over a driver with these answers to batches; it grants every single write. */
 const answering = (...answers: (() => unknown)[]) => {
   const sent: number[] = [];
   const driver = {

@@ -29,7 +29,7 @@ test("[management §8] a cut never leaves half a character", () => {
       expect(bytes).toBeGreaterThan(1_024 - Buffer.byteLength(filler));
     }
   }
-  // Bytes count, not characters: as many of these are just enough.
+  // The bound is in bytes, not characters: 511 two-byte characters just fit.
   const fits = JSON.stringify("é".repeat(511));
   expect(Buffer.byteLength(fits)).toBe(1_024);
   expect(changed(undefined, fits)).toEqual({ field: "meta", after: "é".repeat(511) });

@@ -13,7 +13,7 @@ const hog: Behalf = { caller: { rootKeyId: "rk_hog" } };
 const other: Behalf = { caller: { rootKeyId: "rk_other" } };
 const FLOOD = 200;
 
-/** A store with two places, whose operations do nothing, and end when they are told to. */
+/** A store with two places, whose operations do nothing and end when a test ends them. */
 const gatedStore = () => {
   const running: (() => void)[] = [];
   const begun: CollectionName[] = [];
@@ -115,9 +115,9 @@ test.skipIf(server === undefined)("a full connection pool serves callers, counte
     ]);
     const ends = Promise.allSettled(flood);
     await Promise.all(few.flat());
-    // Four lines in turn: five of each, and about as many of the flood.
+    // Four lines in turn: five operations of each, and a similar number of the flood's.
     expect(order.length).toBeLessThan(40);
-    // No more of the flood waits than there is room for, and nobody else is refused for that.
+    // The flood waits only as far as there is room, and it alone is refused.
     const refused = (await ends).flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
     expect(refused.length).toBeGreaterThan(0);
     for (const reason of refused) expect(reason).toBeInstanceOf(StoreOverloadedError);

@@ -66,7 +66,7 @@ test("[protocol §9] what was on its way when the store went away ends with its 
   failure.reject(new StoreUnavailableError("broken"));
   await expect(broken).rejects.toMatchObject(unavailable);
   expect(guarded.state()).toBe("away");
-  // As long as the ping may take, were it awaited.
+  // The longest time that a ping may take.
   const late = sleep(30_000, "too late", { ref: false });
   await expect(Promise.race([slow, late])).rejects.toMatchObject({ ...unavailable, tooSlow: true });
 });

@@ -9,7 +9,7 @@ import type { KeyDocument } from "../../src/storage/port/documents.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import { sampleKey } from "./contract/samples.ts";
 
-/** Collections over one driver of which every write is `write`, as a store makes them when it is asked twice. */
+/** Collections over one driver whose writes are all `write`, as a store makes them. */
 const collectionsOver = (
   write: () => Promise<unknown>,
   findOne: (filter: unknown) => Promise<unknown> = async () => null,

@@ -5,7 +5,7 @@ import { StoreOverloadedError } from "../../src/storage/port/errors.ts";
 
 const NEVER = 1_000_000;
 
-/** Enters so often, and notes the names of those that have a place in the order in which they get it. */
+/** Enters a line several times, and records the names in the order of their turns. */
 const enterAs = async (places: Places, line: string, times: number, entered: string[], held: Permit[]): Promise<void> => {
   await Promise.all(
     Array.from({ length: times }, async (_, i) => {

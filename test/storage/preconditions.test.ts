@@ -23,7 +23,7 @@ describe.each(engines)("changes under a precondition on $name", (engine) => {
 
   const current = async (): Promise<KeyDocument> => (await store.collection("keys").findOne({ _id: key._id })) ?? expect.unreachable();
 
-  /** The same store, where somebody else changes the key between each look at it and what comes of that, so many times. */
+  /** The same store with a rival that changes the key between a read and its write, this number of times. */
   const rivalled = (times: number): Store => {
     let left = times;
     return interceptStore(store, async (operation, { collection, name }) => {

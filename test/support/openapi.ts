@@ -36,7 +36,7 @@ const closed = (schema: unknown): unknown => {
     : inner;
 };
 
-/** What is wrong with a value; undefined: nothing. */
+/** Returns what is wrong with a value; undefined: nothing. */
 type Judge = (value: unknown) => string | undefined;
 
 /** Judges requests and answers by the description. */

@@ -30,7 +30,7 @@ everywhere((run) => {
     const page = (await run.data("audit.getLogs", { resourceId, limit: 500 })) as unknown as readonly Shown[];
     return page;
   };
-  /** What the events that a call adds to an object tell, those that tell anything. */
+  /** Returns the changes in the events that a call adds to an object; events without changes are left out. */
   const changesOf = async (resourceId: string, call: () => Promise<unknown>): Promise<readonly (readonly Change[])[]> => {
     const before = (await eventsOf(resourceId)).length;
     await call();

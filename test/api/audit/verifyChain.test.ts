@@ -16,7 +16,7 @@ everywhere((run) => {
       await vi.waitUntil(async () => (await entries()).length >= before + 8, { timeout: 5_000 });
     });
 
-    /** What somebody does by hand, until it is undone. */
+    /** Tampers with the log until `check` has run. */
     const tampered = async (change: (log: readonly AuditLogDocument[]) => readonly AuditLogDocument[], check: () => Promise<void>) => {
       const whole = await entries();
       const audit = run.api.store.collection("audit");

@@ -163,7 +163,7 @@ describe.each(engines)("elevation on $name", (engine) => {
     expect(again.headers["idempotency-replayed"]).toBe("true");
     clock.advance(5 * MINUTE);
     expect(kindOf(await create())).toBe(needed);
-    // What is kept of the answer holds neither the root key nor the token.
+    // The stored answer contains neither the root key nor the token.
     const kept = JSON.stringify(await api.store.collection("idempotency").find({}).toArray());
     for (const secret of [first.body.data.key, browser.cookie?.split("=")[1]]) expect(kept).not.toContain(secret);
   });

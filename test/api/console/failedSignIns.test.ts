@@ -19,7 +19,7 @@ describe.each(engines)("failed sign-ins on $name", (engine) => {
   const clock = createTestClock(Date.now());
   let api: Api;
   let other: Api;
-  // Both stand behind a proxy, which says where calls come from.
+  // Both services are behind a proxy, which reports the addresses of callers.
   const env = { TRUSTED_PROXIES: "127.0.0.1", CONSOLE: "on" };
 
   beforeAll(async () => {
@@ -164,7 +164,7 @@ describe.each(engines)("failed sign-ins on $name", (engine) => {
     for (let i = 0; i < 5; i++) expect(facts(await browser.call("Elevate", { rootKey: i === 0 ? foreign : unknownKey }))).toEqual(refused);
     await failTimes(5, from(address));
     for (const rootKey of [unknownKey, api.rootKey]) expect((await browser.call("Elevate", { rootKey })).status).toBe(429);
-    // The session itself goes on.
+    // The session itself stays open.
     expect((await browser.call("ApisService.ListApis")).status).toBe(200);
   });
 

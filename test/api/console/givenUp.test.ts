@@ -8,7 +8,7 @@ import { openBrowser } from "../../support/browser.ts";
 import { engines } from "../../support/stores.ts";
 
 const unknownKey = createRootKeySecret().key.reveal();
-/** What callers wait, in milliseconds. */
+/** Deadline of the calls, in milliseconds. */
 const TIME = 250;
 
 describe.each(engines)("sign-ins whose callers give up, on $name", (engine) => {

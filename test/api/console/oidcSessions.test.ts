@@ -84,7 +84,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
       return answer.status === 200 ? answer.body.data.permissions : answer.status;
     };
     expect(await at(bob, mapping({ support: ["api.*.verify_key"] }))).toEqual(["api.*.verify_key"]);
-    // It goes by all values that the person had, also those that gave nothing then.
+    // The mapping applies to all values that the person had, including those that gave nothing then.
     expect(await at(alice, mapping({ staff: ["node.*.read_node"], platform: ["api.*.read_api"] }))).toEqual([
       "api.*.read_api",
       "node.*.read_node",
@@ -94,7 +94,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     const none = { OIDC_ISSUER: undefined, OIDC_CLIENT_ID: undefined, OIDC_CLIENT_SECRET: undefined, OIDC_PERMISSIONS: undefined };
     expect(await at(alice, none)).toBe(401);
     expect(await at(alice, { OIDC_ISSUER: "https://accounts.example.com" })).toBe(401);
-    // Nodes are restarted one after the other: what one refuses goes on at those whose mapping is another.
+    // Nodes are restarted one after the other: a session that one node refuses still works on nodes with the other mapping.
     expectDone(await use(bob.browser));
     expectDone(await use(alice.browser));
   });
@@ -143,7 +143,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     expect((await dave.browser.call("ApisService.CreateApi", { name: "payments" })).status).toBe(403);
     const { permissions, person } = expectDone(await dave.browser.call("GetSession"));
     expect([permissions, person.name]).toEqual([expect.not.arrayContaining(["api.*.create_api"]), "Dave Miller"]);
-    // Whoever may do nothing any more is not trusted with more.
+    // A person without any permission left cannot elevate a session.
     suite.provider.accounts.set("dave", { groups: [] });
     expect(failureIn((await elevate(dave, "dave")).answer)).toBe("unmapped");
   });
@@ -182,7 +182,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     const late = await alice.callback(address);
     expect(failureIn(late)).toBe("expired");
     expect(late.headers["set-cookie"]).toHaveLength(1);
-    // Whoever got hold of the round has no session of it.
+    // Stealing the authorization state does not give the thief a session.
     const thief = suite.person();
     thief.cookies.set(roundCookie, round);
     expect(failureIn(await thief.callback(address))).toBe("refused");

@@ -24,7 +24,7 @@ describe.each(engines)("requests of the console on $name", (engine) => {
     await engine.close();
   });
 
-  /** What only a caller with a session gets, so whatever is refused before that looks the same with and without. */
+  /** A request that only a session makes succeed, so a refusal before that looks the same with and without one. */
   const expectRefused = async (
     headers: Readonly<Record<string, string | undefined>>,
     want: readonly unknown[] = refused,

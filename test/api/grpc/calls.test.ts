@@ -43,7 +43,7 @@ describe.each(engines)("on $name", (engine) => {
     const v2 = async (procedure: string, body: unknown) => dataOf(await request(api.url, procedure, { rootKey: api.rootKey, body }));
     const { apiId } = await v2("apis.createApi", { name: "calls" });
     ({ keyId } = (await v2("keys.createKey", { apiId, name: "before" })) as { keyId: string });
-    // Then nobody else has business with it.
+    // A settled key has no pending write.
     const isSettled = async () => (await store.collection("keys").findOne({ _id: keyId }))?.pendingMark === undefined;
     await vi.waitUntil(isSettled, { timeout: 20_000 });
   });
@@ -151,7 +151,7 @@ describe.each(engines)("on $name", (engine) => {
     await expect.poll(() => begun).toEqual(["findOne"]);
     call.stream.close(constants.NGHTTP2_CANCEL);
     await closed;
-    // The server hears of it before the store answers.
+    // The server learns of it before the store answers.
     await new Promise((resolve) => setTimeout(resolve, 500));
     releaseStore();
     const body = frame(toBinary(GetKeyRequestSchema, create(GetKeyRequestSchema, { keyId })));

@@ -59,7 +59,7 @@ everywhere(
         expect(left).not.toContain(secret);
         expect(left).not.toContain("erased:");
         expect(await faultOf(run.api.store)).toBeUndefined();
-        // What was the head is an entry of the log as before.
+        // The former head is an unchanged entry of the log.
         expect((await createAuditLogRepository(run.api.store).findBySequence([head?.sequence ?? 0]))[0]?.hash).toBe(head?.hash);
         for (const node of [run.api, other]) {
           await eventually(async () => {

@@ -143,7 +143,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     const dying = interceptStore(store, async (operation, { collection, name }) => {
       if (collection === "idempotency") throw new StoreUnavailableError("died");
       const answer = await operation();
-      // Once the keys have no names any more, another call ends the erasure; this one goes on.
+      // Once the keys have no names left, another call completes the erasure while this one is still running.
       if (collection === "keys" && name === "bulkWrite") {
         for (const { id } of await createErasuresRepository(store).list()) await createErasuresRepository(store).remove(id);
       }

@@ -21,7 +21,7 @@ everywhere(
     const keyOf = async (externalId: string, fields: object = {}) => run.createKey({ externalId, ...fields });
     const update = (identity: string, fields: object) => run.data("identities.updateIdentity", { identity, ...fields });
     const remove = (identity: string) => run.data("identities.deleteIdentity", { identity });
-    /** What remains of each checked limit, by name; the code alone when none was checked. */
+    /** Verifies and returns the remaining tokens of each checked limit, by name; the code when none was checked. */
     const spend = async (key: string, fields: object = {}): Promise<unknown> => {
       const { code, ratelimits } = await run.verify(key, fields);
       const checked = (ratelimits ?? []) as Checked[];

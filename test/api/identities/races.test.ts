@@ -64,7 +64,7 @@ everywhere(
         for (const [i, answer] of answers.entries()) expect(namesIn(answer)).toEqual(lists[i]);
         const final = namesIn(await get(externalId));
         expect(lists).toContainEqual(final);
-        // What came and went adds up to what is left.
+        // Creations minus deletions equal the number of objects left.
         const events = await eventsOf(name);
         const count = (event: string): number => events.filter((each) => each.startsWith(`${event} `)).length;
         expect(count("identity.update")).toBe(CALLERS);

@@ -178,7 +178,7 @@ everywhere(
       const name = run.unique("actor");
       const rootKey = await run.api.createRootKey({ name });
       for (const i of [1, 2, 3, 4, 5, 6]) await run.data("keys.updateKey", { keyId, permissions: sets[i % 2] }, rootKey);
-      // Each replaces 300 by 300; as many again may have been waiting before the last of them.
+      // Each call replaces up to 300 by 300, and up to 300 more were waiting when the last one started.
       expect(await eventsBy(run.api.store, name)).toHaveLength(6 * 601);
       const stored = await run.api.store.collection("keys").findOne({ _id: keyId });
       expect(stored?.outbox?.length ?? 0).toBeLessThan(2 * 601);

@@ -10,7 +10,7 @@ import { eventsBy } from "../../support/written.ts";
 
 type When = "before it is done" | "after it was done";
 
-/** A store whose n-th write of an audited change fails, once. What nodes write in the background, such as the audit log itself, does not count. */
+/** A store that fails the n-th write of an audited change, once. Background writes, such as those of the audit log, do not count. */
 const failingStore = (store: Store) => {
   let left = Number.POSITIVE_INFINITY;
   let when: When = "before it is done";

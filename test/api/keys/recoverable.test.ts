@@ -4,7 +4,7 @@ import { expectError } from "../../support/api.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { eventsBy, everythingIn } from "../../support/written.ts";
 
-/** As the service holds them: keys 1 and 2, of which 2 is the newest. */
+/** The configured encryption keys, newest first: 2, then 1. */
 const CONFIGURED = [2, 1].map((n) => `key-${n}:${Buffer.alloc(32, n).toString("base64")}`);
 const ringOf = (...entries: string[]) => createKeyRing(parseEncryptionKeys(entries.join(",")) ?? []);
 
@@ -92,7 +92,7 @@ everywhere(
     });
 
     describe("encryption keys", () => {
-      /** Puts another ciphertext in the place of a key's. */
+      /** Replaces the stored ciphertext of a key. */
       const replace = async (keyId: string, encrypted: { keyId: string; ciphertext: string }): Promise<void> => {
         await run.api.store.collection("keys").updateOne({ _id: keyId }, { $set: { encrypted } });
       };

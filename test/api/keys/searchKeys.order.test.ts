@@ -145,7 +145,7 @@ everywhere((run) => {
           expect(walked.pages).toBe(Math.ceil(130 / limit));
         }
       }
-      // The same order whatever the pages, none of which holds them all.
+      // The order is the same for any page size that needs several pages.
       expect((await walk({ query: stem }, 100)).ids).toEqual((await walk({ query: stem }, 33)).ids);
       const inOne = made.filter((_, i) => i % 2 === 0).map(({ keyId }) => keyId);
       expect((await walk({ apiId: apiIds[0] }, 60)).ids).toEqual(inOne.sort());

@@ -70,7 +70,7 @@ everywhere((run) => {
   test("[protocol §7] another node hears of a deletion, too", async () => {
     const other = await run.other();
     const migrationId = await create();
-    // Each serves one question: whoever is answered VALID waits no more.
+    // Each key is used for one check: a key that was answered VALID is migrated.
     const keys = await importMany(migrationId, 200);
     const next = async () => (await run.data("keys.verifyKey", { key: keys.pop(), migrationId }, undefined, other)).code;
     expect(await next()).toBe("VALID");

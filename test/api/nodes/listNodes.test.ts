@@ -80,7 +80,7 @@ everywhere(
       const base = { v: SCHEMA_VERSION, workspaceId: WORKSPACE_ID, expireAt };
       const { _id: _, ...facts } = row(newer, 5);
       const store = { ...facts.store, shards: 3 };
-      // What the types of this version cannot say.
+      // The types of this version do not allow such rows.
       await rows.insertOne({ _id: older, ...base } as NodeDocument);
       const unknown = { ...facts, _id: newer, ...base, inFlight: 2.5, cacheBytes: "many", moons: [1], store };
       await rows.insertOne(unknown as unknown as NodeDocument);

@@ -54,7 +54,7 @@ everywhere((run) => {
         permissions: [{ slug: `${role.replaceAll(" ", ".")}.${won}` }],
       });
       const events = (await eventsBy(run.api.store, name)).map(({ event }) => event);
-      // Who lost after its permission was made leaves that behind, with its event (protocol §2).
+      // A call that loses after it created its permission leaves that permission and its event behind (protocol §2).
       expect(events.filter((event) => event !== "permission.create").sort()).toEqual([
         "authorization.connect_role_and_permission",
         "role.create",

@@ -183,7 +183,7 @@ everywhere((run) => {
     const made = dataOf(await withKey(run, key, "keys.createKey", body));
     const kept = run.api.store.collection("idempotency");
     const reservation = (await kept.find({}).toArray()).find(({ changeIn }) => changeIn?.id === made.keyId) ?? expect.unreachable();
-    // With a recipe in the place of the secret.
+    // With a recipe instead of the secret.
     const answer = JSON.stringify({ data: { ...made, key: { label: "", form: { byteLength: 16, prefix: "older" } } } });
     await kept.updateOne({ _id: reservation._id }, { $set: { answer } });
     const repeat = await withKey(run, key, "keys.createKey", body);

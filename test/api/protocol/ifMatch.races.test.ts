@@ -30,7 +30,7 @@ const rivalling: Readonly<Record<string, (subjects: Subjects, rival: number) => 
 
 everywhere(
   (run) => {
-    /** Reads, changes and writes until nobody was in between; how often somebody was. */
+    /** Reads, changes and writes until no other writer interferes. Returns how often one did. */
     const update = async (
       i: number,
       read: () => Promise<Tagged>,
@@ -104,7 +104,7 @@ everywhere(
         expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
         for (const answer of answers) {
           if (answer.status === 200) continue;
-          // Whoever comes after a deletion finds nothing.
+          // Calls after a deletion find nothing.
           if (/delete/.test(procedure) && answer.status === 404) continue;
           expectRevisionDiffers(answer);
         }

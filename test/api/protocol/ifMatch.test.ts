@@ -31,7 +31,7 @@ const changing = services.flatMap(({ methods }) => methods.filter((method) => ge
 const unconditional = changing.filter((procedure) => !asking.has(procedure));
 
 test("[management §2] every procedure that updates or deletes what can be read as one object asks for its revision", () => {
-  // What makes something new changes nothing that was read; namespaces and migrations have no procedure that reads one.
+  // Creating an object changes nothing that was read; no procedure reads a namespace or a migration.
   const unasked = unconditional.filter((procedure) => !/\.(create|migrate)/.test(procedure));
   expect(unasked.sort()).toEqual(["migrations.deleteMigration", "ratelimit.deleteNamespace"]);
 });

@@ -248,7 +248,7 @@ describe("rate limits under a clock that is turned", () => {
     await turn(NOON - DAY);
     expect(await list()).toEqual([]);
     await limited("listed again");
-    // What an earlier list put in order may be shown for a while (management §8).
+    // The sorted result of an earlier list may be reused for a while (management §8).
     await expect.poll(() => list({ identifier: "listed" })).toMatchObject([{ identifier: "listed again", current: 1 }]);
   });
 

@@ -95,7 +95,7 @@ everywhere((run: Run) => {
       expect(new Set(checked.filter(({ success }) => success).map(({ remaining }) => remaining)).size).toBe(120);
     });
 
-    // On the embedded store there is one node: what is beside it is a tool, to which counters are nothing.
+    // The embedded store has one node: a second process can only be a tool, which keeps no counters.
     const onSharedStore = test.runIf(run.engine === "mongo");
 
     onSharedStore("[ratelimit §12] two nodes never admit more than the limit together, and at least 95 % of it", async () => {
@@ -253,7 +253,7 @@ everywhere((run: Run) => {
   });
 });
 
-/** What is sent instead, and where the violation is. */
+/** Replacements of valid fields, and the location of the violation. */
 const refused: readonly (readonly [what: string, fields: Readonly<Record<string, unknown>>, location: string])[] = [
   ...["namespace", "identifier", "limit", "duration"].map((field) => [`no ${field}`, { [field]: undefined }, `body.${field}`] as const),
   ...["namespace", "identifier", "limit", "duration", "cost"].map(

@@ -26,8 +26,8 @@ interface Page {
 const expectInvalid = (answer: Answer, location: string): void =>
   expect(expectError(answer, 400, "unkey/application/invalid_input").errors?.map((each) => each.location)).toEqual([location]);
 
-// While the clock stands still no budget goes back by itself, and no window ends. Ahead of the server's time, by which MongoDB
-// removes what has expired.
+// While the clock is stopped, no budget is returned and no window ends. The clock is ahead of the server's: MongoDB removes
+// counters that have expired on its own clock.
 const clock = createTestClock(Date.now() + 2 * HOUR);
 
 everywhere(
@@ -132,7 +132,7 @@ everywhere(
       await check("used", { cost: 10 });
       expect((await check("used")).success).toBe(false);
       expect((await check("used", { cost: 0 })).success).toBe(true);
-      // What was sorted for the list before is shared for a while, the longer the longer that took.
+      // A sorted list is reused for a while: the longer the sorting took, the longer.
       await expect.poll(list, { timeout: 5_000 }).toMatchObject([{ identifier: "used", current: 10 }]);
     });
 

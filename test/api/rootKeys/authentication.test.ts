@@ -31,7 +31,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
   const expectAccepted = (answer: Answer): void => void expectError(answer, 404, "unkey/data/api_not_found");
   const expectRefused = (answer: Answer, reason: string): void => void expectError(answer, 401, `unkey/authentication/${reason}`);
 
-  /** A root key, and what changes it behind the service's back: nobody tells the service. */
+  /** A root key, and functions that change it in the store without notifying the service. */
   const makeRootKey = async (options: NewRootKey = {}) => {
     const silent: RootKeysRepository = createRootKeysRepository(api.store);
     const { rootKeyId, key } = await createRootKey(silent, options, systemSource(clock));

@@ -193,7 +193,7 @@ everywhere(
             withKey(reroll1, "rootKeys.rerollKey", { keyId: copiedId, expiration: null }, everything),
           ]);
         const first = (await all()).map(dataOf);
-        // What the service caches of the caller has to go, so the change is made through it; the expiry only the command line sets.
+        // The change is made through the service, so that its cache of the caller is invalidated; only the command line sets an expiry.
         await updateRootKey(rootKeys, callerId, { expires: Date.now() + HOUR }, systemSource(systemClock));
         await run.data("rootKeys.updateKey", { keyId: callerId, enabled: true });
         for (const answer of await all()) expectForbidden(answer, "expire");

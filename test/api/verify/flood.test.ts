@@ -57,7 +57,7 @@ describe.each(engines)("[verify §12] a flood of unknown keys on $name", (engine
       }),
     );
     const flooded = flood(flooding, "first");
-    // Its own keys that exist are found amid the flood, and those of another caller.
+    // Existing keys of the flooding caller and of another one are found during the flood.
     for (const [i, key] of keys.entries()) expect(await verify(i % 2 === 0 ? flooding : api.rootKey, key)).toBe("VALID");
     await flooded;
     lookUps.most = 0;

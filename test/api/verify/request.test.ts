@@ -8,7 +8,7 @@ const text = (length: number, character = "x"): string => character.repeat(lengt
 type Fields = Readonly<Record<string, unknown>>;
 const limit = (fields: Fields): Fields => ({ ratelimits: [{ name: "requests", limit: 1, duration: 1_000, ...fields }] });
 
-/** What is sent beside the key, and where the violation is. */
+/** Fields sent in addition to the key, and the location of the violation. */
 const refused: readonly (readonly [what: string, fields: Fields, location: string])[] = [
   ["an empty key", { key: "" }, "body.key"],
   ["a key of 513 characters", { key: text(513) }, "body.key"],

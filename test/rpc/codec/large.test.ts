@@ -14,7 +14,7 @@ import { patientReader } from "../support/reader.ts";
 import { anyMessage, fieldwiseValidMessage } from "./messageArbitrary.ts";
 import { requests, responses } from "./services.ts";
 
-/** Whatever number null is given as in the binary form. */
+/** Replaces the number of null, which the binary form leaves open. */
 const withNull = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withNull);
@@ -44,7 +44,7 @@ const both = async (read: Read, small: Buffer, large: Buffer): Promise<readonly 
 const blanks = " \n\t\r".repeat(smallBodyBytes / 4);
 /** The same JSON, large. */
 const padJson = (text: string): Buffer => Buffer.from(`${blanks}${text} `);
-/** The same message, large: with a field that nobody knows. */
+/** Makes the message large by an unknown field. */
 const padBinary = (bytes: Uint8Array): Buffer => Buffer.from(new BinaryWriter().raw(bytes).tag(9_999, 2).string(blanks).finish());
 
 const isSmall = (text: string | Uint8Array): boolean => text.length <= smallBodyBytes;

@@ -8,7 +8,7 @@ const CALLERS = 24;
 /** How often a race is run that writers lose to each other by chance. */
 const ROUNDS = 5;
 
-/** What holds when many do the same at once, from two processes' stores on one database. */
+/** Races between the stores of two processes on one database. */
 export const testRaces = (open: () => readonly [Store, Store]): void => {
   const storeOf = (caller: number): Store => open()[caller % 2 === 0 ? 0 : 1];
   const succeeded = <T>(outcomes: PromiseSettledResult<T>[]): T[] =>

@@ -86,7 +86,7 @@ interface Started {
   readonly warnings: readonly string[];
 }
 
-/** What a start finds. Rejects where there is none. */
+/** Opens the store and reports what the start finds. Rejects when the start fails. */
 const start = async (directory: string): Promise<Started> => {
   const warnings: string[] = [];
   const contents = await withServerStore(

@@ -52,7 +52,7 @@ describe("counters in memory in front of a file", () => {
     return counters;
   };
   const open = (options: Partial<EmbeddedCountersOptions> = {}): EmbeddedCounters => openFile(fileOf("counters"), options);
-  /** What a crash at this moment leaves. */
+  /** The counters that a crash at this moment leaves. */
   const afterCrash = async (): Promise<EmbeddedCounters> => {
     const image = fileOf(`image ${++images}`);
     for (const suffix of ["", "-wal"]) await copyFile(`${fileOf("counters")}${suffix}`, `${image}${suffix}`);

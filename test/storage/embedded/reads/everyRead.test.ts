@@ -13,8 +13,8 @@ import { calls, repositories } from "./everyCall.ts";
 import { fillStore, MANY } from "./largeStore.ts";
 
 /**
- * What one turn of the event loop may cost. A row that is found takes some 12 steps, one that a search looks at as many, a value that
- * is looked up in a list 40: what `TURN` allows, and a slice beyond it; of bytes a document beyond that, too. 10,000 steps
+ * The most that one turn of the event loop may cost. A found row takes some 12 steps, a row that a search looks at as many, and a value
+ * looked up in a list 40: what `TURN` allows, plus one slice. The bytes may exceed that by one document. 10,000 steps
  * of this kind take about a millisecond.
  */
 const MOST = { steps: 40_000, bytes: TURN.bytes + SLICE.bytes + 1024 * 1024 } as const;

@@ -458,7 +458,7 @@ describe("traces", () => {
 
   test("go nowhere without a collector, whatever else is set", () => {
     expect(configOf({ OTEL_TRACES_SAMPLER: "always_on", OTEL_EXPORTER_OTLP_HEADERS: "a=b" }).tracing).toBeUndefined();
-    // What a platform sets for all of its programs, in forms that this one does not know.
+    // A platform sets these for all of its programs, in forms that this one does not support.
     const others = { OTEL_EXPORTER_OTLP_PROTOCOL: "grpc", OTEL_TRACES_SAMPLER: "jaeger_remote", OTEL_RESOURCE_ATTRIBUTES: "a=b," };
     expect(configOf(others).tracing).toBeUndefined();
   });

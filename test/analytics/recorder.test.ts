@@ -80,7 +80,7 @@ describe("[analytics §6] a recorder", () => {
     expect(dropped).toHaveLength(30);
     expect(recorder.size()).toBe(100);
     const stopped = recorder.stop();
-    // What is under way counts as held.
+    // Events that are being written count as held.
     recorder.record(130);
     expect(dropped).toHaveLength(31);
     gate.resolve();

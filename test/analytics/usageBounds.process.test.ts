@@ -39,7 +39,7 @@ onUsage(({ api, ask, rows, limits, counts, wrong }) => {
       expect(await wrong({ groupBy: ["key_id; DROP TABLE x"] })).toEqual(["body.groupBy[0]"]);
       expect(await wrong({ kind: "ratelimits", groupBy: ["tag"] })).toEqual(["body.groupBy[0]"]);
       expect(await wrong({ filter: { identifier: ["x"] } })).toEqual(["body.filter.identifier"]);
-      // All that is wrong is told at once.
+      // All problems are reported at once.
       expect(await wrong({ groupBy: ["passed", "apiId", "nothing"], filter: { identifier: ["x"], apiId: [], passed: [true] } })).toEqual([
         ...["body.groupBy[0]", "body.groupBy[2]", "body.filter.identifier", "body.filter.passed"],
       ]);

@@ -117,7 +117,7 @@ describe("[management §6] equal questions", () => {
   });
 });
 
-/** Finds so many groups, each with a name of 512 characters, and no events in them. */
+/** Finds this number of groups without events, each with a name of 512 characters. */
 const withGroups = (count: number) => {
   const statements: string[] = [];
   const groups = Array.from({ length: count }, (_, i) => ({ id: String(i), f_keyId: "k".repeat(512), total: 1 }));

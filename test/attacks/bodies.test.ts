@@ -34,7 +34,7 @@ describe("bodies that are expensive to read", () => {
   test.each(attackBodies.map((body) => [`${body.name} (${body.edge}, ${body.procedure})`, body] as const))("%s", async (_, body) => {
     await using edges = await startEdges();
     const response = await send(edges, body);
-    // This pipeline lets everybody do everything.
+    // This pipeline allows every call.
     expect(response.status).toBe(body.status === 403 ? 200 : 400);
     await response.body?.cancel();
     const { violations } = edges.invocations[0] ?? { violations: [] };

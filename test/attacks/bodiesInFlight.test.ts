@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.ts";
 
 const room = 200_000;
 const body = `{"name":"payments"${" ".repeat(70_000)}}`;
-/** The same in the binary form, with a field that nobody knows. */
+/** The binary form of the body, with an unknown field. */
 const named: Uint8Array = new BinaryWriter().tag(1, 2).string("payments").tag(99, 2).bytes(new Uint8Array(70_000)).finish();
 
 /** A root key of its own for every token. */

@@ -96,7 +96,7 @@ describe("what connections may cost others", () => {
       socket.destroy();
     });
     await Promise.all(connections);
-    // What the system holds on the way comes on top.
+    // Bytes in the buffers of the system come on top.
     expect(sent).toBeLessThan(1.6 * swallowedBytes);
     await eventually(async () => expect((await fetch(`${edges.url}/v2/liveness`)).status).toBe(200));
   });

@@ -93,7 +93,7 @@ describe("streams without credentials", () => {
     await Promise.all(
       streams.map(({ stream }) => new Promise<void>((resolve) => void (stream.closed ? resolve() : stream.once("close", resolve)))),
     );
-    // Nobody else minds: neither a client that reads nor one that has nothing to read.
+    // Other clients are not affected: neither one that reads nor one that has nothing to read.
     const other = await open(edges);
     const watch = start(other, watchPath, Buffer.alloc(5));
     await once(watch.stream, "data");

@@ -27,7 +27,7 @@ const roundTrip = (session: ClientHttp2Session): Promise<unknown> =>
 const answer = (session: ClientHttp2Session, times: number): Promise<unknown> =>
   Promise.all(Array.from({ length: times }, () => liveness(session)));
 
-/** Takes back so many calls, or as many as it is allowed to. @param wait what passes each time before it does. */
+/** Resets calls until `times` or until the server closes the session. @param wait runs before each batch of resets */
 const takeBack = async (session: ClientHttp2Session, times: number, atATime = 50, wait: () => void = () => undefined): Promise<number> => {
   let done = 0;
   while (done < times && isOpen(session)) {
@@ -108,7 +108,7 @@ describe("streams that are taken back before they are answered", () => {
     while (!isOver()) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  /** Sends requests together with their resets until that is too much, as many at a time as are heard. */
+  /** Sends requests together with their resets, in batches, until the server closes the connection. */
   const resetRapidly = async (connection: RawConnection, request: Buffer, code: number): Promise<void> => {
     for (let sent = 0; sent <= 2 * streamResets && connection.askedToGo() === undefined; sent += 100) {
       await hear(

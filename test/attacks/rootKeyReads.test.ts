@@ -24,7 +24,7 @@ import { eventually } from "../support/eventually.ts";
 import { engines } from "../support/stores.ts";
 
 const FLOOD = 100;
-/** What all may read at the same time, and as much again for those who come later. */
+/** Reads of all callers at the same time, plus the same number for callers that come later. */
 const MOST_READS = 32;
 
 describe.each(engines)("unknown root keys on $name", (engine) => {

@@ -81,7 +81,7 @@ describe.each(engines)("the slots for calls in work on $name", (engine) => {
     const waiting = Array.from({ length: MAX_IN_FLIGHT }, () => createApi(api.rootKey, "192.0.2.1"));
     await eventually(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT));
     expectError(await createApi(api.rootKey, "192.0.2.1"), 503, "unkey/application/service_unavailable");
-    // What one address of a root key took, no other address of it gets from the other root keys.
+    // Another address of the same root key gets no share of other root keys either.
     expectError(await createApi(api.rootKey, "198.51.100.7"), 503, "unkey/application/service_unavailable");
     waiting.push(...Array.from({ length: 2 }, () => createApi(other, "192.0.2.1")));
     await eventually(async () => expect(await inFlight()).toBe(MAX_IN_FLIGHT + 2));

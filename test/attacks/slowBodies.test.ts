@@ -41,7 +41,7 @@ describe("bodies that are sent without credentials", () => {
       socket.resume();
       const sent = await drip(socket, length);
       expect(sent).toBeGreaterThan(freeBodyPieces / 2);
-      // What the system holds on the way comes on top.
+      // Bytes in the buffers of the system come on top.
       expect(sent).toBeLessThan(20 * freeBodyPieces);
       expect((await fetch(`${service.url}/v2/liveness`)).status).toBe(200);
     },

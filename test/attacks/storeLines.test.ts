@@ -14,7 +14,7 @@ const isBackground = (args: readonly unknown[]): boolean => {
   );
 };
 
-/** Hears of every operation on a collection, and for whom it is. */
+/** Reports every operation on a collection, with its caller. */
 const overheard = (store: Store, hear: (operation: string, args: readonly unknown[], caller: string | undefined) => void): Store => ({
   ...store,
   collectionsWith: (field, among) => {
@@ -36,8 +36,8 @@ const overheard = (store: Store, hear: (operation: string, args: readonly unknow
 });
 
 /**
- * What is done for nobody in particular: the background's work, the look-ups of root keys, of which there is a bounded number
- * by address, and what several callers have read together.
+ * Operations without a caller: the work of the background, look-ups of root keys, whose number is bounded
+ * by address, and reads that several callers share.
  */
 const NOBODYS = [
   ...["system", "changes", "leases", "audit", "auditIndex", "sweeps", "nodes"].map((collection) => new RegExp(`^${collection} `)),

@@ -13,7 +13,7 @@ import { places } from "../support/storePlaces.ts";
 
 const away = () => new StoreUnavailableError("the store is away", { outcomeUnknown: true });
 
-/** From the first write on, each operation fails twice on each collection before it works: not done, then done without anybody being told. */
+/** From the first write on, each operation fails twice on each collection before it works: once without effect, once after its effect. */
 const unreliable = (store: Store): Store => {
   const failures = new Map<string, number>();
   return interceptStore(store, async (operation, { kind, name, collection }) => {

@@ -127,7 +127,7 @@ describe.each(places)("on %s, of two restores of one backup into one store", (_,
     const onProgress: RestoreOptions["onProgress"] = (step) => {
       isWritten ||= step === "compare";
     };
-    // Its last write was done, but the answer did not come; then somebody empties the store, or not.
+    // The last write was applied but its answer was lost. Then the store is emptied, or not.
     const emptied = patientlyOf(store, async () => void (await system.deleteOne({ _id: "schema" })));
     const lost = restoreBackup(unheard(store), file, checked, { ...emptied, onProgress });
     await expect(lost).rejects.toThrow("the store was emptied meanwhile");

@@ -7,7 +7,7 @@ import { checkBackup } from "../../src/backup/checkBackup.ts";
 import { writeBackup } from "../../src/backup/writeBackup.ts";
 import { freshDirectory } from "../support/storePlaces.ts";
 
-/** Of one document. @param meanwhile happens before it is read */
+/** A source of one document. @param meanwhile runs before it is read */
 const sourceWith = (id: string, meanwhile?: () => Promise<unknown>): BackupSource => ({
   facts: { engine: "embedded", schema: 1, madeBy: 1 },
   size: 1,

@@ -63,7 +63,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(told).toEqual([["key_1"]]);
     hear[0]?.(["key_2"]);
     expect(["key_1", "key_2"].map((id) => invalidations.changedSince([id], 0))).toEqual([true, true]);
-    // What one told is not told again.
+    // Ids from a sibling are not announced again.
     expect(told).toHaveLength(1);
     await feed.stop();
   });

@@ -12,7 +12,7 @@ import { begin, type Load, loadedAt } from "./loads.ts";
 let clock: TestClock;
 let invalidations: Invalidations;
 let contact: Contact;
-/** Loads that are running, in the order in which they were started. */
+/** The running loads, in the order of their start. */
 let loads: Load[];
 
 beforeEach(() => {
@@ -33,7 +33,7 @@ const cacheOf = (maxBytes = 1_000_000, isPart = false): Cache<string> =>
   });
 const loaded = (value: string, rest?: Partial<LoadResult<string>>): LoadResult<string> => loadedAt(clock, value, rest);
 const settled = () => new Promise((resolve) => setImmediate(resolve));
-/** What the cache answers at once, or undefined when it has to ask. */
+/** The answer from memory; undefined when the cache has to load. */
 const kept = (cache: Cache<string>, key = "key"): string | undefined => {
   const found = cache.get(key);
   return found instanceof Promise ? undefined : found.value;
@@ -91,7 +91,7 @@ describe("loading", () => {
     loads.at(-1)?.resolve(loaded(value));
     await asked;
   };
-  /** Of one entry like those below. */
+  /** The size of one entry like those below. */
   const entryBytes = async (): Promise<number> => {
     const cache = cacheOf();
     await load(cache, "a");

@@ -13,7 +13,7 @@ const STALE_FOR = 30_000;
 let clock: TestClock;
 let invalidations: Invalidations;
 let contact: Contact;
-/** Loads that are running, in the order in which they were started. */
+/** The running loads, in the order of their start. */
 let loads: Load[];
 let told: Degraded[];
 let caller: { readonly degrade: (what: Degraded) => void };
@@ -233,7 +233,7 @@ describe("[design §9] while the feed is silent", () => {
     loads[0]?.reject(new Error("away"));
     expect([await failing, await hanging]).toEqual(["old", "old"]);
     expect(told).toEqual(["verification", "verification"]);
-    // Nobody answers this one.
+    // This load never ends.
     expect(await ask(cache)).toBe("old");
     expect(told.length).toBe(3);
   });

@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** What is below a directory and anyone but its owner may touch, links apart, which have no mode; `count` is that of all. */
+/** Finds files below a directory that others than its owner may access. Links have no mode and are left out; `count` is the number of files. */
 const openBelow = async (path: string): Promise<{ readonly count: number; readonly open: readonly string[] }> => {
   const names = await readdir(path, { recursive: true });
   const modes = await Promise.all(

@@ -23,7 +23,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
       dataOf(await v2Edge(service.url).call(procedure, body, rootKey));
     const { apiId } = await call("apis.createApi", { name: "imports" });
     const migrationId = await create(SEAM);
-    // Each serves one question: whoever is answered VALID waits no more.
+    // Each key is used for one check: a key that was answered VALID is migrated.
     const waiting = Array.from({ length: 200 }, () => prefixedKey());
     await call("keys.migrateKeys", { apiId, migrationId, keys: waiting.map(({ hash }) => ({ hash })) });
     const next = async () => (await call("keys.verifyKey", { key: waiting.pop()?.key, migrationId })).code;

@@ -56,7 +56,7 @@ describe.each(places)("the command line beside a running service on $name", ({ o
     expect(await rootKey("update", keyId, "--permission", "apis.*.read_api", "--permission", "root_key.*.create_root_key")).toMatchObject({
       code: 0,
     });
-    // The service hears of it.
+    // The service is notified.
     await expect.poll(async () => (await give("api.*.read_api")).status).toBe(200);
     expect((await list()).find((each) => each.keyId === keyId)?.permissions).toEqual(["api.*.read_api", "root_key.*.create_root_key"]);
     expect(await rootKey("update", keyId, "--permission", "api.*.fly")).toMatchObject({ code: 2 });

@@ -207,7 +207,7 @@ test.each(["PORT", "ADMIN_PORT"])("a port that is taken ends the start with 1 an
   });
   expect(code).toBe(1);
   expect(stderr).toMatch(new RegExp(`another process listens there already \\(\\w+, ${setting}\\): .*EADDRINUSE`));
-  // One reason, and nothing about a store that was never reached or of which nothing is wrong.
+  // Exactly one reason: no line about a store that was never reached or is fine.
   expect(
     stderr
       .trim()

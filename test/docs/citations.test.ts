@@ -7,7 +7,7 @@ import { headingsOf, withoutCode } from "../../docs/build/markdown.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** What is or will be committed: a plain file list, so that nothing that git ignores is read. */
+/** Files that are or will be committed, by a plain file list: files that git ignores are not read. */
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" })
   .split("\n")
   .filter((file) => file !== "" && existsSync(join(root, file)));

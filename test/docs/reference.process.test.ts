@@ -83,7 +83,7 @@ test("no row of the tables of codes, labels and settings lacks its text", () => 
   }
 });
 
-/** What an answer has in its `data`. Rejects where the call failed. */
+/** Runs a block and resolves to the `data` of its answer. Rejects when the call fails. */
 type Run = (block: string, rootKey: string) => Promise<Record<string, unknown>>;
 
 const run = promisify(execFile);

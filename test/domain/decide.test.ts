@@ -51,7 +51,7 @@ const changed = (situation: Situation, ...changes: readonly Changes[]): Situatio
   return { key: part("key"), request: part("request"), circumstances: part("circumstances"), answers: part("answers") };
 };
 
-/** In the order of decision: what makes the step fail, and the code with which a verification then ends. */
+/** In the order of decision: the cause that makes a step fail, and the code of the verification. */
 const failures: readonly (readonly [Step, string, Changes])[] = [
   ["api", "NOT_FOUND", { request: { keyspaces: ["api_2"] } }],
   ["enabled", "DISABLED", { key: { enabled: false } }],
@@ -69,7 +69,7 @@ const pairs = failures.flatMap(([first, code, one], i) =>
 const decided = ({ key, request, circumstances, answers }: Situation) => decideKnowing(answers, key, request, circumstances);
 const verdict = (step: Step, { key, request, circumstances, answers }: Situation) => verdictOn(step, answers, key, request, circumstances);
 
-/** As the engine does: asks where the decision is open, and goes on from there. Tells whom it asked, too. */
+/** Decides as the engine does: answers each open step and continues. Also returns the steps it answered. */
 const asking = ({ key, request, circumstances, answers }: Situation) => {
   const asked: Step[] = [];
   let decision = decide(key, request, circumstances);

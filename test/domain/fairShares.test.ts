@@ -27,7 +27,7 @@ describe("[design §9] a shared resource", () => {
     const held = ["1", "2", "3", "4"].map((address) => take(shares, [address], 2_000));
     expect(shares.taken()).toBeLessThan(2_000);
     for (let i = 5; i <= 100; i++) expect([i, take(shares, [`${i}`], 1).length]).toEqual([i, 1]);
-    // What comes back is for those that have less than their share.
+    // Returned permits go to those that have less than their share.
     for (const share of held[0]?.slice(0, 600) ?? []) share.give();
     expect(take(shares, ["100"], 99)).toHaveLength(9);
   });

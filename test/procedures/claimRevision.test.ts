@@ -10,7 +10,7 @@ type Found = RootKeyDocument;
 const found = { _id: "rk_old", revision: 3 } as Found;
 const copy = { id: "rk_new", exists: async () => false };
 
-/** A store in which the object is `current` by the time of the claim; says what was written. */
+/** A store whose object is `current` at the time of the claim; it records the writes. */
 const storeWith = (current: Found): { readonly modify: Modify<Found>; readonly written: unknown[] } => {
   const written: unknown[] = [];
   const modify: Modify<Found> = async (_, decide, options) => {

@@ -7,7 +7,7 @@ import { eventsIn } from "../support/written.ts";
 
 const NODES = 6;
 
-/** As many nodes as callers: each reads the key, and none writes before all of them have read it. */
+/** One node per caller: each reads the key, and none writes before all have read it. */
 describe.each(engines)("on $name", (engine) => {
   const nodes: Api[] = [];
   let gate: ArrivalGate | undefined;

@@ -140,7 +140,7 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
     return { keyId: keyId as string, key: key as string };
   };
 
-  /** What an answer comes to: its code, or the error. */
+  /** The code of an answer, or its error. */
   const codeIn = ({ status, body }: Awaited<ReturnType<typeof send>>): unknown =>
     status === 200 ? (body.data as { code: string }).code : [status, body.error?.detail];
 
@@ -169,7 +169,7 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
       }
     };
     await fc.assert(fc.asyncProperty(scenario, check), { numRuns, examples: examples.map((each) => [each]) });
-    // What never comes up proves nothing.
+    // A code that never occurs proves nothing.
     expect([...seen].sort()).toEqual([...Object.values(FAILS), "VALID"].sort());
   });
 

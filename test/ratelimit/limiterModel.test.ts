@@ -54,7 +54,7 @@ const passing = async <T>(running: Promise<T>): Promise<T> => {
   return done;
 };
 
-/** What is asked now, with no time between. */
+/** Unwraps an answer that must come at once. */
 const now = async <T>(asked: T | Promise<T>): Promise<T> => {
   let isDone = false;
   const done = Promise.resolve(asked).finally(() => {

@@ -129,7 +129,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
         const { passed, results } = await node.check(asked, clock.now());
         expect(peeks.every((peek) => peek.passed)).toBe(passed);
         if (passed) continue;
-        // After a refusal the others tell what they have, of which nothing was taken.
+        // A denial spends nothing: the other limits report all their remaining tokens.
         for (const [i, { current, weighted, passed: hasRoom }] of peeks.entries()) {
           expect(results[i]?.remaining).toBe(hasRoom ? Math.max(0, (asked[i]?.limit ?? 0) - current - weighted) : 0);
         }

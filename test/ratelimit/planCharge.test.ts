@@ -6,7 +6,7 @@ import { rollForward } from "../../src/ratelimit/rollForward.ts";
 const DURATION = 1_000;
 /** The middle of window 10: half of what the window before counted still weighs. */
 const NOW = 10_500;
-/** A node that knows nothing of the counter. */
+/** A counter that the node has never read. */
 const UNSEEN = { duration: DURATION, seq: -1, current: 0, previous: 0, stored: false, held: 0, heldLimit: 0 };
 /** One that learned its counts a moment ago, and holds nothing. */
 const KNOWN = { ...UNSEEN, seq: 10, current: 30, previous: 20, stored: true };
@@ -32,7 +32,7 @@ const REREAD: ChargePlan = { kind: "reread" };
 const REFUND: ChargePlan = { kind: "refund" };
 
 const rows: readonly Row[] = [
-  // What it is decided by.
+  // The inputs of the decision.
   {
     sentence: "what is known of the present window saves a read",
     counter: KNOWN,

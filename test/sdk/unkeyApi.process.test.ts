@@ -18,7 +18,7 @@ const collect = async <T>(pages: AsyncIterable<{ readonly result: { readonly dat
   return all;
 };
 
-/** What this client does not have. */
+/** Whether this client lacks a procedure. */
 const unknownToTheClient = (procedure: string): boolean =>
   procedure.startsWith("rootKeys.") ||
   ["permissions.updatePermission", "permissions.updateRole"].includes(procedure) ||

@@ -3,7 +3,7 @@ import { type BackgroundPart, createBackgroundWork } from "../../src/service/bac
 
 const never = new AbortController().signal;
 
-/** Parts that note what they are told, and what else a test gives them to do. */
+/** Parts that record their calls, with the behaviour that a test adds. */
 const bench = (parts: Readonly<Record<string, Partial<Omit<BackgroundPart, "name">>>>, stopWithin = 60_000) => {
   const told: string[] = [];
   const late: (readonly [string, number])[] = [];

@@ -15,7 +15,7 @@ test("a worker that leaves three questions in a row unanswered is named, and no 
   expect(silent).toEqual([]);
   watch.round([1, 2]);
   expect(silent).toEqual([2]);
-  // It ended; the one in its place begins anew.
+  // It ended; its replacement starts from zero.
   watch.heard(2);
   for (let round = 0; round < 3; round++) watch.round([2]);
   expect(silent).toEqual([2]);

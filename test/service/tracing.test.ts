@@ -12,7 +12,7 @@ import { engines } from "../support/stores.ts";
 
 const CALLER_SPAN = "b7ad6b7169203331";
 
-/** What a caller sends of a trace of its own. */
+/** The trace context that a caller sends. */
 const contextOf = (flags = "01") => {
   const traceId = randomBytes(16).toString("hex");
   return { traceId, headers: { traceparent: `00-${traceId}-${CALLER_SPAN}-${flags}`, tracestate: "vendor=x" } };

@@ -44,7 +44,7 @@ const nameAt = async (url: string, client?: Issued): Promise<unknown> => {
   return subject.CN;
 };
 
-/** What a new connection is answered with; "" when it ends unanswered. */
+/** The answer on a new connection; "" when it ends without one. */
 const askAt = (url: string, path: string, client?: Issued): Promise<string> =>
   new Promise((resolve) => {
     const shown = client && { cert: client.cert, key: client.key };

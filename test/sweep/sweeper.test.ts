@@ -23,7 +23,7 @@ import { createTestClock } from "../support/testClock.ts";
 
 const clock = createTestClock();
 const KEYS = 450;
-/** What is deleted, and what lives beside it. */
+/** The deleted objects, and the live ones next to them. */
 const dead = { apiId: "api_dead", identityId: "id_dead", permissionId: "perm_dead", roleId: "role_dead" };
 const alive = { apiId: "api_alive", identityId: "id_alive", permissionId: "perm_alive", roleId: "role_alive" };
 

@@ -6,7 +6,7 @@ import { DuplicateKeyError, StoreUnavailableError } from "../../src/storage/port
 import type { Store } from "../../src/storage/port/store.ts";
 import { meterStore } from "../../src/telemetry/meterStore.ts";
 
-/** A store of which only `ping`, `findOne` and `collectionsWith` answer, each as `behave` says. */
+/** A store with only `ping`, `findOne` and `collectionsWith`, which all run `behave`. */
 const scripted = (behave: () => Promise<void>): Store => ({
   engine: "embedded",
   clock: systemClock,

@@ -80,7 +80,7 @@ test("verifications, rate limits and cache look-ups are counted, also over sever
     'latchkey_ratelimit_decisions_total{result="passed",source="store"} 1',
     'latchkey_ratelimit_decisions_total{result="denied",source="store"} 1',
   ]);
-  // What a node tells the others are checks of callers: quotas and the limit of the workspace's calls are the service's own.
+  // Nodes report checks of callers only: quotas and the workspace's own limit are checks of the service.
   expect(metrics.totals()).toMatchObject({ verifications: 2, limits: 2 });
   expect(await samples(metrics, "latchkey_cache_lookups_total{")).toEqual([
     'latchkey_cache_lookups_total{cache="verification",result="hit"} 2',

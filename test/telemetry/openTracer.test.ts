@@ -19,7 +19,7 @@ const open = (options: Partial<TracerOptions> = {}) => {
   const spans = { exported: 0, dropped: 0 };
   const causes = new Set<string>();
   const tracer = openTracer({
-    // Nobody listens there.
+    // This port is closed.
     url: "http://127.0.0.1:9/v1/traces",
     headers: {},
     sampler: "always_on",

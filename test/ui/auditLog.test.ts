@@ -8,7 +8,7 @@ import { firstPlace, type Place, readBack } from "../../ui/src/pages/audit/readB
 const hour = 3_600_000;
 
 describe("[console §3] the log is read newest first", () => {
-  /** What a service answers that has at most five entries in an answer. */
+  /** A service with at most five entries per answer. */
   const reader = (times: readonly number[]) => (start: number, end: number) => {
     const inside = times.filter((time) => time >= start && time < end);
     const cut = inside.length > 5 && end - start > 1;

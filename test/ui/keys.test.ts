@@ -192,7 +192,7 @@ test("[console §3] a key's own permissions are those that no role alone gives",
       ],
     }),
   ]);
-  // Nobody knows where "or" comes from: an update must not take it away.
+  // The source of "or" is unknown: an update must not remove it.
   expect(directPermissions(["a.read", "a.*", "or"], sources)).toEqual(["a.*", "or"]);
 });
 

@@ -25,7 +25,7 @@ describe.each(engines)("on $name", (engine) => {
   interface Node {
     readonly keys: KeysRepository;
     readonly cache: VerificationCache;
-    /** What every change does on the node that makes it. */
+    /** Called for every change on the node that makes it. */
     readonly announce: (ids: readonly string[]) => void;
     readonly hear: (ids: readonly string[]) => void;
   }
@@ -33,7 +33,7 @@ describe.each(engines)("on $name", (engine) => {
   let store: FaultyStore;
   let node: Node;
 
-  /** A node that hears of no other's changes. */
+  /** A node that receives no changes of other nodes. */
   const createNode = (): Node => {
     const invalidations = createInvalidations(clock);
     const announce = invalidations.invalidate;

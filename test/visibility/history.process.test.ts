@@ -3,7 +3,7 @@ import { writeHistory } from "../../bench/visibilityRuns/history.ts";
 import { sized } from "../support/sized.ts";
 
 const server = process.env.MONGODB_URL;
-/** Whoever has not heard after the second that is promised is asked some times more before a round ends. */
+/** A node that has not seen a change after the promised second is asked a few times more before a round ends. */
 const pause = sized(50, 5);
 
 // The embedded store has one process. `npm run visibility` does the same a thousand times.

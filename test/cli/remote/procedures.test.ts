@@ -259,7 +259,7 @@ test("the audit log is verified and exported by the service as by the store", as
   expect(printed[0]).toBe(own.replace(/ 0 pending,/, ""));
   const head = /head (\w+)/.exec(own)?.[1] ?? "";
   expect((await run("audit", "verify", "--head", head)).code).toBe(0);
-  // The head of an empty log, which every log without dropped entries goes on from.
+  // The head of an empty log is the start of every log without dropped entries.
   for (const settings of [env, { DATA_DIR: dataDir }]) {
     expect((await runCommand(["audit", "verify", "--head", "0".repeat(64)], settings)).code).toBe(0);
   }

@@ -16,7 +16,7 @@ test("a newcomer gets from an empty store to why a key is denied, and to the men
   ): Promise<Finished> => {
     const args = line.split(" ");
     given.push(...args);
-    // What is read from standard input is read by a process of its own, as in a shell.
+    // A command that reads standard input runs in a process of its own, as in a shell.
     const finished = await (input === undefined ? runLatchkeyHere(args, env) : runLatchkey(args, env, input));
     shown.push(finished.stdout, finished.stderr);
     return finished;

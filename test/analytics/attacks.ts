@@ -236,7 +236,7 @@ const identifiers = [
   `SELECT sum(1) OVER w FROM ${raw} WINDOW w AS (ORDER BY _part)`,
 ].map(attack("query"));
 
-/** Functions that are called by name, without a syntax of their own. */
+/** Functions with a syntax of their own must not be called by name. */
 const calls = [
   ...["tuple(1)", "tuple (1, key_id)", "TUPLE(1, 2)", "`tuple`(1)", "tuple/* */(1)", "tuple -- x\n (1)", "tupleElement((1, 2), 1)"],
   ...["array(1)", "array()", "arrayElement(tags, 1)", "multiIf(1, 2, 3)", "MULTIIF(1, 2, 3)", "caseWithExpression(1, 2, 3, 4)"],

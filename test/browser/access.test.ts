@@ -194,7 +194,7 @@ test("[console §3] an identity is created, its limits and meta are kept, set an
   await remove.getByLabel("Name to confirm").fill("org.7_x-y");
   await remove.getByLabel("Erase personal data").check();
   await remove.getByRole("button", { name: "Delete" }).click();
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
   await page.getByRole("heading", { level: 1, name: "Identities" }).waitFor();

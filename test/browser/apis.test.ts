@@ -214,7 +214,7 @@ test("[console §3] an API is deleted by typing its name", async () => {
   await dialog.getByLabel("Name to confirm").fill("to be deleted");
   await button.click();
   // Deleting an API needs the root key once more (console §2.4).
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill("lkr_wrong");
   await elevation.getByRole("button", { name: "Confirm" }).click();
   // A wrong key is refused, and the session stays open.

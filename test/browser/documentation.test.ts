@@ -127,7 +127,7 @@ test("[console §1] the console leads to it: from an error to its page, from the
   };
   await page.goto(`${api.url}/ui/sign-in`);
   await signIn(page, "lkr_wrong");
-  const explanation = await opened("What this error means");
+  const explanation = await opened("About this error");
   await explanation.getByRole("heading", { level: 1, name: "sign_in_failed" }).waitFor();
   expect(explanation.url()).toBe(`${api.url}/docs/errors/unkey/console/sign_in_failed`);
   await page.bringToFront();

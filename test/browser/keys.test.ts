@@ -167,7 +167,7 @@ describe("[console §3] a key is edited", () => {
     // Clear, named by its effect.
     for (const [name, clear] of [
       ["Name", "No name"],
-      ["Identity", "Belongs to nobody"],
+      ["Identity", "No identity"],
       ["Expires", "Never expires"],
       ["Refill", "No refill"],
       ["Rate limits", "No rate limits"],
@@ -361,7 +361,7 @@ test("[console §2.4] the secret of a recoverable key is read again after the ro
   await open(page, `/ui/keys/${keyId}`);
   await page.getByRole("button", { name: "Decrypt" }).click();
   await page.getByRole("dialog", { name: "Decrypt key" }).getByRole("button", { name: "Decrypt" }).click();
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
   const shown = page.getByRole("dialog", { name: "The key" });

@@ -143,7 +143,10 @@ test("[console §3] what another limit would have denied is replayed while it is
   for (let presses = 0; presses < 3; presses += 1) await slider.press("ArrowLeft");
   await page.getByText("4 of 7 checks denied").waitFor();
   expect(new URL(page.url()).searchParams.get("limit")).toBe("2");
-  await page.getByRole("table", { name: "Who would have been denied" }).getByRole("row", { name: "premium_7 6 1 4" }).waitFor();
+  await page
+    .getByRole("table", { name: "Identifiers that would have been denied" })
+    .getByRole("row", { name: "premium_7 6 1 4" })
+    .waitFor();
   await page.getByText("budget chunks that nodes take are not replayed").waitFor();
   await page.getByRole("button", { name: "Set as override" }).click();
   const dialog = page.getByRole("dialog", { name: "Set override" });
@@ -196,7 +199,7 @@ test("[console §3] a namespace is deleted by typing its name, with the root key
   const dialog = page.getByRole("dialog", { name: "Delete namespace" });
   await dialog.getByLabel("Name to confirm").fill("to be deleted");
   await dialog.getByRole("button", { name: "Delete" }).click();
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
   await page.getByRole("heading", { level: 1, name: "Rate limits" }).waitFor();
@@ -243,7 +246,7 @@ test.each([
   await page.keyboard.press("Escape");
   for (const [tab, shown] of [
     ["Identifiers", "Busiest identifiers"],
-    ["What if", "Who would have been denied"],
+    ["What if", "Identifiers that would have been denied"],
   ] as const) {
     await page.getByRole("tab", { name: tab }).click();
     await page.getByRole("table", { name: shown }).waitFor();

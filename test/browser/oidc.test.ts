@@ -57,7 +57,7 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   await page.keyboard.type("by a person");
   await page.getByRole("checkbox", { name: "api.*.read_api", exact: true }).press("Space");
   await page.getByRole("button", { name: "Create root key" }).press("Enter");
-  const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const dialog = page.getByRole("dialog", { name: "Confirm your identity" });
   const confirm = dialog.getByRole("link", { name: `Confirm with ${host}` });
   await confirm.waitFor();
   expect(await confirm.evaluate((link) => link.matches(":focus"))).toBe(true);

@@ -32,7 +32,7 @@ test("[console §3] from the first start to the first verified key, by command, 
   const { page, context, faults } = window;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const { keyboard } = page;
-  const command = page.getByRole("region", { name: "The same as a command" });
+  const command = page.getByRole("region", { name: "As a command" });
   const run = (text: string | null, key = "") => {
     const env = { PATH: process.env.PATH ?? "", ROOT_KEY: service.rootKey, KEY: key };
     return execFileSync("sh", ["-c", String(text).replace("curl ", "curl --silent --show-error ")], { env, encoding: "utf8" });
@@ -123,7 +123,7 @@ describe("[console §3] the overview of a store that is used", () => {
     // The deep link survives, with its range.
     await expect.poll(() => page.getByLabel("Time range").inputValue()).toBe("1h");
     await page.getByRole("row", { name: "INSUFFICIENT_PERMISSIONS 2 100%" }).waitFor();
-    for (const chart of ["Verifications a second", "Latency", "Denials by reason"]) {
+    for (const chart of ["Verifications per second", "Latency", "Denials by reason"]) {
       const figure = page.locator("figure", { has: page.getByText(chart, { exact: true }) });
       await figure.locator("canvas").waitFor();
       expect(await figure.getByText("Table", { exact: true }).count()).toBe(1);

@@ -49,7 +49,7 @@ const callAs = async (rootKey: string, procedure: string, body: object): Promise
 
 /** Enters the root key again where that is asked for. */
 const confirmWith = async (page: Page, rootKey: string) => {
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
 };

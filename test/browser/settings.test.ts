@@ -117,7 +117,7 @@ test("[console §3] the theme is chosen, and kept by the browser", async () => {
   await openSignedIn(page, `${service.url}/ui/settings?tab=theme`, service.rootKey);
   const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
   const theme = page.getByRole("radiogroup", { name: "Theme" });
-  await theme.getByRole("radio", { name: "As the device has it", checked: true }).waitFor();
+  await theme.getByRole("radio", { name: "Same as the device", checked: true }).waitFor();
   const light = await background();
   await theme.getByRole("radio", { name: "Dark" }).check();
   await expect.poll(background).not.toBe(light);

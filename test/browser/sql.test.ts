@@ -41,7 +41,7 @@ const saved = async (download: Promise<Download>): Promise<string> => readFile(a
 
 /** Answers the dialog that asks for the root key again (console §2.4). */
 const confirmRootKey = async (page: Page): Promise<void> => {
-  const elevation = page.getByRole("dialog", { name: "Confirm that it is you" });
+  const elevation = page.getByRole("dialog", { name: "Confirm your identity" });
   await elevation.getByLabel("Root key").fill(service.rootKey);
   await elevation.getByRole("button", { name: "Confirm" }).click();
 };

@@ -24,8 +24,8 @@ const OtherWindow = (): JSX.Element => {
     return () => clearInterval(looks);
   }, []);
   return (
-    <Dialog title="Confirm that it is you" onClose={() => elevationRequest.value?.refused()}>
-      <p>This needs you to sign in again, in another window. It is good for five minutes, and this page goes on by itself.</p>
+    <Dialog title="Confirm your identity" onClose={() => elevationRequest.value?.refused()}>
+      <p>Sign in again in another window. The confirmation lasts five minutes, and this page continues by itself.</p>
       <div class="actions">
         <a class="button primary" href={elevationAddress} target="_blank" rel="noopener" data-autofocus="">
           Confirm with {identityProvider.value ?? "your identity provider"}
@@ -51,7 +51,7 @@ const Entry = (): JSX.Element => {
     }
   };
   return (
-    <Dialog title="Confirm that it is you" onClose={() => elevationRequest.value?.refused()}>
+    <Dialog title="Confirm your identity" onClose={() => elevationRequest.value?.refused()}>
       <Form
         onSubmit={() => void confirm()}
         error={error}
@@ -62,7 +62,7 @@ const Entry = (): JSX.Element => {
           </Button>
         }
       >
-        <p>This needs the root key of your session once more. It is good for five minutes.</p>
+        <p>Enter the root key of your session again. The confirmation lasts five minutes.</p>
         <TextField label="Root key" name="rootKey" type="password" value={rootKey} onChange={setRootKey} required autofocus />
       </Form>
     </Dialog>

@@ -79,7 +79,7 @@ export const call = async <Input extends DescMessage, Output extends DescMessage
       if (error.kind === "signedOut" && !checksRootKey.has(method)) session.value = "signedOut";
       if (error.kind === "elevation" && options.background !== true) {
         if (await elevate()) continue;
-        throw new CallError("elevation", "Nothing was done: it was not confirmed that it is you.", error);
+        throw new CallError("elevation", "Nothing was done: you did not confirm your identity.", error);
       }
       log(false);
       throw error;

@@ -15,7 +15,7 @@ export interface ConflictProps {
 /** The object has changed since it was shown (412 by If-Match): shows both versions, and the person decides (console §3). */
 export const Conflict = ({ changes, onTakeStored, onKeepMine }: ConflictProps): JSX.Element => (
   <Dialog title="Changed meanwhile" onClose={onTakeStored}>
-    <p>Somebody changed this since you opened it. Nothing was overwritten.</p>
+    <p>This has changed since you opened it. Nothing was overwritten. Take the stored version, or review your changes on top of it.</p>
     <Diff changes={changes} headings={["Stored now", "Yours"]} />
     <div class="actions">
       <Button onClick={onTakeStored} autofocus>

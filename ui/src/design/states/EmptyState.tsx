@@ -9,7 +9,7 @@ export interface EmptyStateProps {
   readonly children: ComponentChildren;
   /** A button that leads on. */
   readonly action?: ComponentChildren;
-  /** The same as a command. */
+  /** As a command. */
   readonly code?: string;
 }
 
@@ -20,7 +20,7 @@ export const EmptyState = ({ children, action, code }: EmptyStateProps): JSX.Ele
     <div class="empty">
       {seesAll ? <p>{children}</p> : <NoRows>{children}</NoRows>}
       {seesAll && action}
-      {seesAll && code !== undefined && <CodeBlock label="The same as a command" text={code} />}
+      {seesAll && code !== undefined && <CodeBlock label="As a command" text={code} />}
     </div>
   );
 };

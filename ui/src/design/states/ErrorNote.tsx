@@ -23,7 +23,7 @@ export const ErrorNote = ({ error, message = error.message, children }: ErrorNot
           <>
             {" · "}
             <a href={error.type} target="_blank" rel="noreferrer">
-              What this error means
+              About this error
             </a>
           </>
         )}

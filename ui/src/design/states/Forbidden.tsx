@@ -15,8 +15,8 @@ export const Forbidden = ({ message, requestId = "" }: ForbiddenProps): JSX.Elem
     <p>{message}</p>
     <p class="quiet">
       {person.value === undefined
-        ? "Somebody who manages root keys can grant it."
-        : "Whoever runs this service maps people to permissions."}
+        ? "Ask a person who manages root keys to grant it."
+        : "Ask the operator of this service to map your account to it."}
       {requestId !== "" && (
         <>
           {" "}

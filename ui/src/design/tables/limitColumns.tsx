@@ -22,5 +22,5 @@ export const limitColumns: readonly Column<ExplainedRatelimit>[] = [
   { id: "reset", label: "Window ends", cell: ({ reset }) => <Time at={reset} relative /> },
   { id: "source", label: "From", cell: ({ source }) => enumName(RatelimitSourceSchema, source) },
   { id: "current", label: "This window", number: true, optional: true, cell: ({ current }) => <Int64 value={current} /> },
-  { id: "weighted", label: "Of the one before", number: true, optional: true, cell: ({ weighted }) => <Int64 value={weighted} /> },
+  { id: "weighted", label: "Previous window", number: true, optional: true, cell: ({ weighted }) => <Int64 value={weighted} /> },
 ];

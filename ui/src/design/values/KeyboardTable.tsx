@@ -16,7 +16,7 @@ export const KeyboardTable = (): JSX.Element => (
     <thead>
       <tr>
         <th scope="col">Key</th>
-        <th scope="col">What it does</th>
+        <th scope="col">Action</th>
       </tr>
     </thead>
     <tbody>

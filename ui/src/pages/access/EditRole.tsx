@@ -64,7 +64,7 @@ export const EditRolePermissions = ({ role, etag, reload, onClose }: EditRolePro
           rows={10}
           value={draft.permissions}
           onChange={(permissions) => set({ permissions })}
-          hint="Slugs, one a line: the complete list. Unknown ones are created."
+          hint="Slugs, one per line: the complete list. Unknown ones are created."
           autofocus
         />
       )}

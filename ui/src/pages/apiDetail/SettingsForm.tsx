@@ -78,7 +78,7 @@ export const SettingsForm = ({ api, etag, reload }: SettingsFormProps): JSX.Elem
           name="deleteProtection"
           checked={draft.deleteProtection}
           onChange={(deleteProtection) => setDraft({ ...draft, deleteProtection })}
-          hint="The API cannot be deleted until this is lifted."
+          hint="The API cannot be deleted while this is on."
         />
         <ThreeState
           label="Allowed addresses"
@@ -96,7 +96,7 @@ export const SettingsForm = ({ api, etag, reload }: SettingsFormProps): JSX.Elem
               rows={4}
               value={value}
               onChange={set}
-              hint="One a line: 192.0.2.1, 2001:db8::/32. Keys of this API are verified from these only."
+              hint="One per line: 192.0.2.1, 2001:db8::/32. Keys of this API can be verified from these addresses only."
             />
           )}
         </ThreeState>

@@ -22,7 +22,7 @@ export const methodOf = (act: ManyAct): DescMethodUnary => (act === "Delete" ? d
 export const callFor = async (act: ManyAct, { keyId, updatedAt }: Key, options: CallOptions): Promise<void> => {
   const { message, etag } = await call(getKey, { keyId });
   if (message.data?.updatedAt !== updatedAt) {
-    throw new CallError("changed", "Somebody changed this key since the list was read: look at it, then try again.", {});
+    throw new CallError("changed", "This key has changed since the list was read. Check it, then try again.", {});
   }
   if (act === "Delete") await call(deleteKey, { keyId }, { ...options, ifMatch: etag });
   else await call(updateKey, { keyId, enabled: act === "Enable" }, { ...options, ifMatch: etag });

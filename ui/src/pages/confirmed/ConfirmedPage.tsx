@@ -11,9 +11,9 @@ export const Page = (): JSX.Element => {
     <PageFrame title="Confirmation">
       <ProviderFailure />
       {isConfirmed ? (
-        <p>It is confirmed that it is you, for five minutes. Close this window and go on in the other one.</p>
+        <p>Your identity is confirmed for five minutes. Close this window and continue in the other one.</p>
       ) : (
-        <p>Nothing is confirmed. Close this window and try again in the other one.</p>
+        <p>Your identity was not confirmed. Close this window and try again in the other one.</p>
       )}
     </PageFrame>
   );

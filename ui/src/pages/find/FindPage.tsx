@@ -130,7 +130,7 @@ export const Page = (): JSX.Element => {
           type="search"
           value={typed}
           onChange={setTyped}
-          hint="An id, the beginning of a key or its last four characters, a name, an external ID, or a whole key, which stays out of the address."
+          hint="An ID, the start of a key or its last four characters, a name, an external ID, or a whole key, which is not put into the address."
         />
       </Form>
       {text === "" ? <p class="quiet">Keys are found in every API that you may read.</p> : <Found key={text} text={text} />}

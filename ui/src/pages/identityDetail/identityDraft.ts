@@ -58,6 +58,6 @@ export const requestOf = (
 
 /** The problem that prevents the draft from being saved. */
 export const problemIn = ({ ratelimits, meta }: IdentityDraft): string | undefined => {
-  if (ratelimits.kind === "set" && !limitsReadable(ratelimits.value)) return "A number of a limit cannot be read.";
-  return meta.kind === "set" && typeof readJsonObject(meta.value) !== "object" ? "The meta is no JSON object." : undefined;
+  if (ratelimits.kind === "set" && !limitsReadable(ratelimits.value)) return "A number of a limit is not valid.";
+  return meta.kind === "set" && typeof readJsonObject(meta.value) !== "object" ? "Meta must be a JSON object." : undefined;
 };

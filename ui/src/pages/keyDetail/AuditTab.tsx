@@ -64,7 +64,7 @@ export const AuditTab = ({ keyId }: { readonly keyId: string }): JSX.Element => 
       <QueryView query={logs} lines={6}>
         {(entries) =>
           entries.length === 0 ? (
-            <EmptyState>Nothing about this key is in the audit log.</EmptyState>
+            <EmptyState>The audit log has no entries about this key.</EmptyState>
           ) : (
             <>
               {logs.hasMore && (

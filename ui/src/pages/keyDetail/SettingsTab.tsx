@@ -81,7 +81,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
           name="externalId"
           {...field("externalId")}
           current={key.identity?.externalId ?? none}
-          clear="Belongs to nobody"
+          clear="No identity"
           initial={key.identity?.externalId ?? ""}
         >
           {(value, set) => (
@@ -157,12 +157,12 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
           initial={key.roles.join("\n")}
         >
           {(value, set) => (
-            <TextField label="Role names" name="roles" rows={3} value={value} onChange={set} hint="The complete list, one a line." />
+            <TextField label="Role names" name="roles" rows={3} value={value} onChange={set} hint="The complete list, one per line." />
           )}
         </ThreeState>
         {direct === undefined ? (
           <p class="quiet">
-            The key's own permissions can be changed once it is known which ones come from its roles.
+            Loading which permissions come from its roles. After that, the key's own permissions can be changed.
             {sources.error?.kind === "forbidden" && ` ${sources.error.message}`}
           </p>
         ) : (
@@ -181,7 +181,7 @@ export const SettingsTab = ({ stored, api, etag, reload }: KeyTabProps): JSX.Ele
                 rows={3}
                 value={value}
                 onChange={set}
-                hint="The complete list, one a line, without those of its roles. Unknown ones are created."
+                hint="The complete list, one per line, without those of its roles. Unknown ones are created."
               />
             )}
           </ThreeState>

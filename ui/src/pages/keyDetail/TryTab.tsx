@@ -112,7 +112,7 @@ export const TryTab = ({ stored: { keyId }, api, reload }: KeyTabProps): JSX.Ele
           type="password"
           value={typed.key}
           onChange={set("key")}
-          hint="Latchkey keeps its hash only: paste the key. This verification counts, and spends credits and limits."
+          hint="Latchkey stores only the hash, so paste the key. This verification counts, and spends credits and limits."
           required
         />
         <TextField

@@ -64,7 +64,7 @@ export const unreadable = (draft: KeyDraft, now: number): Partial<Record<"meta" 
     ...(remaining.kind === "set" && typeof readInteger(remaining.value) !== "bigint"
       ? { remaining: "Credits must be a whole number." }
       : {}),
-    ...(ratelimits.kind === "set" && !limitsReadable(ratelimits.value) ? { ratelimits: "A number of a rate limit cannot be read." } : {}),
+    ...(ratelimits.kind === "set" && !limitsReadable(ratelimits.value) ? { ratelimits: "A number of a rate limit is not valid." } : {}),
   };
 };
 

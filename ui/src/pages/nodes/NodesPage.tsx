@@ -23,7 +23,7 @@ export const Page = (): JSX.Element => {
         {({ data: nodes }) =>
           nodes.length === 0 ? (
             <EmptyState code={snippet("curl", { method: listNodes, request: create(listNodes.input) }, location.origin)}>
-              No node was heard of within the last minute.
+              No node has reported within the last minute.
             </EmptyState>
           ) : (
             <DataTable label="Nodes" columns={nodeColumns(history, latestSign(nodes))} rows={nodes} rowKey={({ nodeId }) => nodeId} />

@@ -50,7 +50,7 @@ export const Checklist = ({ at, onDone }: { readonly at: FirstStep; readonly onD
   const api = at.step === "key" || at.step === "verify" ? at : undefined;
   return (
     <>
-      <p>Nothing is here yet. Three steps lead to the first verified key, each in this page or as a command.</p>
+      <p>Nothing is here yet. Three steps lead to the first verified key. Each can be done on this page or as a command.</p>
       <ol ref={list} class="steps" aria-label="First steps">
         <Step
           title="Create an API"

@@ -93,7 +93,7 @@ export const SessionsTab = (): JSX.Element => {
         {typeof session.value !== "string" && (
           <>
             {" "}
-            Yours ends for good at <Time at={session.value.expiresAt} />.
+            Your session ends at <Time at={session.value.expiresAt} />.
           </>
         )}
       </p>

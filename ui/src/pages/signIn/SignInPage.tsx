@@ -70,7 +70,7 @@ export const Page = (): JSX.Element => {
               required
               hint={
                 <>
-                  The first one lies in the file <code>DATA_DIR/root-key</code>.
+                  The first one is in the file <code>DATA_DIR/root-key</code>.
                 </>
               }
             />

@@ -61,15 +61,15 @@ export const TailFilters = ({ kind }: { readonly kind: UsageKind }): JSX.Element
           ]}
         />
         <SearchField label="Namespace ID" name="namespaceId" placeholder="rlns_…" />
-        <SearchField label="Identifier" name="identifier" placeholder="Exactly as it is" />
+        <SearchField label="Identifier" name="identifier" placeholder="Exact match" />
       </>
     ) : (
       <>
         <Choice label="Outcome" name="outcome" options={outcomes.map((value) => ({ value, label: value }))} />
         <SearchField label="API ID" name="apiId" placeholder="api_…" />
         <SearchField label="Key ID" name="keyId" placeholder="key_…" />
-        <SearchField label="External ID" name="externalId" placeholder="Exactly as it is" />
-        <SearchField label="Tag" name="tag" placeholder="Exactly as it is" />
+        <SearchField label="External ID" name="externalId" placeholder="Exact match" />
+        <SearchField label="Tag" name="tag" placeholder="Exact match" />
       </>
     )}
   </div>

@@ -77,7 +77,7 @@ export const RerollKey = ({ stored, etag, onClose }: RerollKeyProps): JSX.Elemen
           </>
         }
       >
-        <p>A new key with a new secret takes over everything that this one has. When does this one stop working?</p>
+        <p>A new key with a new secret gets all settings of this one. When should this one stop working?</p>
         <RadioGroup
           label="The old key stops working"
           name="expiration"

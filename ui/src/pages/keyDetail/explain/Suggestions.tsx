@@ -23,7 +23,7 @@ export const Suggestions = (props: KeyTabProps & { readonly suggestions: readonl
     <>
       {suggestions.length > 0 && (
         <section class="section" aria-labelledby="key-suggestions">
-          <h2 id="key-suggestions">What would make it pass</h2>
+          <h2 id="key-suggestions">How to make it pass</h2>
           <ul class="suggestions">
             {suggestions.map((suggestion) => (
               <li key={suggestion.text}>

@@ -112,7 +112,7 @@ export const OverrideForm = ({ namespace, overrides, seen, initial, edited, onDo
             name="identifier"
             value={draft.identifier}
             onChange={set("identifier")}
-            hint="Literal, or a pattern: * stands for any run of characters."
+            hint="A literal identifier, or a pattern: * matches any characters."
             required
             autofocus
           />

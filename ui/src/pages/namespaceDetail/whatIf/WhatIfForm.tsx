@@ -101,7 +101,7 @@ export const WhatIfForm = ({ namespaceId, events, forbidden, onOverride }: WhatI
               setQueryParams({ pattern: undefined, limit: undefined, duration: undefined });
             }}
           >
-            As it was
+            Actual
           </Button>
         </div>
       </form>

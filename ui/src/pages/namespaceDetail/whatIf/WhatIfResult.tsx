@@ -52,9 +52,9 @@ export const WhatIfResult = ({ namespaceId, result }: { readonly namespaceId: st
         ({((100 * deniedNow) / checks).toFixed(1)} %), of {count(hit)} of {count(identifiers.length)} identifiers. As it happened:{" "}
         {count(deniedThen)}.
       </p>
-      <LazyChart title="Denied checks a minute" {...lines} />
+      <LazyChart title="Denied checks per minute" {...lines} />
       <DataTable
-        label="Who would have been denied"
+        label="Identifiers that would have been denied"
         columns={columns(namespaceId, most)}
         rows={identifiers}
         rowKey={({ identifier }) => identifier}

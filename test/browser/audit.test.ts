@@ -88,7 +88,7 @@ test("[console §3] the chain is verified with progress", async () => {
   await page.getByRole("button", { name: "Verify" }).click();
   const dialog = page.getByRole("dialog", { name: "Verify the chain" });
   const { data } = await service.call("audit.verifyChain", {});
-  await dialog.getByText(`${data.checked} entries are as they were written`).waitFor();
+  await dialog.getByText(`${data.checked} entries are unchanged`).waitFor();
   await page.route("**/VerifyChain", () => undefined);
   await dialog.getByRole("button", { name: "Verify again" }).click();
   await dialog.getByRole("progressbar").waitFor();

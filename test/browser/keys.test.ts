@@ -464,7 +464,7 @@ test("[console §3] many keys: one call each, progress, and a list of what faile
   await dialog.getByText("9 of 11 disabled, 2 failed, finished.").waitFor();
   const failed = dialog.getByRole("list", { name: "Failed" });
   await failed.getByText(/key 3: .*req_/).waitFor();
-  await failed.getByText(/key 5: Somebody changed this key/).waitFor();
+  await failed.getByText(/key 5: This key has changed/).waitFor();
   await dialog.getByRole("button", { name: "Close" }).click();
   await expect.poll(() => page.getByRole("cell", { name: "disabled" }).count()).toBe(9);
 });

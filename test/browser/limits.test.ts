@@ -158,7 +158,7 @@ test("[console §3] the tail shows a verification within seconds, and a pause ho
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/tail`, service.rootKey);
-  await page.getByText("No key was verified since you came").waitFor();
+  await page.getByText("No key has been verified since you opened this page").waitFor();
   const verify = (facts: object = {}) => service.call("keys.verifyKey", { key: key.key, ...facts });
   const rows = page.getByRole("table", { name: "Verifications" }).getByRole("row");
   await verify();
@@ -173,16 +173,16 @@ test("[console §3] the tail shows a verification within seconds, and a pause ho
   await rows.filter({ hasText: "INSUFFICIENT_PERMISSIONS" }).waitFor();
 
   await page.getByLabel("Outcome").first().selectOption("VALID");
-  await page.getByText("No key was verified since you came").waitFor();
+  await page.getByText("No key has been verified since you opened this page").waitFor();
   await page.reload();
-  await page.getByText("No key was verified since you came").waitFor();
+  await page.getByText("No key has been verified since you opened this page").waitFor();
   await verify({ permissions: "invoices.read" });
   await verify();
   await rows.filter({ hasText: "VALID" }).waitFor();
   expect(await rows.count()).toBe(2);
 
   await page.getByLabel("Events").selectOption("ratelimits");
-  await page.getByText("No limit was checked since you came").waitFor();
+  await page.getByText("No limit has been checked since you opened this page").waitFor();
   await check("user_1", { cost: 9 });
   const link = page.getByRole("row", { name: "denied user_1" }).getByRole("link", { name: "user_1" });
   await link.click();
@@ -258,7 +258,7 @@ test.each([
   await page.getByRole("table", { name: "Answers" }).waitFor();
   await clean();
   await page.goto(`${service.url}/ui/tail`);
-  await page.getByText("No key was verified since you came").waitFor();
+  await page.getByText("No key has been verified since you opened this page").waitFor();
   await service.call("keys.verifyKey", { key: key.key, permissions: "invoices.read" });
   await page.getByRole("table", { name: "Verifications" }).waitFor();
   await clean();

@@ -26,7 +26,7 @@ test("[console §2.8] whoever the provider sends back for nothing goes on with a
   await page.goto(`${service.url}/ui/sign-in?oidc=denied&next=%2Fui%2Fconfirmed`);
   await page.getByLabel("Root key").fill(service.rootKey);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("Nothing is confirmed").waitFor();
+  await page.getByText("Your identity was not confirmed").waitFor();
   expect(page.url()).toBe(`${service.url}/ui/confirmed`);
   expect(faults).toEqual([]);
 });
@@ -42,7 +42,7 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   await tabTo(page, "link", `Sign in with ${host}`);
   expect(await accessibilityFaults(page)).toEqual([]);
   await page.keyboard.press("Enter");
-  await page.getByRole("alert").getByText("nothing here is permitted to you").waitFor();
+  await page.getByRole("alert").getByText("your account has no permissions here").waitFor();
   expect(await accessibilityFaults(page)).toEqual([]);
   await context.clearCookies();
 
@@ -65,7 +65,7 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   const opened = context.waitForEvent("page");
   await page.keyboard.press("Enter");
   const other = await opened;
-  await other.getByText("It is confirmed that it is you").waitFor();
+  await other.getByText("Your identity is confirmed for five minutes").waitFor();
   expect(await accessibilityFaults(other)).toEqual([]);
   await other.close();
 
@@ -78,7 +78,7 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
   // A failed authorization is reported with a session as well, and confirms nothing.
   await page.goto(`${service.url}/ui/sign-in?oidc=expired`);
   await page.getByRole("alert").getByText("That took too long").waitFor();
-  await page.getByText("Nothing is confirmed").waitFor();
+  await page.getByText("Your identity was not confirmed").waitFor();
   expect(page.url()).toBe(`${service.url}/ui/confirmed?oidc=expired`);
 
   await page.goto(`${service.url}/ui/settings`);

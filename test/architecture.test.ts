@@ -185,7 +185,7 @@ test("no folder has more than 20 files of its own", () => {
   expect(crowded.filter(([, count]) => count > 20)).toEqual([]);
 });
 
-test("no file has the name of a folder beside it, or of its own", () => {
+test("no file has the name of its folder or of one next to it", () => {
   const nameOf = (file: string): string => file.replace(/(\.d)?\.ts$/, "");
   const twins = files.filter((file) => folders.includes(nameOf(file)) || basename(nameOf(file)) === basename(folderOf(file)));
   expect(twins).toEqual([]);

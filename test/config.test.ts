@@ -397,7 +397,7 @@ describe("problems across variables", () => {
 describe("workers", () => {
   const mongo = { MONGODB_URL: "mongodb://a" };
 
-  test("are as many as told, or as there are cores, up to 16", () => {
+  test("are the configured number, or the number of cores, up to 16", () => {
     expect(configOf({ ...mongo, WORKERS: "64" }).workers).toBe(64);
     expect(configOf({ ...mongo, WORKERS: "auto" }).workers).toBe(Math.min(availableParallelism(), 16));
   });
@@ -410,7 +410,7 @@ describe("workers", () => {
       expect(problemsOf({ ...analytics, WORKERS: "2" })).toEqual([sentence]);
   });
 
-  test("need no embedded analytics engine; the sentence names the settings and the mend", () => {
+  test("need no embedded analytics engine; the message names the settings and the fix", () => {
     const sentence =
       "ANALYTICS and WORKERS: the embedded analytics engine serves one process only: set CLICKHOUSE_URL, or ANALYTICS=off, or WORKERS=1";
     expect(problemsOf({ ...mongo, WORKERS: "2", ANALYTICS: "embedded" })).toEqual([sentence]);

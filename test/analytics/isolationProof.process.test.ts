@@ -19,7 +19,7 @@ describe.each([embedded, server])("[design §9] the isolation proof on $name", (
   });
   afterAll(() => place.close());
 
-  test("lets scoped queries run, and tells of no leak", async () => {
+  test("lets scoped queries run, and reports no leak", async () => {
     const leaks: unknown[] = [];
     const analytics = openAnalytics(place, { observer: { ...observer, isolationLeaks: (...leak) => leaks.push(leak) } });
     const query = { sql: "SELECT count() AS n FROM key_verifications_v1", dataset: verifications, scope: ["api_a"], now: Date.now() };

@@ -217,7 +217,7 @@ describe.each(ways)("on $name", (way) => {
       "SELECT concat(outcome, (SELECT max(key_id) FROM key_verifications_v1)) AS n FROM key_verifications_v1 GROUP BY key_space_id",
       "SELECT count() AS n FROM key_verifications_v1 LIMIT (SELECT max(key_id) FROM key_verifications_v1)",
       "SELECT 1 DIV length('') + length(key_id) AS n FROM key_verifications_v1",
-    ])("no message repeats a stored value, whoever asks: %s", async (query) => {
+    ])("no message repeats a stored value, for any caller: %s", async (query) => {
       expect(await refused(query, 400, "user/bad_request/invalid_analytics_query")).not.toMatch(/key_[ab]|VALID|api_|own\b/);
     });
 

@@ -169,7 +169,7 @@ describe("[analytics §6] a recorder", () => {
   });
 });
 
-test("drops are told of at most once a minute, with their number", () => {
+test("drops are logged at most once a minute, with their number", () => {
   const clock = createTestClock();
   const told: [number, unknown][] = [];
   const { add, report } = createDropReport(clock, (count, cause) => told.push([count, cause]));

@@ -38,7 +38,7 @@ describe.each(ways)("on $name", (way) => {
     return { apiId: apiId as string, keyId: keyId as string, key: key as string };
   };
 
-  test("[analytics §4] a verification writes one row: of whom, with what outcome, what it spent", async () => {
+  test("[analytics §4] a verification writes one row with its key, outcome and cost", async () => {
     const { apiId, keyId, key } = await createKey({ externalId: "alice", credits: { remaining: 10 } });
     const { identity } = await data("keys.getKey", { keyId });
     const before = Date.now();

@@ -136,7 +136,7 @@ describe("[design §9] rows that may be seen", () => {
   });
 });
 
-test("[design §9] no name of a query is the one by which its rows are chosen", async () => {
+test("[design §9] no name in a query is one of those that select its rows", async () => {
   expect((await prepare(`SELECT 1 AS n FROM ${raw}`)).freshName).toBe("own");
   expect((await prepare(`SELECT 1 AS Own, 'own0 own1' AS n FROM ${raw} AS down`)).freshName).toBe("own2");
 });

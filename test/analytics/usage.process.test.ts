@@ -64,7 +64,7 @@ onUsage(({ api, ask, rows, limits, counts, wrong }) => {
       }
     });
 
-    test("a filter of what nobody has is 0, and no group", async () => {
+    test("a filter without matches counts 0 and gives no group", async () => {
       expect(await rows({ filter: { apiId: ["api_unknown"] } })).toEqual([{ count: 0, spentCredits: 0 }]);
       expect(await rows({ filter: { apiId: ["api_unknown"] }, groupBy: ["keyId"], granularity: "hour" })).toEqual([]);
     });

@@ -11,7 +11,7 @@ onUsage(({ api, ask, rows, limits, counts, wrong }) => {
       expect(await wrong({ filter: { region: ["x"] } })).toEqual(["body.filter.region"]);
     });
 
-    test("what is required, of which type, within which bounds", async () => {
+    test("required fields, types and bounds", async () => {
       expect((await wrong({ kind: undefined, start: undefined, end: undefined, granularity: undefined })).sort()).toEqual(
         ["body.end", "body.granularity", "body.kind", "body.start"].sort(),
       );
@@ -137,7 +137,7 @@ onUsage(({ api, ask, rows, limits, counts, wrong }) => {
       expectError(await ask({ groupBy: ["apiId"], limit: 77 }, key), 403, "insufficient_permissions");
     });
 
-    test("what is wrong with a body is told before a missing permission", async () => {
+    test("a violation in the body is reported before a missing permission", async () => {
       const powerless = await api().createRootKey({ permissions: [] });
       expectError(await ask({ end: today }, powerless), 400, "application/invalid_input");
       expectError(await ask({ groupBy: ["passed"] }, powerless), 400, "application/invalid_input");

@@ -69,7 +69,7 @@ describe("[management §6] equal questions", () => {
     expect(statements).toHaveLength(2);
   });
 
-  test("a caller that leaves ends the work only when nobody else waits for it", async () => {
+  test("a caller that leaves ends the work only when no other caller waits for it", async () => {
     const ends: AbortSignal[] = [];
     const { promise, resolve } = Promise.withResolvers<string>();
     const shared = createSharedAnswers<string>({

@@ -42,7 +42,7 @@ describe("bodies that are expensive to read", () => {
     expect(violations.length > 0).toBe(body.status === 400);
   });
 
-  test("what nobody waits for any more is not decoded", async () => {
+  test("a body whose caller has gone is not decoded", async () => {
     await using edges = await startEdges();
     const large = attackBodies.find(({ name, edge }) => name === "keys with the most of everything" && edge === "v2") as AttackBody;
     const controller = new AbortController();
@@ -70,7 +70,7 @@ describe("bodies that are expensive to read", () => {
 
 describe("what the contract promises is still possible", () => {
   test.each(["v2", "connect-json", "binary"] as const)(
-    "[identities] a mebibyte of as many values as a body may have, not a byte more: %s",
+    "[identities] a mebibyte with the most values that a body may have: %s",
     async (edge) => {
       const filler = Array<string>(99_990).fill("abcdefg");
       const bare = JSON.stringify({ a: [...filler, ""] }).length;

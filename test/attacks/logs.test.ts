@@ -59,7 +59,7 @@ describe("what callers can make happen again and again", () => {
     expect(lines.reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(10_000);
   });
 
-  test("holds for background tasks and for refused callers, and what is only counted is told when the service stops", () => {
+  test("holds for background tasks and for refused callers, and counted events are logged when the service stops", () => {
     const { log, lines } = capture();
     const events = createEvents(log);
     for (let i = 0; i < 100; i++) {

@@ -86,7 +86,7 @@ describe("streams without credentials", () => {
     expect(next.status()).toBeUndefined();
   });
 
-  test("an answer that nobody reads is not kept", async () => {
+  test("an answer that is never read is not kept", async () => {
     await using edges = await startEdges({ unreadTimeout: 200 });
     const session = await open(edges, 0);
     const streams = Array.from({ length: 4 }, () => start(session, reflectionPath, question()));

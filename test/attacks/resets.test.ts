@@ -61,7 +61,7 @@ describe("streams that are taken back before they are answered", () => {
     expect(await liveness(await open(edges.url))).toBe(200);
   });
 
-  test("are paid for by those that were answered: deadlines that pass cost nobody a connection", async () => {
+  test("are paid for by answered calls: expired deadlines cost no client its connection", async () => {
     await using edges = await startStalled();
     const sessions = await Promise.all(Array.from({ length: 6 }, () => open(edges.url)));
     for (const session of sessions) {
@@ -160,7 +160,7 @@ describe("streams that are taken back before they are answered", () => {
     expect(await liveness(await open(edges.url))).toBeUndefined();
   });
 
-  test("that come all at once after a stall cost nobody a connection", async () => {
+  test("that come all at once after a stall cost no client its connection", async () => {
     await using edges = await startStalled();
     const connection = await openRaw(edges);
     for (let i = 0; i < 300; i++) await hear(connection);

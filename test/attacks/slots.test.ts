@@ -10,7 +10,7 @@ import { engines } from "../support/stores.ts";
 
 const MAX_IN_FLIGHT = 6;
 
-describe.each(engines)("the slots for calls in work on $name", (engine) => {
+describe.each(engines)("the slots for calls in flight on $name", (engine) => {
   let api: Api;
   /** Holds no permission. */
   let useless: string;

@@ -59,7 +59,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
   };
   const NAMING = [1, 3, 5];
 
-  test("are gone, the log stays whole under the same hashes, and an event says of which entries", async () => {
+  test("are gone, the log stays whole under the same hashes, and an event names the entries", async () => {
     await fill();
     const before = await entries();
     await erase(NAMING);
@@ -140,7 +140,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
     expect(await uncovered(ninth?.hash)).toBeUndefined();
   });
 
-  test("of an early form that a forged statement frees: what was rewritten before is told of as not covered by the head", async () => {
+  test("of an early form under a forged statement: an earlier rewrite is reported as not covered by the head", async () => {
     for (let i = 0; i < 2; i++) await appendIn(2)([namingEvent(), namingEvent()]);
     const [, , , fourth, ...rest] = await entries();
     if (fourth === undefined) return expect.unreachable();

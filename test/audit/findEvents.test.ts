@@ -155,7 +155,7 @@ describe.each(engines)("[management §4] the audit log on $name", (engine) => {
     expect(rows).toBeLessThanOrEqual(2 * BLOCKS + 230 + 2);
   }, 60_000);
 
-  test("a hundred names of events are eight reads at a time at most, with other filters beside them", async () => {
+  test("a hundred names of events make at most eight concurrent reads, with other filters too", async () => {
     let [running, most, calls] = [0, 0, 0];
     const watched: AuditIndexRepository = {
       ...auditIndex,

@@ -97,7 +97,7 @@ describe.each(engines)("the log of a service on $name", (engine) => {
     expect(await call("audit.verifyChain", {})).toMatchObject({ intact: true });
   });
 
-  test("[management §4] keeps everything when it is told nothing", async () => {
+  test("[management §4] keeps everything by default", async () => {
     await moveAndDie(2, 4_000 * DAY);
     await store.collection("leases").deleteOne({ _id: "audit" });
     const call = await start();

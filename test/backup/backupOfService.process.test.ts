@@ -55,7 +55,7 @@ test("[data §1] what a running service holds is restored into each engine, goes
   }
 });
 
-test("[data §1] import copies an embedded store into each engine by one command, and goes on where it was interrupted", async () => {
+test("[data §1] import copies an embedded store into each engine by one command, and continues after an interruption", async () => {
   await using service = await startService();
   const call = procedureCaller(service.url, await service.rootKey());
   const { apiId } = await call("apis.createApi", { name: "moved" });

@@ -227,7 +227,7 @@ const shown = {
   "/ui/access?role=accountant": "Access",
 } as const;
 
-describe("[console §3] for everybody", () => {
+describe("[console §3] for every theme and width", () => {
   test.each([
     ["dark", 1280],
     ["light", 320],

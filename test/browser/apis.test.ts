@@ -35,7 +35,7 @@ const shown = {
   "/ui/apis/ID?tab=settings": "payments",
 } as const;
 
-describe.each(["light", "dark"] as const)("[console §3] for everybody: %s", (colorScheme) => {
+describe.each(["light", "dark"] as const)("[console §3] for every theme and width: %s", (colorScheme) => {
   // Each theme and each width once; all four with LATCHKEY_TEST_SIZE=deep.
   test.each(sized([colorScheme === "light" ? 1280 : 320], [1280, 320]))(
     "nothing to find for axe, no sideways scrolling, no violation of the CSP at %i pixels",
@@ -157,7 +157,7 @@ test("[console §2.9] closing a secret that was not copied asks first", async ()
   expect(questions).toHaveLength(2);
 });
 
-test("[console §3] a change is reviewed, and one that somebody else made meanwhile is not overwritten", async () => {
+test("[console §3] a change is reviewed, and never overwrites another editor's", async () => {
   const { data } = await service.call("apis.createApi", { name: "shared" });
   await using window = await openPage(browser);
   const { page } = window;

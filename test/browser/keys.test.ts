@@ -33,7 +33,7 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-describe("[console §3] for everybody", () => {
+describe("[console §3] for every theme and width", () => {
   let shown: NewKey;
   beforeAll(async () => {
     await service.call("permissions.createRole", { name: "reader", permissions: ["invoices.read"] });
@@ -187,7 +187,7 @@ describe("[console §3] a key is edited", () => {
     expect(await readKey(keyId)).not.toHaveProperty("credits");
   });
 
-  test("never over a change that somebody else made meanwhile; what the service finds wrong stands at its field", async () => {
+  test("never overwrites another editor's change; violations are shown at their fields", async () => {
     const { keyId } = await newKey({ name: "shared" });
     await using window = await openPage(browser);
     const { page } = window;
@@ -302,7 +302,7 @@ describe("[console §3] a key is edited", () => {
   });
 });
 
-test("[console §3] a denial is explained and mended from its suggestion", async () => {
+test("[console §3] a denial is explained and fixed from its suggestion", async () => {
   const { keyId, key } = await newKey({ name: "denied", permissions: ["invoices.read"] });
   await using window = await openPage(browser);
   const { page, faults } = window;

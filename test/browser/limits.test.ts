@@ -30,7 +30,7 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-test("[console §3] an override is previewed and set, edited over nobody's change, and deleted", async () => {
+test("[console §3] an override is previewed and set, edited without overwriting another change, and deleted", async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
   await openSignedIn(page, `${service.url}/ui/limits`, service.rootKey);
@@ -116,7 +116,7 @@ test("[console §3] live counters, busiest identifiers and a check by hand", asy
     .toBe(1);
 });
 
-test("[console §3] a filter that is typed in the instant in which its field appears counts", async () => {
+test("[console §3] a filter typed as soon as its field appears counts", async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/limits/logins?tab=try`, service.rootKey);

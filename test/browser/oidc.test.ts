@@ -20,7 +20,7 @@ afterAll(async () => {
   await provider?.[Symbol.asyncDispose]();
 });
 
-test("[console §2.8] whoever the provider sends back for nothing goes on with a root key", async () => {
+test("[console §2.8] a person whom the provider sends back without success continues with a root key", async () => {
   await using window = await openPage(browser);
   const { page, faults } = window;
   await page.goto(`${service.url}/ui/sign-in?oidc=denied&next=%2Fui%2Fconfirmed`);

@@ -142,7 +142,7 @@ describe("[console §3] the overview of a store that is used", () => {
     expect(faults).toEqual([]);
   });
 
-  test("[console §2.3] what the page asks by itself, as time goes by, does not keep the session alive", async () => {
+  test("[console §2.3] polling by the page does not keep the session alive", async () => {
     await using window = await openPage(browser);
     const { page } = window;
     await page.clock.install();
@@ -166,7 +166,7 @@ describe("[console §3] the overview of a store that is used", () => {
     expect(asked.filter((call) => !call.startsWith("background "))).toEqual([]);
   });
 
-  test("a session that may not see the nodes is told which permission it lacks", async () => {
+  test("a session that may not see the nodes reads which permission it lacks", async () => {
     const { data } = await service.call("rootKeys.createKey", {
       permissions: ["console.*.sign_in", "api.*.read_api", "api.*.read_key", "api.*.read_analytics"],
     });

@@ -151,7 +151,7 @@ test("[console §3] what the person does not hold is greyed, with the reason, an
   expect(await button.getAttribute("aria-disabled")).toBe("true");
 });
 
-test("[console §3] a root key is edited in all three states, and never over somebody else's change", async () => {
+test("[console §3] a root key is edited in all three states, and never overwrites another editor's change", async () => {
   const { data } = await service.call("rootKeys.createKey", { name: "edited", permissions: ["api.*.read_api"] });
   await using window = await openPage(browser);
   const { page } = window;
@@ -197,7 +197,7 @@ test("[console §3] a root key is edited in all three states, and never over som
   expect((all as unknown as ListedRootKey[]).find(({ keyId }) => keyId === data.keyId)).toMatchObject({ name: null, expires: null });
 });
 
-describe("[console §3] for everybody", () => {
+describe("[console §3] for every theme and width", () => {
   test.each([
     ["dark", 1280],
     ["light", 320],

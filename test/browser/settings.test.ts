@@ -51,7 +51,7 @@ describe.each([
   });
 });
 
-test("[console §2.3] sessions are listed and ended: the other window is asked to sign in, and goes on where it was", async () => {
+test("[console §2.3] sessions are listed and ended: the other window is asked to sign in, and continues where it was", async () => {
   await using mine = await openPage(browser);
   await using other = await openPage(browser);
   await other.page.goto(`${service.url}/ui/apis?search=pay.ments`);

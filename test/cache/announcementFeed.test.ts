@@ -130,7 +130,7 @@ describe.each(engines)("on $name", (engine) => {
     await hears(node, "key_late");
   });
 
-  test("[design §3] what changed while the store was away from this node is heard of when it is back", async () => {
+  test("[design §3] changes made while the node was cut off from the store are applied when the store is back", async () => {
     const node = startNode();
     store.behave("fails");
     await vi.waitFor(() => expect(node.errors.length).toBeGreaterThan(0), { timeout: 10_000 });

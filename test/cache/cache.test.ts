@@ -55,7 +55,7 @@ describe("loading", () => {
     expect(kept(cache)).toBe("a");
   });
 
-  test("a load that failed is told to those who shared it, and not remembered", async () => {
+  test("all callers of a shared load get its error, and it is not remembered", async () => {
     const cache = cacheOf();
     const both = Promise.allSettled([cache.get("key"), cache.get("key")]);
     loads[0]?.reject(new Error("away"));
@@ -107,7 +107,7 @@ describe("loading", () => {
     loads.at(-1)?.resolve(loaded("a"));
   });
 
-  test("[verify §12] what is in use stays while a flood of keys that nobody asks for again passes through", async () => {
+  test("[verify §12] used entries stay while a flood of keys that are asked for once passes through", async () => {
     const cache = cacheOf(10 * (await entryBytes()));
     await load(cache, "a");
     for (let i = 0; i < 1_000; i++) {
@@ -150,7 +150,7 @@ describe("loading", () => {
     expect(cache.bytes()).toBe(count * bytes);
   });
 
-  test("a large value pushes out as many as it needs, and one larger than the cache none", async () => {
+  test("a large value evicts only as many entries as it needs, and one larger than the cache none", async () => {
     const bytes = await entryBytes();
     const cache = cacheOf(10 * bytes);
     for (const key of "abcdefghij") await load(cache, key);
@@ -217,7 +217,7 @@ describe("invalidation", () => {
     loads.at(-1)?.resolve(loaded("made"));
   });
 
-  test("[design §9] what changed while the feed is silent is remembered until it was heard for another minute, not for as long as values may answer", () => {
+  test("[design §9] changes during a silence of the feed are remembered for a minute after it, not for the lifetime of values", () => {
     const feed = { heardAt: clock.monotonic() };
     const changes = createInvalidations(clock, feed);
     changes.invalidate(["object"]);
@@ -296,7 +296,7 @@ describe("age", () => {
     expect(cache.size()).toBe(0);
   });
 
-  test("a value in use is read again beside its use, once at a time, before it expires", async () => {
+  test("a value in use is reloaded in the background, once at a time, before it expires", async () => {
     const cache = cacheOf();
     await fill(cache, "a");
     clock.advance(20_000);
@@ -311,7 +311,7 @@ describe("age", () => {
     expect(loads.length).toBe(2);
   });
 
-  test("[design §4] while the store is away a value is served until it expires, then the caller hears of it", async () => {
+  test("[design §4] while the store is down a value is served until it expires, then the caller gets the error", async () => {
     const cache = cacheOf();
     await fill(cache, "a");
     clock.advance(20_000);

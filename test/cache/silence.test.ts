@@ -59,7 +59,7 @@ describe("[design §9] what is heard to change", () => {
     return asked;
   };
 
-  test("is read anew, and is good for a second only in the next 5 s: the write may come after its announcement", async () => {
+  test("is loaded again, and valid for only a second in the next 5 s: the write may follow its announcement", async () => {
     const cache = await remembering("old");
     hear();
     expect(await changeOf(cache, "old")).toBe("old");
@@ -93,7 +93,7 @@ describe("[design §9] what is heard to change", () => {
     expect(isWarm(cache)).toBe(false);
   });
 
-  test("is not loaded again beside its use while it is good for a second only", async () => {
+  test("is not reloaded in the background while it is valid for only a second", async () => {
     const cache = await remembering("old");
     hear();
     await changeOf(cache, "old");
@@ -124,7 +124,7 @@ describe("[design §9] what is heard to change", () => {
     expect(loads.length).toBe(1);
   });
 
-  test("answers where the store goes away within the 5 s, for as long as all else, and says so even when the feed is heard again", async () => {
+  test("answers during an outage that starts within the 5 s as long as other values, and stays marked when the feed is back", async () => {
     const cache = await remembering("old");
     hear();
     await changeOf(cache, "perhaps old");
@@ -150,7 +150,7 @@ describe("[design §9] what is heard to change", () => {
     expect(await asked).toBe("new");
   });
 
-  test("is good for a second after it was read, however old all else is of which a value was built", async () => {
+  test("is valid for a second after its read, however old the other parts of a value are", async () => {
     const cache = cacheOf();
     clock.advance(20_000);
     contact.heardAt = clock.monotonic();
@@ -225,7 +225,7 @@ describe("[design §9] while the feed is silent", () => {
     expect(isWarm(cache)).toBe(false);
   });
 
-  test("where the store does not answer, what is remembered does, and the call hears of it", async () => {
+  test("remembered values answer while the store does not, and the call is marked", async () => {
     const cache = await remembering("old");
     clock.advance(1_000);
     const [failing, hanging] = [ask(cache), ask(cache)];
@@ -238,7 +238,7 @@ describe("[design §9] while the feed is silent", () => {
     expect(told.length).toBe(3);
   });
 
-  test("what is remembered answers for as long as it may since the feed was heard, however old it is, and no longer", async () => {
+  test("remembered values answer up to their bound after the last contact with the feed, however old they are", async () => {
     const cache = await remembering("old");
     clock.advance(29_000);
     contact.heardAt = clock.monotonic();
@@ -312,7 +312,7 @@ describe("[design §9] while the feed is silent", () => {
     expect(loads.length).toBe(51);
   });
 
-  test("a value that was built from something older is told of, too", async () => {
+  test("a value built from an older one is marked, too", async () => {
     const cache = await remembering("old");
     clock.advance(1_000);
     const asked = ask(cache);

@@ -31,7 +31,7 @@ describe.each(places)("[verify §9] on $name, beside a running service", ({ open
     await close(env);
   });
 
-  test("the service hears of a list, of another one and of its removal", async () => {
+  test("the service applies a new list, a replaced one and its removal", async () => {
     const { apiId } = await call("apis.createApi", { name: "restricted" });
     const { key } = await call("keys.createKey", { apiId });
     expect(await codeOf(key)).toBe("VALID");

@@ -16,7 +16,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
 
   const create = (algorithm: string): Promise<string> => createMigration(algorithm, env);
 
-  test("[management §8] a running service hears of a deletion", async () => {
+  test("[management §8] a running service applies a deletion", async () => {
     await using service = await startServiceOn(env);
     const rootKey = await createRootKeyOn(env);
     const call = async (procedure: string, body: object): Promise<Record<string, unknown>> =>
@@ -33,7 +33,7 @@ describe.each(places)("[keys §7] on $name", ({ open, close }) => {
     expect(waiting.length).toBeGreaterThan(0);
   });
 
-  test("a running service takes a migration that the command line makes beside it", async () => {
+  test("a running service accepts a migration that the command line makes", async () => {
     await using service = await startServiceOn(env);
     const rootKey = await createRootKeyOn(env);
     const call = async (procedure: string, body: object): Promise<Record<string, unknown>> =>

@@ -36,7 +36,7 @@ describe("a service that runs, whose log is at its most talkative", () => {
     expect(JSON.parse(stdout)).toMatchObject({ data: { apiId: expect.stringMatching(/^api_/) } });
   });
 
-  test("[protocol §7] a running service hears of root keys that the command line makes and revokes", async () => {
+  test("[protocol §7] a running service applies root keys that the command line makes and revokes", async () => {
     const env = { DATA_DIR: service.dataDir };
     const { stdout, stderr } = await runLatchkeyHere(["root-key", "create", "--name", "beside"], env);
     const rootKey = stdout.trim().split("\n").at(-1) ?? "";

@@ -24,7 +24,7 @@ test("what Kubernetes says of a service called latchkey is not", () => {
   expect(suspiciousVariables({ LATCHKEY_PORT: "3001" }, [...known, "PORT"])).toEqual(["LATCHKEY_PORT is no setting: did you mean PORT?"]);
 });
 
-test("what the command line goes by is not", () => {
+test("variables of the command line are not suspicious", () => {
   expect(suspiciousVariables({ LATCHKEY_URL: "a", LATCHKEY_ROOT_KEY: "b" }, known)).toEqual([]);
 });
 

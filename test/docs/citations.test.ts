@@ -46,7 +46,7 @@ describe("citations of the contract", () => {
     expect(strange).toEqual([]);
   });
 
-  test("a chapter, a section, several sections and a rule are told apart", () => {
+  test("a chapter, a section, several sections and a rule are distinguished", () => {
     expect(citationsIn("[keys §1.6, §1.9] and (protocol §§3, 4), Protocol §11, rootkeys §2")).toEqual([
       { chapter: "keys", section: "1.6" },
       { chapter: "keys", section: "1.9" },

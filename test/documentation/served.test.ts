@@ -68,7 +68,7 @@ describe("the documentation", () => {
     ["/docs/reference/keys.createKey", "keys.createKey · Latchkey documentation", "Create an API key"],
     ["/docs/errors/unkey/data/key_not_found", "key_not_found · Latchkey documentation", "No key has this id."],
     ["/docs/%C3%BCbersicht", "Übersicht · Latchkey documentation", "A page with another name."],
-  ])("[console §1] %s is the page “%s”, to whoever asks", async (path, title, words) => {
+  ])("[console §1] %s is the page “%s”, without credentials", async (path, title, words) => {
     const answer = await get(path);
     expect(answer.status).toBe(200);
     expect(answer.text).toContain(`<title>${title}</title>`);

@@ -53,12 +53,12 @@ describe("the bound of failed sign-ins", () => {
     );
   });
 
-  test("[console §2.7] a clock that is set back makes nobody wait for more than a minute at a time", () => {
+  test("[console §2.7] a clock that is set back delays no sign-in by more than a minute", () => {
     const failures = Array.from({ length: 10 }, () => 5_000_000);
     expect(retryAfter(failures, 1_000_000)).toBe(60);
   });
 
-  test("[console §2.7] the log is told once in a minute", () => {
+  test("[console §2.7] the log gets one line a minute", () => {
     expect([undefined, 0, 1].map((toldAt) => isTold(toldAt, 60_000))).toEqual([true, true, false]);
   });
 });

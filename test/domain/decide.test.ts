@@ -81,7 +81,7 @@ const asking = ({ key, request, circumstances, answers }: Situation) => {
 };
 
 describe("[verify §6] the steps of a verification", () => {
-  test("stand in the order of decision", () => {
+  test("come in the order of decision", () => {
     expect(STEPS).toEqual(failures.map(([step]) => step));
   });
 
@@ -90,7 +90,7 @@ describe("[verify §6] the steps of a verification", () => {
     expect(STEPS.map((step) => verdict(step, passing))).toEqual(STEPS.map(() => "passed"));
   });
 
-  test("have nothing to check where neither key nor request says anything: VALID, and nobody is asked", () => {
+  test("have nothing to check where neither key nor request sets anything: VALID, without any question", () => {
     expect(asking(plain)).toEqual({ asked: [], decision: { tag: "valid", step: undefined, code: "VALID" } });
     expect(STEPS.map((step) => verdict(step, plain))).toEqual(["passed", "passed", ...Array<string>(5).fill("skipped")]);
   });
@@ -117,7 +117,7 @@ describe("[verify §6] the steps of a verification", () => {
 });
 
 describe("[verify §6] who is asked", () => {
-  test.each(failures.slice(0, 5))("nobody where %s fails, whatever they would say", (step, code, failure) => {
+  test.each(failures.slice(0, 5))("no question where %s fails, whatever the answer would be", (step, code, failure) => {
     expect(asking(changed(passing, failure))).toEqual({ asked: [], decision: { tag: "denied", step, code } });
   });
 
@@ -163,7 +163,7 @@ describe("[verify §6] single steps", () => {
     expect(verdict("expiry", changed(passing, { key: { expiredFrom } }))).toBe(expected);
   });
 
-  test("[verify §9] ipAllowlist: without an address a list allows nobody", () => {
+  test("[verify §9] ipAllowlist: without an address a list allows no call", () => {
     expect(verdict("ipAllowlist", changed(passing, { circumstances: { remoteIp: undefined } }))).toBe("failed");
     expect(verdict("ipAllowlist", changed(plain, { circumstances: { remoteIp: undefined } }))).toBe("skipped");
   });

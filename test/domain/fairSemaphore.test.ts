@@ -30,7 +30,7 @@ test("few tasks run at a time, and a caller with many keeps another waiting for 
 });
 
 describe("who waits for a turn", () => {
-  test("leaves the line at once when nobody waits for it any more, and is never run", async () => {
+  test("leaves the line when its caller has gone, and never runs", async () => {
     const turns = createFairSemaphore(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const ran: string[] = [];
@@ -45,7 +45,7 @@ describe("who waits for a turn", () => {
     expect(ran).toEqual(["next"]);
   });
 
-  test("may be refused, which takes no turn from anybody", async () => {
+  test("may be refused, which takes no other caller's turn", async () => {
     const turns = createFairSemaphore(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const first = turns.run(taker("a"), free, () => promise);

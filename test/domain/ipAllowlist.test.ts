@@ -182,7 +182,7 @@ describe("[verify §9] whom a list lets in", () => {
   });
 });
 
-test("[management §8] an entry is written in one way: read again it is the same, and lets in whom it let in", () => {
+test("[management §8] an entry has one canonical form: read again it is the same, and allows the same addresses", () => {
   const network = fc.oneof(
     fc.tuple(fc.ipV4(), fc.nat(32)).map(([address, prefix]) => `${address}/${prefix}`),
     fc.tuple(fc.ipV6(), fc.nat(128)).map(([address, prefix]) => `${address}/${prefix}`),

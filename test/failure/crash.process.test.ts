@@ -85,7 +85,7 @@ describe("the service after kill -9, on the embedded store", () => {
     }
   });
 
-  test("[verify §11] no acknowledged spend of credits is lost, and none is spent that nobody asked for", async () => {
+  test("[verify §11] no acknowledged spend of credits is lost, and no credit is spent without a call", async () => {
     const { key, keyId, spent, unanswered } = await (async () => {
       const result = { key: "", keyId: "", spent: 0, unanswered: 0 };
       await killing(async (call, service) => {

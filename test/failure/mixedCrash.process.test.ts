@@ -38,7 +38,7 @@ const expectTold = async (store: Store): Promise<void> => {
   expect([...made].filter((id) => !stored.has(id) && !ended.has(id))).toEqual([]);
 };
 
-describe.each(places)("a service that is killed amid management calls of all kinds, on $name", ({ name, open, close }) => {
+describe.each(places)("a service that is killed during management calls of all kinds, on $name", ({ name, open, close }) => {
   let env: Record<string, string>;
   beforeAll(async () => {
     env = await open();

@@ -79,7 +79,7 @@ describe.skipIf(!isPossible)(name, () => {
   });
 
   const mongo = places.filter((place) => place.name === "mongo");
-  describe.each(mongo)("beside it on $name, under load", (place) => {
+  describe.each(mongo)("next to it on $name, under load", (place) => {
     let env: Env;
     let rootKey: string;
     let services: readonly ServiceProcess[];
@@ -137,7 +137,7 @@ describe.skipIf(!isPossible)(name, () => {
       await eventually(() => codeOf(writer, key), "NOT_FOUND");
     });
 
-    test("[data §2] of parallel calls to both as many pass as there are credits, and as a limit allows", async () => {
+    test("[data §2] parallel calls to both spend exactly the credits there are, and what a limit allows", async () => {
       const { key, keyId } = await createKey(calls[0], { credits: { remaining: 30 } });
       const each = Array.from({ length: 60 }, (_, n) => calls[n % 2] ?? expect.unreachable());
       await eventually(() => codeOf(calls[1], key), "VALID");
@@ -156,7 +156,7 @@ describe.skipIf(!isPossible)(name, () => {
       await expectWholeByBoth(env);
     });
 
-    test("[data §2] after the nodes of this version are gone it goes on alone, and starts again", async () => {
+    test("[data §2] after the nodes of this version are gone it keeps working alone, and starts again", async () => {
       isOver = true;
       await load;
       expect(answers).toBeGreaterThan(0);

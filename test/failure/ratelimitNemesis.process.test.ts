@@ -114,7 +114,7 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", { conc
     }
   }, 120_000);
 
-  test("[design §4] with allow admit at most one further limit each while the store is away, and go on with it by themselves", async ({
+  test("[design §4] with allow admit at most one further limit each while the store is down, and continue by themselves", async ({
     expect,
   }) => {
     await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "allow" });

@@ -36,13 +36,13 @@ describe("[management §2] a call that makes a copy under If-Match", () => {
     expect(written).toEqual([{ $set: { copyId: copy.id } }]);
   });
 
-  test("goes on where another run of it has claimed that revision since it looked", async () => {
+  test("continues where another run of the call has claimed that revision since the read", async () => {
     const { modify, written } = storeWith({ ...found, revision: 4, copyId: copy.id });
     expect(await claimRevision(modify, found, copy, callFor(found))).toBe(true);
     expect(written).toEqual([]);
   });
 
-  test("ends with 412 where somebody else changed it", async () => {
+  test("ends with 412 where another caller changed it", async () => {
     const { modify, written } = storeWith({ ...found, revision: 4, copyId: "rk_another" });
     await expect(claimRevision(modify, found, copy, callFor(found))).rejects.toMatchObject({ reason: "revision_differs" });
     expect(written).toEqual([]);

@@ -101,7 +101,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await eventsOf(keyId, "key.update")).toHaveLength(NODES);
   });
 
-  test("[verify §11] of verifications on as many nodes that all know a balance of 4, exactly 4 pass", async () => {
+  test("[verify §11] when all nodes know a balance of 4, exactly 4 verifications pass", async () => {
     const { keyId, key } = await createKey({ credits: { remaining: 4 } });
     const codes: unknown[] = [];
     await together(async (node) => codes.push((await call(node, "keys.verifyKey", { key })).code));

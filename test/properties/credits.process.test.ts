@@ -98,7 +98,7 @@ describe.skipIf(server === undefined)("two processes on mongo", { timeout: 300_0
     }
   });
 
-  test("[verify §11] a process that is killed amid spends loses no credit that it has not been asked for, and revives none", async () => {
+  test("[verify §11] a process that is killed during spends loses no credit without a call, and revives none", async () => {
     const key = await createKey(nodeAt(0), { remaining: 1000 });
     const running = Array.from({ length: 200 }, (_, i) => carryOut(nodeAt(i % 2), key, { do: "verify", cost: 1 }));
     await Promise.race(running);

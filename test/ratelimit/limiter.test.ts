@@ -193,7 +193,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await one(limiter, clock, wide, 10, 0)).toMatchObject({ remaining: 8 });
   });
 
-  test("[verify §11] of parallel calls with two limits exactly as many pass as the narrower one allows", async () => {
+  test("[verify §11] exactly the number of parallel calls pass that the narrower of two limits allows", async () => {
     const clock = createTestClock(FUTURE);
     const limiter = node(clock);
     const [wide, narrow] = [freshKey(), freshKey()];
@@ -221,7 +221,7 @@ describe.each(engines)("on $name", (engine) => {
     refund: () => Promise.reject(new StoreUnavailableError("away")),
   };
 
-  test("[design §4] a counter that a node forgot, and that stands there from long ago, is charged by one write where reads are cheap", async () => {
+  test("[design §4] a stored counter from long ago that a node forgot is charged by one write where reads are cheap", async () => {
     const clock = createTestClock(FUTURE);
     const key = freshKey();
     await one(node(clock), clock, key, 10);

@@ -188,7 +188,7 @@ describe("several limits", () => {
     expect(counters.operations()).toBe(before);
   });
 
-  test("[verify §5] a call that one limit refuses tells of each limit whether it would have passed by itself", async () => {
+  test("[verify §5] a call that one limit denies reports for each limit whether it would have passed by itself", async () => {
     const limiter = node();
     await ask(limiter, limitOf("full", 3, 3));
     const decision = await ask(limiter, wide, limitOf("full", 3), limitOf("small", 5, 6), limitOf("peek", 4, 0));
@@ -205,7 +205,7 @@ describe("several limits", () => {
   });
 });
 
-describe("a store that is away", () => {
+describe("an unavailable store", () => {
   test("[design §4] held budget is spent first, then at most one further limit", async () => {
     const limiter = node("allow");
     for (let i = 0; i < 60; i++) await ask(limiter, limitOf("a", 100));
@@ -306,7 +306,7 @@ describe("memory", () => {
     await finish(limiter.stop());
   });
 
-  test("[design §4] what was admitted while the store was away is remembered to the end of the window, and no longer", async () => {
+  test("[design §4] admissions during an outage of the store are remembered to the end of the window, and no longer", async () => {
     const limiter = node("allow");
     limiter.start();
     const hour = limitOf("hour", 5, 1, 3_600_000);

@@ -182,7 +182,7 @@ describe.each([
     );
   });
 
-  test("[design §4] what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
+  test("[design §4] budget that is returned with the first write of a window is returned once, even when the outcome of the write is unknown", async () => {
     beginAgain();
     let fate: Fate = "works";
     const counters = simulatedCounters({ ...store, latency: () => 0, fate: () => fate });

@@ -6,7 +6,7 @@ import { createLimiter } from "../../src/ratelimit/limiter.ts";
 import type { IncomingCall } from "../../src/rpc/pipeline/incomingCall.ts";
 import { createManagementLimit } from "../../src/rpc/pipeline/managementLimit.ts";
 
-test("[management §7] checks of callers are told from those of the quota and of the workspace's own limit", async () => {
+test("[management §7] checks of callers are distinguished from those of the quota and of the workspace's own limit", async () => {
   const decisions: boolean[] = [];
   const limiter = createLimiter({
     clock: systemClock,

@@ -95,7 +95,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
     await node.stop();
   });
 
-  test("[management §2] a counter that is charged at every look is told at most as it was, never as less", async () => {
+  test("[management §2] a counter that is charged at every look is shown with at most its value, never with less", async () => {
     const check = limitOf("always", 100_000, 1);
     let charged = 0;
     const node = nodeWithReads(async (self) => {

@@ -101,7 +101,7 @@ test.each(Object.entries(wrong))("%s: refused on every protocol, before anything
   expect([edges.invocations, edges.refused]).toEqual([[], []]);
 });
 
-test.each(["TLSv1.2", "TLSv1.3"] as const)("no session is resumed over %s, so nobody passes by what was judged before", async (version) => {
+test.each(["TLSv1.2", "TLSv1.3"] as const)("no session is resumed over %s, so every connection is judged", async (version) => {
   const { edges } = await start();
   await using _ = edges;
   const options = { port: edges.port, host: "127.0.0.1", rejectUnauthorized: false, minVersion: version, maxVersion: version } as const;

@@ -31,7 +31,7 @@ const start = async (maxAge: number | undefined, silentTimeout?: number): Promis
   return `http://127.0.0.1:${listener.address.port}`;
 };
 
-test("an HTTP/2 client is asked to leave first, and told of its last stream only then; every call is answered", async () => {
+test("an HTTP/2 client is asked to leave first, and gets its last stream only then; every call is answered", async () => {
   const session = connect(await start(100));
   const call = async (): Promise<number | undefined> => {
     const stream = session.request({ ":path": "/" });

@@ -34,7 +34,7 @@ test("each step of a large message has a turn of the event loop of its own", asy
   expect(done.join("")).not.toContain("aa");
 });
 
-test("what nobody waits for any more is not begun, or not continued", async () => {
+test("a task whose caller has gone is not started, or not continued", async () => {
   const done: string[] = [];
   const controller = new AbortController();
   const { signal } = controller;

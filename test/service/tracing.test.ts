@@ -63,7 +63,7 @@ describe.each(engines)("on $name", (engine) => {
   const database = engine.name === "mongo" ? "mongodb" : "sqlite";
 
   test.concurrent.each(["v2", "connect", "grpc", "grpc-web", "grpc-js"] as const)(
-    "[design §8] a trace goes on over %s, and into the store",
+    "[design §8] a trace continues over %s, and into the store",
     async (name) => {
       const { server, children, answer } = await traced("apis.createApi", { name: `trace-${name}` }, edgeOf(name));
       expect(server.parentSpanId).toBe(CALLER_SPAN);
@@ -101,7 +101,7 @@ describe.each(engines)("on $name", (engine) => {
     },
   );
 
-  test.concurrent("a trace goes on over the console, too", async () => {
+  test.concurrent("a trace continues over the console, too", async () => {
     const { traceId, headers } = contextOf();
     const page = { "x-latchkey-ui": "1", "sec-fetch-site": "same-origin", "content-type": "application/json", ...headers };
     const response = await fetch(`${api.url}/ui/rpc/latchkey.v2.ApisService/CreateApi`, { method: "POST", headers: page, body: "{}" });
@@ -115,7 +115,7 @@ describe.each(engines)("on $name", (engine) => {
     });
   });
 
-  test.concurrent("what all spans tell of their node, and what the collector is sent", async () => {
+  test.concurrent("attributes that all spans of a node share, and the requests to the collector", async () => {
     const { server } = await traced("apis.listKeys", { apiId: "api_unknown" });
     expect(server.resource).toMatchObject({
       "service.name": "keys",
@@ -169,7 +169,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test.concurrent("what an edge refuses before its procedure hears of it ends its span, too", async () => {
+  test.concurrent("a call that its edge refuses ends its span, too", async () => {
     const stranger = await traced("keys.getKey", { keyId: "key_1" }, v2(), "nobody");
     expect(stranger.server.attributes["latchkey.outcome"]).toBe("authentication_key_not_found");
     const { traceId, headers } = contextOf();

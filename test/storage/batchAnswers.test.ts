@@ -57,7 +57,7 @@ describe("what a server answers to several writes", () => {
     expect(sent).toEqual([2]);
   });
 
-  test("a charge that was done is not granted when nobody knows what the counter is now", async () => {
+  test("an applied charge is not granted when the value of the counter is unknown", async () => {
     const driver = {
       bulkWrite: async () => ({ matchedCount: 2, upsertedIds: {} }),
       find: () => ({

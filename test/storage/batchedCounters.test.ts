@@ -76,7 +76,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     await dropMongoDatabase(url);
   });
 
-  test("each is told what it would be told alone, whatever becomes of the others", async () => {
+  test("each call gets the answer that it would get alone, whatever happens to the others", async () => {
     const counter = fc.record({ seq: fc.integer({ min: 4, max: 6 }), current: fc.nat({ max: 4 }), previous: fc.nat({ max: 1 }) });
     const step = fc.record({
       kind: fc.constantFrom("read", "charge", "charge", "open", "open", "roll", "refund"),
@@ -186,7 +186,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
       return { proxy, node };
     };
 
-    test("[design §4] of none is known what became of it when no answer comes, and nobody is granted anything", async () => {
+    test("[design §4] without an answer the outcome of all is unknown, and no call is granted anything", async () => {
       const { proxy, node } = await through();
       proxy.hang();
       const failed = await Promise.allSettled([

@@ -5,7 +5,7 @@ import { addedText, redactedText, replacedText } from "../../src/storage/reposit
 const textOf = (bytes: number, filler = "a"): string => JSON.stringify(filler.repeat(bytes - 2));
 const changed = (before: string | undefined, after: string | undefined) => JSON.parse(replacedText("meta", before, after));
 
-test.each([1_023, 1_024])("[management §4] a value whose JSON has %i bytes is told whole", (bytes) => {
+test.each([1_023, 1_024])("[management §4] a value whose JSON has %i bytes is recorded whole", (bytes) => {
   const value = "a".repeat(bytes - 2);
   expect(changed(undefined, textOf(bytes))).toEqual({ field: "meta", after: value });
   expect(changed(textOf(bytes), undefined)).toEqual({ field: "meta", before: value });

@@ -76,7 +76,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   };
 
-  test("[management §3] a page reads of each length of window about as many counters as it shows, whatever else is there", async () => {
+  test("[management §3] for each length of window a page reads about as many counters as it shows, whatever else is stored", async () => {
     let read = 0;
     let reads = 0;
     const store = interceptStore(await engine.open(), async (operation, { collection, name }) => {

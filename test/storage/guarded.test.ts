@@ -66,7 +66,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(guarded.state()).toBe("up");
   });
 
-  test("ends a find that ran out of time: its parts would go on for nobody, and take turns from others", async () => {
+  test("ends a find that ran out of time: its parts would run for no caller, and take turns from others", async () => {
     const seen: (AbortSignal | undefined)[] = [];
     const endless: Store = {
       ...faulty,
@@ -152,7 +152,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(await guardedStuck.collection("keys").find({}).toArray()).toEqual([]);
   });
 
-  test("fails at once while the store is away: nothing is sent, so the outcome is known", async () => {
+  test("fails at once while the store is down: nothing is sent, so the outcome is known", async () => {
     faulty.behave("hangs");
     await failure(keys().findOne({}));
     const refused = await Promise.all([
@@ -189,7 +189,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     await eventually(() => expect(guarded.state()).toBe("up"));
   });
 
-  test("tells of each change once, with its cause and how long it lasted", async () => {
+  test("reports each change once, with its cause and how long it lasted", async () => {
     faulty.behave("fails");
     await Promise.all([failure(keys().findOne({})), failure(keys().findOne({})), failure(keys().insertOne(sampleKey()))]);
     await comeBack();

@@ -64,7 +64,7 @@ test("a flood of one caller keeps neither others nor background work waiting", a
   expect(order.indexOf("background")).toBeLessThan(4);
 });
 
-test("a place is held until its operation has really ended, whoever still waits for it", async () => {
+test("a place is held until its operation has really ended, even when its caller has gone", async () => {
   const { store, running, begun } = gatedStore();
   const { collection } = guarded(store, { operationTimeout: 20 });
   const late = collection("keys").findOne({ _id: "none" }, hog);

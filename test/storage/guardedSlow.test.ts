@@ -45,7 +45,7 @@ test("a disk that is slower than a ping may be, and finishes something meanwhile
   expect(guarded.state()).toBe("up");
 });
 
-test("a disk that finishes nothing is away", async () => {
+test("a disk that finishes nothing makes the store unavailable", async () => {
   const guarded = guardStore(
     withInserts(() => never, { ping: () => never, progress: () => never }),
     times,
@@ -54,7 +54,7 @@ test("a disk that finishes nothing is away", async () => {
   expect(guarded.state()).toBe("away");
 });
 
-test("[protocol §9] what was on its way when the store went away ends with its own time: no ping is awaited once more", async () => {
+test("[protocol §9] an operation in flight when the store goes down ends with its own deadline: no further ping is awaited", async () => {
   const failure = Promise.withResolvers<never>();
   const inserts = [() => never, () => failure.promise];
   const guarded = guardStore(

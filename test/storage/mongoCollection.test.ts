@@ -112,7 +112,7 @@ describe("writes that give a document a unique value", () => {
     expect([sent, looks.length]).toEqual([4, 1]);
   });
 
-  test("look for the value when the server undid the first attempt, and are sent again when nobody has it", async () => {
+  test("look for the value when the server undid the first attempt, and are sent again when no document has it", async () => {
     let sent = 0;
     let looks = 0;
     const [keys] = collectionsOver(
@@ -129,7 +129,7 @@ describe("writes that give a document a unique value", () => {
   });
 });
 
-describe("a deadlock that FerretDB tells of by its message alone", () => {
+describe("a deadlock that FerretDB reports by its message alone", () => {
   const findAndModify = (message: string) => {
     let sent = 0;
     const [keys] = collectionsOver(async () => {
@@ -147,7 +147,7 @@ describe("a deadlock that FerretDB tells of by its message alone", () => {
     expect(await findAndModify("deadlock detected")).toEqual({ sent: 2, error: undefined });
   });
 
-  test("is told apart from other internal errors, which are not repeated", async () => {
+  test("is distinguished from other internal errors, which are not repeated", async () => {
     const { sent, error } = await findAndModify("out of shared memory");
     expect(sent).toBe(1);
     expect(error).toBeInstanceOf(StoreUnavailableError);

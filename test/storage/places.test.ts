@@ -33,7 +33,7 @@ test("one line alone has half of the places, and what waits in it enters in the 
   expect(entered).toEqual(["a0", "a1", "a2", "a3", "a4"]);
 });
 
-test("whoever comes later has a place at once, although nothing of a flood before it ends", async () => {
+test("a new caller has a place at once, although nothing of an earlier flood ends", async () => {
   const places = createPlaces(8, NEVER);
   const entered: string[] = [];
   const held: Permit[] = [];
@@ -43,7 +43,7 @@ test("whoever comes later has a place at once, although nothing of a flood befor
   expect(entered).toHaveLength(4);
 });
 
-test("lines are served in turn, so that a flood keeps nobody waiting for more than one of its own for each of theirs", async () => {
+test("lines are served in turn, so a flood delays each call of another line by no more than one of its own", async () => {
   const places = createPlaces(1, NEVER);
   const entered: string[] = [];
   const held: Permit[] = [];
@@ -80,7 +80,7 @@ test("when very many wait, those are refused whose line is longest, not those of
   expect(refused).toHaveLength(51);
 });
 
-test("who waits too long is told that the store has too much to do, and takes no place", async () => {
+test("a caller that waits too long is refused because the store is too busy, and takes no place", async () => {
   const places = createPlaces(1, 10);
   const running = await places.enter("a", undefined);
   const told = await Promise.allSettled([places.enter("a", undefined), places.enter("b", undefined)]);

@@ -57,7 +57,7 @@ test("a batch has no more than it may, nor two of one key; the others leave with
   expect(sent).toEqual([["a", "b", "c"], ["a", "d"], ["a"]]);
 });
 
-test("what waited longer than anybody waits for it is refused, and never sent", async () => {
+test("an entry that waited longer than its caller is refused, and never sent", async () => {
   let now = 1_000;
   vi.spyOn(systemClock, "monotonic").mockImplementation(() => now);
   const { joinAll, answer, sent, refused } = gated({ atOnce: 1 });

@@ -173,7 +173,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
     await expectSwept(store);
   });
 
-  test("[design §3] is one node's as long as its lease lasts", async () => {
+  test("[design §3] runs on one node during its lease", async () => {
     clock.advance(120_000);
     expect(await createLeasesRepository(store).acquire("sweep", "another node", clock.now(), 10_000)).toBe(true);
     const before = await keysIn(store);

@@ -43,7 +43,7 @@ test("a call that an edge refuses is counted, and does not make calls look fast"
   expect(await samples(metrics, "latchkey_call_duration_seconds")).toEqual([]);
 });
 
-test("what callers share is shown with its limit, before anybody has any of it", async () => {
+test("shared resources are shown with their limit before any is used", async () => {
   const metrics = create();
   metrics.capacityLimit("bodies", 1_000);
   expect(await samples(metrics, "latchkey_capacity_")).toEqual([

@@ -73,7 +73,7 @@ test.each(["traceidratio", "parentbased_traceidratio"])("%s traces about its sha
   expect(count).toBeLessThan(655);
 });
 
-test("at the ratio of the caller's trace id alone, traceidratio heeds nobody's flag", () => {
+test("traceidratio decides by the caller's trace id alone and ignores its flag", () => {
   expect([sampled("traceidratio", 0, from("01")), sampled("traceidratio", 1, from("00"))]).toEqual([false, true]);
 });
 

@@ -175,7 +175,7 @@ describe("[console §3] identities", () => {
   });
 });
 
-test("[console §3] after somebody else's change only what this form changed differs from what is stored", () => {
+test("[console §3] rebased on another editor's change, only the fields that this form changed differ from the stored ones", () => {
   const initial = { name: "one", list: ["a"] };
   expect(isUntouched({ name: "one", list: ["a"] }, initial)).toBe(true);
   const mine = { name: "one", list: ["a", "b"] };

@@ -172,7 +172,7 @@ describe("durations as people write them", () => {
 });
 
 describe("[console §3] the tail", () => {
-  test("what is followed stands in the URL", () => {
+  test("the followed events are in the URL", () => {
     expect(readFollowed(new URLSearchParams("outcome=VALID&identifier=a"))).toEqual({
       kind: UsageKind.VERIFICATIONS,
       filter: { outcome: { values: ["VALID"] } },
@@ -183,7 +183,7 @@ describe("[console §3] the tail", () => {
     });
   });
 
-  test("a pause holds what arrives, and going on shows it in order", () => {
+  test("a pause holds events that arrive, and resuming shows them in order", () => {
     const first = withArrived(noEvents, [{ n: 1 }, { n: 2 }], 0n, false);
     const held = withArrived(first, [{ n: 3 }], 2n, true);
     expect(held.shown).toEqual(first.shown);

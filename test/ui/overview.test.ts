@@ -91,7 +91,7 @@ describe("[console §3] verifications a second, and denials by reason", () => {
   });
 });
 
-test("keys that need somebody work now, and the most urgent stand in front", () => {
+test("keys that need attention work now, and the most urgent come first", () => {
   const key = (expires: bigint | undefined, remaining: bigint, enabled = true) =>
     create(KeySchema, { ...(expires === undefined ? {} : { expires }), credits: { remaining }, enabled });
   const [late, soon] = [key(300n, 9_007_199_254_740_991n), key(200n, 1n)];

@@ -26,7 +26,7 @@ test("of many texts the latest are remembered, and one that is asked for stays",
   expect(made.at(-1)).toBe("b");
 });
 
-test("a long text is not remembered, nor one of which nothing can be made", () => {
+test("neither a long text nor one that cannot be parsed is remembered", () => {
   const { made, read } = counting({ most: 2, longest: 5 });
   read("too long");
   read("too long");

@@ -149,7 +149,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(store.calls()).toBe(before + 5);
   });
 
-  test("[design §9] a key is remembered no longer than a second after its role was read, of which a change was heard lately", async () => {
+  test("[design §9] a key is remembered for no longer than a second after the read of a role that has just changed", async () => {
     await node.keys.insert(newKey("a"));
     await node.keys.insert(newKey("b"));
     await existing("a");
@@ -270,7 +270,7 @@ describe.each(engines)("on $name", (engine) => {
       }
     });
 
-    test("a change of which the store never told the outcome", async () => {
+    test("a change whose outcome the store never reported", async () => {
       const key = newKey("a");
       await node.keys.insert(key);
       await existing("a");
@@ -324,7 +324,7 @@ describe.each(engines)("on $name", (engine) => {
     });
   });
 
-  test("[design §4] while the store is away a warm key is served for 30 seconds, an unknown one at no time called unknown", async () => {
+  test("[design §4] while the store is down a warm key is served for 30 seconds, and an unknown one is never called unknown", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     store.behave("fails");

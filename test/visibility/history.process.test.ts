@@ -16,7 +16,7 @@ describe.runIf(server)("revocations by nodes that die or lose their connection i
     expect(calls.revoked).toBeGreaterThan(0);
   });
 
-  test("[design §9] where changes are told after the acknowledgement, from memory, the same finds calls that do not know", async () => {
+  test("[design §9] when changes are announced after the acknowledgement, the same test finds calls with old answers from memory", async () => {
     // Whether one of a series meets such a call is chance.
     let found = 0;
     for (let series = 1; series <= 5 && found === 0; series++)

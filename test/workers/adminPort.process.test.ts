@@ -70,7 +70,7 @@ describe.runIf(server !== undefined)("the admin port of two workers", () => {
     await dropMongoDatabase(store.MONGODB_URL);
   });
 
-  test("shows metrics for the token only, of all processes, and probes to everybody", async () => {
+  test("shows metrics of all processes with the token only, and probes to every caller", async () => {
     for (const path of ["/livez", "/readyz"]) expect((await ask(service.adminUrl + path)).status).toBe(200);
     expect((await ask(`${service.adminUrl}/metrics`)).status).toBe(401);
     const { status, text } = await ask(`${service.adminUrl}/metrics`, { token: TOKEN });
@@ -122,7 +122,7 @@ describe.runIf(server !== undefined)("the admin port of two workers", () => {
     expect((await ask(`${service.adminUrl}/metrics`, { token: TOKEN })).status).toBe(401);
   });
 
-  test("a service that is told to stop serves on while load balancers notice", async () => {
+  test("a stopping service keeps serving while load balancers notice", async () => {
     service.kill("SIGTERM");
     await expect.poll(async () => (await ask(`${service.adminUrl}/readyz`)).status).toBe(503);
     expect((await ask(`${service.adminUrl}/livez`)).status).toBe(200);

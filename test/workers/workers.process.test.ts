@@ -84,7 +84,7 @@ describe.runIf(server !== undefined)("a service with two workers", () => {
       expect(await counted(service, "latchkey_cache_limit_bytes")).toBe(256 * 1024 * 1024);
     });
 
-    test("a key that is disabled on one worker is so on the other, whoever had it in memory", async () => {
+    test("a key that is disabled on one worker is disabled on the other, whichever had it in memory", async () => {
       const callers = await callersOf(service, 8);
       const on = (worker: number) => callers.find((caller) => caller.worker === worker) as (typeof callers)[number];
       for (const [here, there] of [

@@ -67,7 +67,7 @@ everywhere((run) => {
     expect(await update("keys.updateKey", { keyId, name: "same", meta: { a: 1 }, enabled: true }, keyId)).toEqual([[]]);
   });
 
-  test("[management §4] an event that tells of no update has no changes", async () => {
+  test("[management §4] an event that is not an update has no changes", async () => {
     const { keyId, apiId } = await run.createKey();
     await run.data("keys.deleteKey", { keyId });
     await run.data("apis.deleteApi", { apiId });

@@ -34,14 +34,14 @@ everywhere((run) => {
     const edit = (sequence: number, change: (entry: AuditLogDocument) => AuditLogDocument) => (log: readonly AuditLogDocument[]) =>
       log.map((entry) => (entry.sequence === sequence ? change(entry) : entry));
 
-    test("[management §4] that nobody touched is intact, with the hash of its head", async () => {
+    test("[management §4] an untouched chain is intact, with the hash of its head", async () => {
       const log = await entries();
       const head = { sequence: log.length, hash: log.at(-1)?.hash };
       expect(await verify()).toEqual({ checked: log.length, fromSequence: 1, toSequence: log.length, intact: true, head });
       expect(await verify({ fromSequence: 3, limit: 2 })).toEqual({ checked: 2, fromSequence: 3, toSequence: 4, intact: true, head });
     });
 
-    test("[management §8] the caller goes on at toSequence + 1, up to the end and beyond", async () => {
+    test("[management §8] the caller continues at toSequence + 1, up to the end and beyond", async () => {
       const length = (await entries()).length;
       let checked = 0;
       for (let from = 1; ; ) {

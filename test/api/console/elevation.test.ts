@@ -64,7 +64,7 @@ describe.each(engines)("elevation on $name", (engine) => {
     expect(kindOf(await browser.call(procedure, message))).toBe("done");
   });
 
-  test.each(guarded)("[console §2.4] %s by whoever lacks the permission is refused for that", async (_what, prepare) => {
+  test.each(guarded)("[console §2.4] %s by a caller without the permission is refused for that reason", async (_what, prepare) => {
     const key = await api.createRootKey({ permissions: ["console.*.sign_in", "api.*.read_key", "api.*.read_api"] });
     const [procedure, message] = await prepare();
     expect(kindOf(await (await signedIn(key)).call(procedure, message))).toBe(lacking);

@@ -60,7 +60,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     expectEnded(await use(alice.browser));
   });
 
-  test("[console §2.3] people list and end their own sessions, and nobody else's", async () => {
+  test("[console §2.3] people list and end their own sessions only", async () => {
     const [one, two, bob] = [await suite.signedIn("alice"), await suite.signedIn("alice"), await suite.signedIn("bob")];
     const [{ sessionId: bobs }] = expectDone(await bob.browser.call("ListSessions"));
     const listed = expectDone(await one.browser.call("ListSessions"));
@@ -134,7 +134,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     expect((await createRootKey(alice, ["api.*.read_api"])).status).toBe(403);
   });
 
-  test("[console §2.8] whoever signs in again to be elevated has the claims of then", async () => {
+  test("[console §2.8] an elevation uses the claims of the new sign-in", async () => {
     suite.provider.accounts.set("dave", { name: "Dave", groups: ["platform"] });
     const dave = await suite.signedIn("dave");
     expectDone(await dave.browser.call("ApisService.CreateApi", { name: "payments" }));
@@ -163,7 +163,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
       .toContain("console.elevate_failed");
   });
 
-  test("[console §2.4] a provider that does not say when somebody signed in elevates nothing, and the log says so", async () => {
+  test("[console §2.4] a provider that does not report the time of sign-in elevates nothing, and the log says so", async () => {
     const alice = await suite.signedIn("alice");
     const asked = new URL((await alice.start("?elevate=1")).headers.location ?? "");
     // This provider sends a time only when asked to.

@@ -94,7 +94,7 @@ describe("the page of the console", () => {
     ["identity", undefined, "plain()"],
     ["", undefined, "plain()"],
     ["brotli", undefined, "plain()"],
-  ])("[console §1] to whoever accepts %j it goes out in the form made at build time", async (accepted, encoding, text) => {
+  ])("[console §1] for Accept-Encoding %j it is sent in the form made at build time", async (accepted, encoding, text) => {
     const answer = await get("/ui/a/main-abc123.js", { "accept-encoding": accepted });
     expect([answer.status, answer.headers["content-encoding"], answer.text]).toEqual([200, encoding, text]);
     expect(answer.headers["content-type"]).toBe("text/javascript; charset=utf-8");

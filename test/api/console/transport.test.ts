@@ -126,7 +126,7 @@ describe.each(engines)("connections of the console on $name", (engine) => {
       { PUBLIC_URL: "http://keys.example.com" },
       { host: "keys.example.com", origin: "http://keys.example.com" },
     ],
-  ])("[console §2.2] by %s nobody signs in, whatever the key, and no cookie counts", async (_what, env, headers) => {
+  ])("[console §2.2] over %s sign-in is refused for every key, and no cookie counts", async (_what, env, headers) => {
     const api = await start(engine, { env });
     const browser = openBrowser(api.url, headers);
     for (const rootKey of [api.rootKey, "lkr_wrong"]) {
@@ -182,7 +182,7 @@ describe.each(engines)("connections of the console on $name", (engine) => {
       expect((await send(url + path, { method: "POST", headers, body: "{}" })).status).toBe(404);
   });
 
-  test("[console §2.7] while the store is away nobody signs in and nobody is called wrong: 503, which counts as nothing", async () => {
+  test("[console §2.7] while the store is down sign-in is 503, and counts as no failure", async () => {
     let isAway = false;
     const inner = await engine.open();
     const around = aroundStore(inner, async (_operation, run) => {

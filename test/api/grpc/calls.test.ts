@@ -159,7 +159,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await everythingIn(api.store)).toEqual(before);
   });
 
-  test("[protocol §2] a /v2 client that goes away leaves nothing half done either", async () => {
+  test("[protocol §2] a /v2 client that disconnects leaves nothing half done either", async () => {
     const before = await everythingIn(api.store);
     holdStore();
     const aborted = new AbortController();
@@ -211,7 +211,7 @@ describe.each(engines)("on $name", (engine) => {
       }
     });
 
-    test.each(Object.entries(rpcTransports))("a client over %s is told in the words of /v2", async (_, transport) => {
+    test.each(Object.entries(rpcTransports))("a client over %s gets the messages of /v2", async (_, transport) => {
       const client = createClient(KeysService, transport(api.url));
       const tags = Array.from({ length: 20 }, () => crypto.randomUUID().repeat(3));
       const { code, detail } = await failureOf(client.verifyKey({ key: crypto.randomUUID().repeat(100), tags }, { headers: root() }));

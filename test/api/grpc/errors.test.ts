@@ -80,7 +80,7 @@ describe.each(engines)("on $name", (engine) => {
     ["a namespace that is gone", "ratelimit.limit", () => ({ namespace: "gone", identifier: "x", limit: 1, duration: 1_000 }), "all"],
     ["a missing encryption key", "keys.createKey", ({ apiId }) => ({ apiId, recoverable: true }), "all"],
     ["what the store must tell", "keys.updateCredits", ({ keyId }) => ({ keyId, operation: "increment", value: 1 }), "all"],
-  ])("[grpc §3] %s is told like on /v2, on every edge", async (_, procedure, body, grants) => {
+  ])("[grpc §3] %s is reported as on /v2, on every edge", async (_, procedure, body, grants) => {
     const rootKey = { all: api.rootKey, none: powerless, wrong: "lkr_wrong" }[grants];
     const facts = ({ status, body: { error } }: Answer) => ({
       status,

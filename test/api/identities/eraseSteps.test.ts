@@ -101,7 +101,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect(await remainsOf(store)).toEqual([]);
   });
 
-  test("are not done while somebody still reads what the store's files held before", async () => {
+  test("are not done while a reader still uses the old content of the store's files", async () => {
     const store = await engine.open();
     await fillPerson(store);
     let isRead = true;
@@ -172,7 +172,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     };
     const texts = async (store: Store) => (await store.collection("audit").find({}).toArray()).map(({ event: { display } }) => display);
 
-    test("leaves it, its keys and what is told of them alone", async () => {
+    test("leaves it, its keys and their entries alone", async () => {
       const store = await engine.open();
       const { identityId, keyId } = await begun(store);
       expect(await erasePerson(store)).toMatchObject({ done: true });

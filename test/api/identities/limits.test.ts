@@ -172,7 +172,7 @@ everywhere(
         expect(await run.data("apis.listKeys", { apiId, externalId: user })).toEqual([]);
       });
 
-      test("[identities deleteIdentity] re-creating the externalId re-attaches no key, whoever does it; updateKey does", async () => {
+      test("[identities deleteIdentity] re-creating the externalId re-attaches no key, for any caller; updateKey does", async () => {
         const user = await create({ ratelimits: [shared] });
         const { key, keyId, apiId } = await keyOf(user);
         expect(await spend(key)).toEqual({ code: "VALID", shared: 4 });

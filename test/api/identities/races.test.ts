@@ -72,7 +72,7 @@ everywhere(
         expect(count("ratelimit.delete")).toBe(1 + 2 * (CALLERS - 1));
       });
 
-      test("[identities updateIdentity] meta and limits changed at once: both survive, whoever is first", async () => {
+      test("[identities updateIdentity] concurrent changes of meta and limits both survive, in either order", async () => {
         const externalId = run.unique("raced");
         await run.data("identities.createIdentity", { externalId });
         await together((i, node) => {

@@ -118,7 +118,7 @@ describe.each(engines)("on $name", (engine) => {
     expect.unreachable("a call with 20 writes");
   };
 
-  test("[keys §1.1] an id or a secret that is taken is made anew, and the call succeeds", async () => {
+  test("[keys §1.1] a taken id or secret is generated again, and the call succeeds", async () => {
     const { apiId } = await data("apis.createApi", { name: "collisions" });
     faults.collide(4);
     const { keyId, key } = await data("keys.createKey", { apiId, permissions: [unique("once")] });

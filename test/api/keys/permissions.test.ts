@@ -151,7 +151,7 @@ everywhere((run) => {
       expect(await everythingIn(run.api.store)).toEqual(before);
     });
 
-    test("[permissions §5] a deleted permission is gone from the list, and is created anew when it is named again", async () => {
+    test("[permissions §5] a deleted permission is gone from the list, and is created again when it is named", async () => {
       const [a, b] = slugs(2) as [string, string];
       const { keyId, key } = await run.createKey({ permissions: [a, b] });
       const old = await run.data("permissions.getPermission", { permission: a });

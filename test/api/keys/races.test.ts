@@ -116,7 +116,7 @@ everywhere((run) => {
       expect((await run.getKey(keyId)).ratelimits).toEqual(first);
     });
 
-    test("[verify §11] changes of configuration lose no deduction of verifications that run beside them", async () => {
+    test("[verify §11] concurrent changes of configuration lose no deduction of verifications", async () => {
       const { keyId, key } = await run.createKey({ credits: { remaining: CALLERS, refill: { interval: "daily", amount: 1 } } });
       const other = await run.other();
       const changes = [{ name: "changed" }, { meta: { changed: true } }, { credits: { refill: null } }, { credits: {} }, { enabled: true }];

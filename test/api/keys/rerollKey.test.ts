@@ -91,7 +91,7 @@ everywhere(
         }
       });
 
-      test("[keys §6] a key of which only start is known keeps everything before the last _ of it as its prefix", async () => {
+      test("[keys §6] a key with only a stored start keeps everything before its last _ as its prefix", async () => {
         const old = await run.createKey({ prefix: "my_app" });
         await run.api.store.collection("keys").updateOne({ _id: old.keyId }, { $unset: { prefix: "", byteLength: "" } });
         expect((await reroll(old.keyId)).key).toMatch(/^my_app_[1-9A-Za-z]{21,22}$/);
@@ -167,7 +167,7 @@ everywhere(
         }
       });
 
-      test("[keys §6] it works up to that moment, and is EXPIRED after it; the new one goes on", async () => {
+      test("[keys §6] it works up to that moment and is EXPIRED after it; the new key keeps working", async () => {
         const old = await run.createKey();
         const fresh = await reroll(old.keyId, 1);
         const { expires } = await run.getKey(old.keyId);

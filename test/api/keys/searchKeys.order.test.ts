@@ -32,7 +32,7 @@ everywhere((run) => {
       }
     });
 
-    test("[management §8] a way that finds more than a page holds goes by its texts, and by the ids within one", async () => {
+    test("[management §8] a way that finds more than a page holds is ordered by its texts, then by ids", async () => {
       const apiIds = [await run.createApi(), await run.createApi()];
       const stem = run.unique("texts");
       const made: { readonly keyId: string; readonly name: string }[] = [];

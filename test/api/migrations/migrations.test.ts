@@ -67,7 +67,7 @@ everywhere((run) => {
     expectError(await run.call("keys.migrateKeys", imported), 404, NOT_FOUND);
   });
 
-  test("[protocol §7] another node hears of a deletion, too", async () => {
+  test("[protocol §7] another node applies a deletion, too", async () => {
     const other = await run.other();
     const migrationId = await create();
     // Each key is used for one check: a key that was answered VALID is migrated.

@@ -218,7 +218,7 @@ everywhere(
       expect(await run.data("permissions.listPermissions", { search: wanted })).toHaveLength(1);
     });
 
-    test("[permissions §12] update and delete have one event each, whoever holds the permission; refused calls none", async () => {
+    test("[permissions §12] update and delete have one event each, for any holder of the permission; refused calls have none", async () => {
       const name = run.unique("actor");
       const rootKey = await run.api.createRootKey({ name });
       const { id, slug } = await create();

@@ -34,7 +34,7 @@ describe.each(engines)("[design §8] the admin port on $name", (engine) => {
     }
   });
 
-  test("a store that is away shows in metrics, readiness stays", async () => {
+  test("an unavailable store shows in metrics, and readiness stays", async () => {
     const store = faultyStore(await engine.open());
     const api = await startApi(engine, { store });
     const away = () => request(api.url, "apis.getApi", { rootKey: api.rootKey, body: { apiId: "api_nothing1" } });

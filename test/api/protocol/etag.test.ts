@@ -182,7 +182,7 @@ everywhere(
       });
     });
 
-    test("[management §2] what is deleted and made anew under the same name has another tag, at every revision", async () => {
+    test("[management §2] an object that is deleted and created again under its name has another tag, at every revision", async () => {
       const namespace = run.unique("namespace");
       await run.data("ratelimit.limit", { namespace, identifier: "user", limit: 1, duration: 1_000 });
       const [externalId, slug, name] = [run.unique("user"), run.unique("slug"), run.unique("role")];

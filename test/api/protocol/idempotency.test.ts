@@ -119,7 +119,7 @@ everywhere((run) => {
     expect(free.replayed).toBe(false);
   });
 
-  test("[protocol §2] whoever may not make the call hears that first, before and after it was made", async () => {
+  test("[protocol §2] a caller without the permission is refused first, before and after the call was made", async () => {
     const key = run.unique("key");
     const { keyId: rootKeyId, key: rootKey } = (await run.data("rootKeys.createKey", { permissions: ["api.*.create_api"] })) as {
       keyId: string;

@@ -70,7 +70,7 @@ everywhere(
       expect([...(meta as { seen: number[] }).seen].sort((a, b) => a - b)).toEqual(Array.from({ length: updaters }, (_, i) => i));
     });
 
-    test("[management §2] updaters of one override, one of which deletes it, never bring back what was deleted", async () => {
+    test("[management §2] concurrent updates of an override never bring it back after one of them deletes it", async () => {
       const namespace = run.unique("namespace");
       const address = { namespace, identifier: "user" };
       await run.data("ratelimit.limit", { ...address, limit: 1, duration: 1_000 });

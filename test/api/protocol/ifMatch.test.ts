@@ -68,7 +68,7 @@ everywhere((run) => {
       expect(await readTagged(run, reader, subjects)).toEqual(before);
     });
 
-    test("[management §2] goes on with the revision that If-Match names, once", async () => {
+    test("[management §2] succeeds once with the revision that If-Match names", async () => {
       const reader = readerOf(procedure);
       const subjects = await createSubjects(run, [procedure, reader]);
       const { tag } = await readTagged(run, reader, subjects);
@@ -184,7 +184,7 @@ everywhere(
     describe.each([...asking.keys()])("%s", (procedure) => {
       const send = sender(run, procedure);
 
-      test("[management §2] goes on with any of several tags, with *, and without the header", async () => {
+      test("[management §2] succeeds with any of several tags, with *, and without the header", async () => {
         for (const make of [(tag: string) => `"other", ,${tag} ,W/"more"`, () => "*"]) {
           const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
           const { tag } = await readTagged(run, readerOf(procedure), subjects);

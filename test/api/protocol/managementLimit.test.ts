@@ -118,7 +118,7 @@ describe.each(engines)("[protocol §8] the management rate limit on $name", (eng
   });
 
   test.each(["allow", "deny"])(
-    "while the store is away calls are let through and say so, also with RATELIMIT_STORE_DOWN=%s",
+    "while the store is down calls are allowed and say so, also with RATELIMIT_STORE_DOWN=%s",
     async (policy) => {
       const store = faultyStore(await engine.open());
       const api = await start("2", { store, env: { RATELIMIT_STORE_DOWN: policy } });

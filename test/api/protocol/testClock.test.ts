@@ -53,7 +53,7 @@ const createKey = async (fields: object = {}): Promise<{ key: string; keyId: str
 const codeOf = async (key: string, fields: object = {}): Promise<unknown> => (await data("keys.verifyKey", { key, ...fields })).code;
 
 describe("testing.setTime", () => {
-  test("sets the time, which goes on from there", async () => {
+  test("sets the time, which continues from there", async () => {
     for (const time of [NOON, NOON + YEAR, NOON - 20 * YEAR, 0, LAST]) {
       const answer = await setTime(time);
       expect(dataOf(answer)).toEqual({});
@@ -206,7 +206,7 @@ describe("rate limits under a clock that is turned", () => {
   };
 
   test.each([8_000, 10_000, 18_000, 30_000, 58_000, 68_000, 3_600_000, YEAR])(
-    "set back by %i ms they begin anew, and go on from there",
+    "set back by %i ms they start again, and continue from there",
     async (back) => {
       const identifier = `back ${back}`;
       expect(await exhaust(identifier)).toBe(3);

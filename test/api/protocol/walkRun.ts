@@ -133,7 +133,7 @@ export const walk = (procedures: readonly string[], env: TestEnvironment = {}): 
         }
       });
 
-      test("[protocol §8] a root key without permissions is told which one it lacks, and no more than it may know", async () => {
+      test("[protocol §8] a root key without permissions learns which one it lacks, and nothing else", async () => {
         await onEveryEdge(async (edge) => {
           const known = await edge.call(procedure, bodyOf(procedure, objects), powerless);
           if (listsWhatMayBeRead.includes(procedure)) {

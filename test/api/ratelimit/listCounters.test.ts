@@ -101,7 +101,7 @@ everywhere(
       expect(await walk({ limit: 3 })).toEqual(want.map(([name]) => name));
     });
 
-    test("[management §3] identifier is a prefix, case-sensitive, in which no character means anything else", async () => {
+    test("[management §3] identifier is a prefix, case-sensitive and without special characters", async () => {
       const { namespace, check, identifiers, walk } = open();
       const names = ["user_1", "user_10", "user_2", "User_1", "user*", "u", "x", "60000:y", "😀1", "😀2"];
       for (const name of names) await check(name);
@@ -265,7 +265,7 @@ everywhere(
       expectError(await call({ namespace: "😀".repeat(512) }), 404, "unkey/data/ratelimit_namespace_not_found");
     });
 
-    test("[management §8] an unknown or deleted namespace is 404 for everybody, then 403", async () => {
+    test("[management §8] an unknown or deleted namespace is 404 for every caller, then 403", async () => {
       const [one, other] = [open(), open()];
       for (const { check } of [one, other]) await check("user");
       const [id, otherId] = [await idOf(one.namespace), await idOf(other.namespace)];
@@ -301,7 +301,7 @@ everywhere(
   { clock },
 );
 
-describe("with the time going on", () => {
+describe("with a running clock", () => {
   everywhere(
     (run) => {
       test("[management §8] a counter is visible within 5 s, on every node", async () => {

@@ -122,7 +122,7 @@ everywhere(
       expect(await check("user_2")).toMatchObject({ remaining: 10 });
     });
 
-    test("[ratelimit §5] with the base duration it goes on with the base counter; another one starts anew, and deleting leads back", async () => {
+    test("[ratelimit §5] with the base duration it keeps the base counter; another duration starts a new one, and deleting leads back", async () => {
       const { check, set, remove } = await openNamespace();
       await check("user", { cost: 4 });
       await set("user", 20);
@@ -166,7 +166,7 @@ everywhere(
         }
       });
 
-      test("[ratelimit §2] other nodes hear of it in time", async () => {
+      test("[ratelimit §2] other nodes apply it in time", async () => {
         const { namespace, set, remove } = await openNamespace();
         const other = await run.other();
         const body = { namespace, identifier: "user", limit: 10, duration: MONTH, cost: 0 };

@@ -108,7 +108,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
     expectAccepted(await present(`Bearer ${key}`));
   });
 
-  test("an ordinary API key is unknown, whatever it is permitted and looks like", async () => {
+  test("an ordinary API key is unknown, whatever its permissions and form", async () => {
     const { apiId: own } = dataOf(await call("apis.createApi", { name: "ordinary" }));
     for (const prefix of ["lkr", "rk", undefined]) {
       const permissions = ["api.*.read_api", "api.*.create_api", "*"];
@@ -137,7 +137,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
     for (const edge of api.edges) expectRefused(await edge.call("apis.getApi", { apiId }, key), "key_expired");
   });
 
-  test("a revoked, expired, re-scoped or deleted one stops working within 30 s, even if nobody hears of the change", async () => {
+  test("a revoked, expired, re-scoped or deleted one stops working within 30 s, even if no node is notified", async () => {
     const changes: readonly (readonly [RootKeyUpdate, (answer: Answer) => void])[] = [
       [{ enabled: false }, (answer) => expectRefused(answer, "key_disabled")],
       [{ expires: clock.now() - 1 }, (answer) => expectRefused(answer, "key_expired")],
@@ -260,7 +260,7 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     }
   });
 
-  test("a node hears of what another one did to a root key", async () => {
+  test("a node applies another node's change to a root key", async () => {
     const store = await engine.open();
     const api = await startApi(engine, { store });
     const feed = createAnnouncementFeed({

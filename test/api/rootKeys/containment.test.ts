@@ -135,7 +135,7 @@ everywhere(
         expectForbidden(await run.call("rootKeys.rerollKey", body, again.key));
       });
 
-      test("a caller that expires makes, changes and rerolls only what expires no later, and is told so", async () => {
+      test("an expiring caller may only create, change and reroll keys that expire no later, and is told so", async () => {
         const expires = Date.now() + HOUR;
         const caller = await run.api.createRootKey({ expires });
         for (const later of [expires + 1, null, undefined]) {

@@ -239,7 +239,7 @@ everywhere((run: Run) => {
   });
 
   describe("the check", () => {
-    test("[verify §5] all limits of a call are one step: if any refuses, none is charged, and each tells of itself", async () => {
+    test("[verify §5] all limits of a call are one step: if any denies, none is charged, and each reports its own state", async () => {
       const { key } = await run.createKey({
         ratelimits: [named(9, { name: "wide", autoApply: true }), named(2, { name: "narrow", autoApply: true })],
       });

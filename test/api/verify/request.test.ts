@@ -197,7 +197,7 @@ everywhere((run: Run) => {
       expect((await run.verify(key, { permissions: "reports.*" })).code).toBe("INSUFFICIENT_PERMISSIONS");
     });
 
-    test("[verify §4] as many terms and as deep a nesting as 1000 characters hold", async () => {
+    test("[verify §4] accepts all terms and all nesting that fit into 1000 characters", async () => {
       const { key } = await run.createKey({ permissions: ["zzz"] });
       const deep = `${text(498, "(")}zzz${text(498, ")")}`;
       expect((await run.verify(key, { permissions: deep })).code).toBe("VALID");

@@ -84,7 +84,7 @@ everywhere((run: Run) => {
       }
     });
 
-    test("[verify §12] a change amid verifications: those that begin after its answer see it", async () => {
+    test("[verify §12] a change during verifications applies to those that start after its answer", async () => {
       const { key, keyId } = await run.createKey();
       for (let i = 0; i < 10; i++) {
         let changed = false;

@@ -111,7 +111,7 @@ test("--plain-http lets it go, and the addresses of this machine need no leave",
 });
 
 describe("a service that is none, or away", () => {
-  test("nobody listens: 7", async () => {
+  test("no service listens: 7", async () => {
     const { code, complained } = await run("http://127.0.0.1:1");
     expect(code).toBe(7);
     expect(complained).toEqual([expect.stringContaining("latchkey: no service answers at http://127.0.0.1:1")]);
@@ -207,7 +207,7 @@ describe("a service that is none, or away", () => {
     expect(JSON.parse(printed[0] ?? "")).toEqual({ name });
   });
 
-  test("audit verify tells of every part of the log that is not whole, and ends with 1", async () => {
+  test("audit verify reports every damaged part of the log, and ends with 1", async () => {
     const asked: unknown[] = [];
     const url = await listen(async (request, response) => {
       const { fromSequence = 1 } = JSON.parse((await request.toArray()).join("")) as { fromSequence?: number };

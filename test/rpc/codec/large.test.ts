@@ -91,7 +91,7 @@ describe("a large body is read as a small one would be", () => {
     );
   });
 
-  test("a list that is too long, and of which every entry is wrong in itself", async () => {
+  test("a list that is too long and has only invalid entries", async () => {
     const text = JSON.stringify({ kind: "ratelimits", start: 1, end: 2, granularity: "day", groupBy: Array<string>(101).fill("keyId") });
     const [small, large] = await both(jsonReader(GetUsageRequestSchema, "v2"), Buffer.from(text), padJson(text));
     expect(small.violations).toHaveLength(101);
@@ -122,7 +122,7 @@ describe("[DESIGN §2] a body of more than 100,000 values is refused with one vi
     expect((await read(body(most + 1), patientReader)).violations).toEqual(tooMany);
   });
 
-  test("values that nobody asked for count, too", async () => {
+  test("unknown values count, too", async () => {
     const text = `{"externalId":"x","other":[${"0,".repeat(100_000)}0]}`;
     expect((await jsonReader(CreateIdentityRequestSchema, "v2")(Buffer.from(text), patientReader)).violations).toEqual(tooMany);
   });
@@ -141,7 +141,7 @@ describe("[protocol §3] what is nested too deep is refused", () => {
   });
 });
 
-test.each(["JSON", "binary"])("whoever has many bodies in line delays another's by no more than one: %s", async (form) => {
+test.each(["JSON", "binary"])("a caller with many bodies in line delays another's by no more than one: %s", async (form) => {
   const body = Buffer.from(form === "JSON" ? `{"a":[${"0,".repeat(48_000)}0]}` : Buffer.alloc(96_000, Buffer.of(0x78, 0x00)));
   const read = form === "JSON" ? jsonReader(CreateIdentityRequestSchema, "v2") : messageReader(CreateIdentityRequestSchema);
   const done: string[] = [];

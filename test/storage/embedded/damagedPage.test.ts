@@ -45,7 +45,7 @@ const damagePageOf = async (text: string): Promise<void> => {
 const samples = () =>
   Array.from({ length: 60 }, (_, i) => sampleKey({ name: `the key of number ${i}.`, meta: `"${"x".repeat(1500)}"`, remaining: 5 }));
 
-test("a damaged page is an error of what it held, in reads and in writes; nobody else notices", async () => {
+test("a damaged page fails reads and writes of its contents, and no others", async () => {
   const keys = samples();
   await (await openGuarded()).collection("keys").insertMany(keys);
   await guarded?.close();

@@ -145,7 +145,7 @@ describe("counters in memory in front of a file", () => {
     expect(await (await afterCrash()).read("a")).toEqual({ seq: 5, current: 3, previous: 0 });
   });
 
-  test("a close amid changes keeps those that were acknowledged, and refuses the rest", async () => {
+  test("a close during changes keeps those that were acknowledged, and refuses the rest", async () => {
     for (let round = 0; round < 30; round++) {
       const counters = open({ mostInMemory: 20 });
       const acknowledged: string[] = [];

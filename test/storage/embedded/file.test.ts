@@ -155,7 +155,7 @@ describe("the embedded store's file", () => {
     await eventually(async () => expect(await counters.find({}).toArray()).toEqual([late]));
   });
 
-  test("tells where it was opened, how large it was found, and by which versions", async () => {
+  test("reports where it was opened, its size, and the versions that opened it", async () => {
     const file = join(directory, "latchkey.sqlite");
     const first = open();
     expect(first.facts?.()).toEqual({});
@@ -210,7 +210,7 @@ describe("the embedded store's file", () => {
       await queue.close();
     });
 
-    test("slow commits are told of once a minute, with how many there were", async () => {
+    test("slow commits are logged once a minute, with their number", async () => {
       const told: [object, string][] = [];
       const log = { info: () => expect.unreachable(), warn: (facts: object, message: string) => void told.push([facts, message]) };
       let now = 0;
@@ -296,7 +296,7 @@ describe("the embedded store's file", () => {
       expect(workers).toHaveLength(1);
     });
 
-    test("a thread that died while it waited for a file, or could not open one, serves nobody", async () => {
+    test("a thread that died while it waited for a file, or could not open one, refuses every call", async () => {
       const { threads, workers } = countedThreads();
       const queue = (name: string) => createWriteQueue({ file: join(parent, name), patience: 50 }, { threads });
       const first = queue("a.sqlite");

@@ -62,7 +62,7 @@ describe("reads of one turn of the event loop", () => {
     expect(done.join(" ")).toBe("slice one one slice one one slice one one");
   });
 
-  test("that fail take nobody's turn", async () => {
+  test("that fail take no other caller's turn", async () => {
     const turns = createReadTurns();
     const outcomes = await Promise.allSettled([
       ...reads(turns, "slice", 2, [TURN.rows, 0], () => {

@@ -62,7 +62,7 @@ describe("over a large embedded store, no read keeps the thread", () => {
     expect(page.items.map(({ _id }) => _id)).toEqual(page.items.map(({ _id }) => _id).sort());
   });
 
-  test("[management §2] a way of finding keys reads as many entries as it finds, whatever else is there", async () => {
+  test("[management §2] a way of finding keys reads as many entries as it finds, whatever else is stored", async () => {
     const search = repositories.keySearch(store);
     const where = { apiId: "api_big", field: "nameKey", prefix: "n" } as const;
     const behind = { text: "name", id: `key_${String(MANY.keys - 5_000).padStart(8, "0")}` };
@@ -130,7 +130,7 @@ describe("over a large embedded store, no read keeps the thread", () => {
     );
   });
 
-  test("a thousand look-ups at once share the turns, and are answered before a search goes on", async () => {
+  test("a thousand concurrent look-ups share the turns, and are answered before a search continues", async () => {
     const { keys, permissions } = { keys: repositories.keys(store), permissions: repositories.permissions(store) };
     const answered: string[] = [];
     await expectBounded(() =>

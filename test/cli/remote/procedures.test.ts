@@ -298,6 +298,8 @@ test("help says of every procedure what the interface says: options, permissions
   expect(one).toContain("  --api-id TEXT  (required)\n      The API that the keys belong to (3-255 characters).");
   expect(one).toContain("--credits.refill.interval daily|monthly  (needed with --credits.refill)");
   expect(one).toContain("--no-credits.remaining");
+  expect(one).toContain("  --byte-length NUMBER\n      Random bytes in the secret, 16-255. Default 16.");
+  expect(one).toMatch(/ {2}--recoverable.*\n.* Default false\.$/m);
   expect(await text("keys.createKey")).toBe(one);
   expect((await runCommand(["keys", "create-key", "--help"], {})).printed.join("\n")).toBe(one);
   expect(await text("keys", "verify-key")).toContain("  --key -|@FILE  (required)");

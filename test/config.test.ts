@@ -178,7 +178,7 @@ describe("a value that is set", () => {
     expect(configOf(env).errorsBaseUrl).toBe(errorsBaseUrl);
   });
 
-  test("the admin port listens where the service does unless told otherwise", () => {
+  test("the admin port listens on the host of the service by default", () => {
     expect(configOf({ HOST: "0.0.0.0" }).admin.host).toBe("0.0.0.0");
   });
 });
@@ -370,7 +370,7 @@ describe("problems across variables", () => {
     }
   });
 
-  test("[console §2.8] what it maps to has to be a permission, by name", () => {
+  test("[console §2.8] it maps to permissions by name only", () => {
     const mapping = { claim: "groups", permissions: { support: ["api.*.read_key", "api.*.fly"] } };
     expect(problemsOf({ ...oidc, OIDC_PERMISSIONS: JSON.stringify(mapping) })).toEqual([
       'OIDC_PERMISSIONS: its value is not a mapping of people to permissions: "permissions" gives "support" the unknown permission "api.*.fly"',

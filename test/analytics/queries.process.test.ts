@@ -298,7 +298,7 @@ describe.each(ways)("on $name", (way) => {
       expect(await count("time BETWEEN now() - INTERVAL 25 DAY AND now() - INTERVAL 1 DAY")).toBe(2);
     });
 
-    test("behind ARRAY JOIN stand expressions, not tables: a `time` that a subquery has made stays what it is", async () => {
+    test("ARRAY JOIN takes expressions, not tables: a `time` made by a subquery is unchanged", async () => {
       const made = "SELECT toDateTime(now()) AS time, ['a', 'b'] AS parts FROM key_verifications_v1 WHERE key_id = 'key_a1'";
       for (const bound of ["now() - INTERVAL 1 DAY", `'${new Date(now - DAY).toISOString().slice(0, 19).replace("T", " ")}'`]) {
         const query = `SELECT count() AS n FROM (${made}) AS s ARRAY JOIN parts WHERE time > ${bound}`;

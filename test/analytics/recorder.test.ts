@@ -88,7 +88,7 @@ describe("[analytics §6] a recorder", () => {
     expect(written).toBe(100);
   });
 
-  test("[management §6] what was dropped leaves a gap in the numbers of the rows", async () => {
+  test("[management §6] dropped events leave a gap in the numbers of the rows", async () => {
     const written: string[] = [];
     const { recorder } = record(async (rows) => void written.push(...String(rows).trimEnd().split("\n")), {
       capacity: { events: 2, bytes: 1_000_000 },

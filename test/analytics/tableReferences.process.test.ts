@@ -114,7 +114,7 @@ describe("[design §9] rows that may be seen", () => {
     ["hour", "'2026-06-15 12:00:00'", "'2026-06-15 13:00:00'"],
     ["day", "'2026-06-15'", "'2026-06-15'"],
     ["month", "'2026-06-01'", "'2026-06-01'"],
-  ])("of a table per %s begin and end with an interval", (step, first, last) => {
+  ])("every range of tables per %s starts and ends with an interval", (step, first, last) => {
     const table = `key_verifications_per_${step}_v1`;
     const text = visibleRows({ table, since: undefined, until: now + 1.5 * HOUR, ids: undefined }, visibility);
     expect(text).toContain(`own.time >= ${first} AND own.time <= ${last} LIMIT`);

@@ -5,7 +5,7 @@ const HOLD_MS = 5_000;
 const rows = (writer: string, first: number, last: number, count = last - first + 1): WriterRows => ({ writer, first, last, count });
 const place = (seqs: Record<string, number>): ReadonlyMap<string, number> => new Map(Object.entries(seqs));
 
-describe("[management §6] what can be followed of each writer", () => {
+describe("[management §6] the followable rows of each writer", () => {
   test("starts with the present rows and continues with new ones", () => {
     const heads = createHeads();
     expect(heads.begin([rows("a", 1, 10), rows("b", 501, 600)])).toEqual([]);

@@ -161,7 +161,7 @@ describe("[management §6] a follower", () => {
     expect(statements).toEqual([{ heads: [["a", 3]] }]);
   });
 
-  test("all writers go on at the same pace, so none waits behind one that never stops", async () => {
+  test("all writers advance at the same pace, so none waits for one that never stops", async () => {
     const { insert, follow } = setUp();
     const { position } = await follow();
     insert("a", 1, 2, 3, 4, 5, 6);

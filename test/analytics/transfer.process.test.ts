@@ -231,7 +231,7 @@ describe("events that travel", () => {
     expect(await lookAt(source, contentsOf)).toEqual(wanted);
   });
 
-  test("[data §3] what does not fit is refused with one sentence", async () => {
+  test("[data §3] a mismatch is refused with one sentence", async () => {
     const target = envOf(await open(embedded));
     const refused = async (args: readonly string[], settings: Record<string, string>, sentence: RegExp): Promise<void> => {
       const { code, complained } = await runCommand(["analytics", ...args], settings);

@@ -96,7 +96,7 @@ describe("[management §6] equal questions", () => {
     await expect(shared("q", AbortSignal.abort(new Error("left")), run)).rejects.toThrow("left");
   });
 
-  test("what is kept is bounded: the oldest answers go first", async () => {
+  test("kept answers are bounded: the oldest are dropped first", async () => {
     const shared = createSharedAnswers<string>({
       clock: createTestClock(),
       keepMs: 5_000,

@@ -68,7 +68,7 @@ describe("bodies that are expensive to read", () => {
   });
 });
 
-describe("what the contract promises is still possible", () => {
+describe("the largest requests that the contract allows", () => {
   test.each(["v2", "connect-json", "binary"] as const)(
     "[identities] a mebibyte with the most values that a body may have: %s",
     async (edge) => {
@@ -105,7 +105,7 @@ describe("what the contract promises is still possible", () => {
     expect(textOf(received.meta)).toBe(JSON.stringify(JSON.parse(meta)));
   });
 
-  test("[protocol §3] of a repeated property the last one counts, with what is wrong with it", async () => {
+  test("[protocol §3] the last of several properties of one name counts, with its violations", async () => {
     await using edges = await startEdges();
     const body = `{"externalId":5,"meta":{"a":1},"externalId":"x","meta":{"b":1,"b":2}${" ".repeat(10_000)}}`;
     expect((await post(edges, "/v2/identities.createIdentity", "application/json", Buffer.from(body))).status).toBe(200);

@@ -111,7 +111,7 @@ test("large bodies in flight count until they are answered", async () => {
   expect((await send()).status).toBe(200);
 });
 
-test("what many values in a small body become counts until it is answered", async () => {
+test("the decoded size of many values in a small body counts until it is answered", async () => {
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: 10 * room }, invoke: () => promise });
   const small = `{"migrationId":"mig","apiId":"api","keys":[${Array(4_000).fill('{"hash":"abc"}').join(",")}]}`;
@@ -158,7 +158,7 @@ test("compressed messages that wait for their turn count, and for a line without
 test.each([
   ["gRPC", "/latchkey.v2.ApisService/CreateApi", "application/grpc", "grpc-encoding"],
   ["Connect", "/latchkey.v2.ApisService/CreateApi", "application/json", "content-encoding"],
-])("what a compressed message becomes counts until it is answered (%s)", async (_, path, type, encodingHeader) => {
+])("the decompressed size of a message counts until it is answered (%s)", async (_, path, type, encodingHeader) => {
   const { promise, resolve } = Promise.withResolvers<object>();
   await using edges = await startEdges({ capacity: { bodyBytes: room }, invoke: () => promise });
   const session = connect(edges.url);

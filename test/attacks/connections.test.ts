@@ -11,8 +11,8 @@ import { codeOf, liveness, open } from "./support/sessions.ts";
 
 const large = { "x-large": "a".repeat(15_000) };
 
-describe("what connections may cost others", () => {
-  test("header lists that are large after decompression are bounded in all; the connection that brings more is closed, others go on", async () => {
+describe("the cost of connections for others", () => {
+  test("header lists that are large after decompression are bounded in total; only the connection that exceeds the bound is closed", async () => {
     let now = 0;
     await using edges = await startEdges({ clock: { now: Date.now, monotonic: () => now } });
     let answered = 0;
@@ -34,7 +34,7 @@ describe("what connections may cost others", () => {
     expect(await liveness(await open(edges.url), large)).toBe(200);
   });
 
-  test("what callers behind a trusted proxy do is refused by the address that it names, and its connection stays", async () => {
+  test("violations of callers behind a trusted proxy count for the address that it names, and its connection stays", async () => {
     await using edges = await startEdges({ clock: { now: Date.now, monotonic: () => 0 }, trustedProxies: ["127.0.0.1/32"] });
     const session = await open(edges.url);
     let refused = 0;

@@ -13,7 +13,7 @@ const capture = () => {
   return { log, lines };
 };
 
-describe("what callers can make happen again and again", () => {
+describe("log lines that callers can repeat", () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });

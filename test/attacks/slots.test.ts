@@ -97,7 +97,7 @@ describe.each(engines)("the slots for calls in flight on $name", (engine) => {
     expect(await inFlight()).toBe(0);
   });
 
-  test("what was refused is in the metrics", async () => {
+  test("refusals are in the metrics", async () => {
     const text = await (await fetch(`${api.adminUrl}/metrics`)).text();
     expect(Number(/^latchkey_capacity_refused_total\{resource="calls"\} (\d+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
   });

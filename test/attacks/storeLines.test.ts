@@ -66,7 +66,7 @@ describe.each(engines)("on $name", (engine) => {
   const call = async (procedure: string, body: object, headers: Record<string, string> = {}): Promise<Record<string, unknown>> =>
     dataOf(await request(api.url, procedure, { rootKey: api.rootKey, body, headers: { "content-type": "application/json", ...headers } }));
 
-  test("what a call asks of the store waits in its caller's line", async () => {
+  test("operations of a call wait in its caller's line", async () => {
     const { apiId } = await call("apis.createApi", { name: "lines" });
     const issued = {
       apiId,

@@ -143,7 +143,7 @@ describe.each(engines)("on $name", (engine) => {
     await expectAll(store, writer.written);
   });
 
-  test("who has the lease and nothing to move asks once for all collections", async () => {
+  test("a mover with the lease and nothing to move makes one request for all collections", async () => {
     await moverOn(store).run();
     const asked: string[] = [];
     const heard = interceptStore(store, (operation, { collection, name }) => {
@@ -297,7 +297,7 @@ describe.each(engines)("on $name", (engine) => {
     await expectAll(store, written);
   });
 
-  test("[management §8] what is done beside moving begins no step after half a second: new events do not wait", async () => {
+  test("[management §8] side tasks of the mover start no step after half a second: new events do not wait", async () => {
     let steps = 0;
     const done = Promise.withResolvers<void>();
     const mover = createAuditMover({

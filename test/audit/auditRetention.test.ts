@@ -178,7 +178,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     expect(entries).toHaveLength(500);
   });
 
-  test("what was dropped before it was indexed is passed over by the indexer", async () => {
+  test("entries dropped before they were indexed are skipped by the indexer", async () => {
     await add(1_600, 40 * DAY);
     await add(500, DAY);
     await drop();
@@ -263,7 +263,7 @@ describe.each(engines)("[management §4] a log that is kept for 30 days, on $nam
     }
   });
 
-  test("what was altered is no longer dropped, nor what is behind it: it would be gone without a trace", async () => {
+  test("altered entries, and those after them, are no longer dropped: they would disappear without a trace", async () => {
     await add(10, 40 * DAY);
     const fifth = (await parts().auditLog.findBySequence([5]))[0] as AuditLogDocument;
     await store.collection("audit").updateOne({ _id: fifth._id }, { $set: { event: { ...fifth.event, display: "Nothing" } } });

@@ -118,7 +118,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
     expect(await back()).toBe("the texts of entry 1 are gone, and no event of it says so of what is left");
   });
 
-  test("of an early form rest on the statement: a head covers the entry, and what comes before, if it was kept since", async () => {
+  test("of an early form rest on the statement: a head that was kept since covers the entry and those before it", async () => {
     await fill();
     const heads = (await entries()).map(({ hash }) => hash);
     await erase([5]);
@@ -168,7 +168,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       return found;
     };
 
-    test("who changes what is left of an erased entry", async () => {
+    test("who changes the rest of an erased entry", async () => {
       await fill();
       await erase(NAMING);
       const changes: readonly ((entry: AuditLogDocument) => object)[] = [
@@ -206,7 +206,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       expect(await alter(7, (entry) => ({ ...entry, event: { ...entry.event, event: "api.create" } }))).toHaveLength(3);
     });
 
-    test("who gives an entry of the third form out for an erased one of an earlier form, with a statement of his own", async () => {
+    test("who passes an entry of the third form off as an erased one of an earlier form, with a statement of his own", async () => {
       await fill();
       const [entry] = (await entries()).filter(({ sequence }) => sequence === 6);
       if (entry === undefined) return expect.unreachable();
@@ -222,7 +222,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       expect(await alter(6, () => rehashed)).toContainEqual(expect.stringMatching(/^7 does not follow/));
     });
 
-    test("who puts in a statement of the third form whose hash covers no texts, to change later what it states", async () => {
+    test("who inserts a statement of the third form whose hash covers no texts, to change it later", async () => {
       await fill();
       const [first, , , , , last] = await entries();
       if (first === undefined || last === undefined) return expect.unreachable();
@@ -256,7 +256,7 @@ describe.each(engines)("[data §4] texts of audit entries on $name", (engine) =>
       }
     });
 
-    test("who gives out as erased what confirms a stub, to change the hash that it names", async () => {
+    test("who passes the confirmation of a stub off as erased, to change the hash that it names", async () => {
       const hash = "1".repeat(64);
       const dropped = (name: string) => auditEvent(source, "audit.drop", "Dropped", resource("auditLog", "0", name));
       await appendIn(3)([dropped(hash)]);

@@ -128,7 +128,7 @@ describe.each(engines)("events that pile up on $name", (engine) => {
     ],
   ];
 
-  test("[protocol §11] what changes or decrypts waits until they have been moved, so that no document outgrows the store", async () => {
+  test("[protocol §11] changes and decryptions wait until they have been moved, so that no document outgrows the store", async () => {
     const prepared = await Promise.all(changes.map(async ([name, collection, prepare]) => ({ name, collection, ...(await prepare()) })));
     blocked = true;
     await Promise.all(prepared.map(({ collection, id }) => pileUp(collection, id)));

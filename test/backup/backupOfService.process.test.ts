@@ -7,7 +7,7 @@ import { dieInRestore } from "../support/dieInRestore.ts";
 import { procedureCaller } from "../support/procedureCaller.ts";
 import { freshDirectory, places } from "../support/storePlaces.ts";
 
-test("[data §1] what a running service holds is restored into each engine, goes back, and serves as before", async () => {
+test("[data §1] the data of a running service is restored into each engine and back, and serves as before", async () => {
   await using service = await startService();
   const rootKey = await service.rootKey();
   const call = procedureCaller(service.url, rootKey);

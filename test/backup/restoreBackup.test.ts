@@ -166,7 +166,7 @@ describe.each(places)("on %s", (_, make) => {
     expect(sessions[0]).not.toHaveProperty("hash");
   });
 
-  test("[data §1] what had expired before its events were in the audit log is kept for them", async () => {
+  test("[data §1] objects that expired before their events were in the audit log are kept for them", async () => {
     const place = await make();
     await sampleBackup(place);
     const source = await place.open("tool");
@@ -181,7 +181,7 @@ describe.each(places)("on %s", (_, make) => {
     expect(session?.expireAt.getTime()).toBeGreaterThan(later.clock.now() + 2 * HOUR);
   });
 
-  test("[data §1] a backup beside nodes that drop entries of the audit log is refused", async () => {
+  test("[data §1] a backup while nodes drop entries of the audit log is refused", async () => {
     const place = await make();
     await sampleBackup(place);
     const store = await place.open("tool");

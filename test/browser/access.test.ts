@@ -37,7 +37,7 @@ afterAll(async () => {
   await service?.[Symbol.asyncDispose]();
 });
 
-test("[console §3] who holds invoices.*: keys through roles and wildcards, and the roles that give it", async () => {
+test("[console §3] holders of invoices.*: keys through roles and wildcards, and the roles that grant it", async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/access?tab=holders`, service.rootKey);

@@ -327,7 +327,7 @@ test("[console §3] a denial is explained and fixed from its suggestion", async 
   expect(faults).toEqual([]);
 });
 
-test("[console §3] a key is rerolled with a grace and deleted with a word on what it did lately", async () => {
+test("[console §3] a key is rerolled with a grace period, and deleted after a word on its recent use", async () => {
   const { keyId, key } = await newKey({ name: "rerolled" });
   await service.call("keys.verifyKey", { key });
   await using window = await openPage(browser);

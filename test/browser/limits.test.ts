@@ -133,7 +133,7 @@ test("[console §3] a filter typed as soon as its field appears counts", async (
   expect(await page.getByLabel("Begins with").inputValue()).toBe("user_");
 });
 
-test("[console §3] what another limit would have denied is replayed while it is dragged, and becomes an override", async () => {
+test("[console §3] the denials of another limit are replayed while the slider moves, and it becomes an override", async () => {
   await using window = await openPage(browser);
   const { page } = window;
   await openSignedIn(page, `${service.url}/ui/limits/${namespaceId}?tab=what-if&pattern=premium_*`, service.rootKey);
@@ -207,7 +207,7 @@ test("[console §3] a namespace is deleted by typing its name, with the root key
   expect(await page.getByRole("link", { name: "to be deleted" }).count()).toBe(0);
 });
 
-test("[console §3] what a session may not do is greyed with its reason, and what it may not see names the permission", async () => {
+test("[console §3] forbidden actions are disabled with their reason, and hidden data names the missing permission", async () => {
   const permissions = ["console.*.sign_in", `ratelimit.${namespaceId}.read_override`, `ratelimit.${namespaceId}.read_namespace`];
   const { data } = await service.call("rootKeys.createKey", { name: "reader", permissions });
   await using window = await openPage(browser);

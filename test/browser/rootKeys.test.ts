@@ -131,7 +131,7 @@ test("[console §3] a root key is created with scoped permissions, used, shrunk,
   expect([...faults, ...other.faults]).toEqual([]);
 });
 
-test("[console §3] what the person does not hold is greyed, with the reason, and templates leave it out", async () => {
+test("[console §3] permissions that the person does not hold are disabled, with the reason, and templates leave them out", async () => {
   const { data } = await service.call("rootKeys.createKey", {
     name: "small",
     permissions: ["console.*.sign_in", "root_key.*.create_root_key", "root_key.*.read_root_key", `api.${apiId}.verify_key`],

@@ -170,7 +170,7 @@ test("[console §3] where analytics is off, the overview says how to turn it on,
 });
 
 // The last one: the address of the tests may not sign in for a minute after it.
-test("[console §2.7] refused keys are all told the same, and after ten of them even the right one has to wait", async () => {
+test("[console §2.7] all refused keys get the same message, and after ten of them even the right one has to wait", async () => {
   const { data } = await service.call("rootKeys.createKey", { permissions: ["api.*.read_api"] });
   await using window = await openPage(browser);
   const { page } = window;

@@ -170,7 +170,7 @@ describe.each(engines)("on $name", (engine) => {
     await feed.stop();
   });
 
-  test("[design §3] what could not be published is published when the store is back", async () => {
+  test("[design §3] a failed announcement is published when the store is back", async () => {
     const [a, b] = [startNode(), startNode()];
     store.behave("fails");
     a.feed.doubt(["key_1"]);
@@ -222,7 +222,7 @@ describe.each(engines)("on $name", (engine) => {
     await feed.stop();
   });
 
-  test("[design §9] what is announced while an insert is on its way shares the next one", async () => {
+  test("[design §9] announcements made during an insert share the next one", async () => {
     const { appended, feed } = slowly();
     const first = feed.announce(["key_1"]);
     const others = [feed.announce(["key_2"]), feed.announce(["key_3", "key_2"])];

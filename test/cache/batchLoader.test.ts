@@ -12,7 +12,7 @@ const source = () => {
   return { asked, find };
 };
 
-test("what is asked for in one turn is one read, each id once, and what is missing is null", async () => {
+test("all ids of one turn are one read, each id once, and missing ones are null", async () => {
   const { asked, find } = source();
   expect(await Promise.all(["a", "b", "none", "a"].map(find))).toEqual([{ _id: "a" }, { _id: "b" }, null, { _id: "a" }]);
   expect(asked).toEqual([["a", "b", "none"]]);

@@ -129,7 +129,7 @@ describe("loading", () => {
     expect(cache.has("key")).toBe(true);
   });
 
-  test("what is all in use is gone through a little at a time, and stays", async () => {
+  test("a cache full of used entries is searched a little at a time, and they stay", async () => {
     const count = 2_000;
     const keys = Array.from({ length: count }, (_, i) => String(i).padStart(8));
     const bytes = await (async () => {
@@ -194,7 +194,7 @@ describe("invalidation", () => {
     expect(cache.size()).toBe(0);
   });
 
-  test("[design §3] who asks after a change gets nothing of a load that began before it", async () => {
+  test("[design §3] a caller that asks after a change gets nothing of a load that began before it", async () => {
     const cache = cacheOf();
     const before = cache.get("key");
     invalidations.invalidate(["object"]);
@@ -346,7 +346,7 @@ describe("in any interleaving", () => {
   });
   const elapse = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-  test("[verify §12] who asks after a change was acknowledged never gets what was there before", async () => {
+  test("[verify §12] a caller that asks after the acknowledgement of a change never gets the earlier value", async () => {
     const step = fc.record({
       at: fc.nat({ max: 300 }),
       kind: fc.constantFrom("write", "read", "read", "read"),

@@ -51,7 +51,7 @@ const remembering = async (value: string, rest: Partial<LoadResult<string>> = {}
 const ask = async (cache: Cache<string>, key = "key"): Promise<string> => (await cache.get(key, caller)).value;
 const isWarm = (cache: Cache<string>): boolean => !(cache.get("key", caller) instanceof Promise);
 
-describe("[design §9] what is heard to change", () => {
+describe("[design §9] an object with an announced change", () => {
   const hear = () => invalidations.hear(["object"]);
   const changeOf = async (cache: Cache<string>, value: string): Promise<string> => {
     const asked = ask(cache);
@@ -201,7 +201,7 @@ test("[design §9] a load is shared for less than a second: who comes later sees
 });
 
 describe("[design §9] while the feed is silent", () => {
-  test("what is remembered answers by itself for less than a second, then the store is asked", async () => {
+  test("remembered values answer by themselves for less than a second, then the store is asked", async () => {
     const cache = await remembering("old");
     clock.advance(999);
     expect(isWarm(cache)).toBe(true);
@@ -213,7 +213,7 @@ describe("[design §9] while the feed is silent", () => {
     expect(told).toEqual([]);
   });
 
-  test("what was read less than a second ago needs no other read", async () => {
+  test("a value that was read less than a second ago needs no other read", async () => {
     const cache = await remembering("old");
     clock.advance(5_000);
     const asked = ask(cache);
@@ -252,7 +252,7 @@ describe("[design §9] while the feed is silent", () => {
     await expect(late).rejects.toThrow("away");
   });
 
-  test("what had run out when the feed was heard last answers nothing", async () => {
+  test("values that had expired at the last contact with the feed answer nothing", async () => {
     const cache = await remembering("old");
     clock.advance(30_000);
     contact.heardAt = clock.monotonic();
@@ -284,7 +284,7 @@ describe("[design §9] while the feed is silent", () => {
     expect(told).toEqual([]);
   });
 
-  test("what this node itself has changed is not answered from before", async () => {
+  test("objects that this node has changed itself are not answered from before", async () => {
     const cache = await remembering("old");
     clock.advance(1_000);
     const asked = ask(cache);

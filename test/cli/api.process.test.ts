@@ -12,7 +12,7 @@ import { dataOf, testConfig } from "../support/api.ts";
 import { places } from "../support/places.ts";
 import { eventsIn } from "../support/written.ts";
 
-describe.each(places)("[verify §9] on $name, beside a running service", ({ open, close }) => {
+describe.each(places)("[verify §9] on $name, next to a running service", ({ open, close }) => {
   let env: Record<string, string>;
   let service: ServiceProcess;
   let rootKey: string;

@@ -13,7 +13,7 @@ const NO_TERMINAL = "latchkey: nothing was done: there is no terminal to ask for
 const destructive = procedureCommands.filter(({ destroys }) => destroys);
 const ownDestructive = ["namespace delete", "migration delete", "root-key revoke", "identity erase"];
 
-test("what asks is every procedure that deletes, and the own commands that take --yes", () => {
+test("every procedure that deletes, and every own command with --yes, asks", () => {
   expect(destructive.map(({ procedure }) => procedure.name).sort()).toEqual([
     "apis.deleteApi",
     "identities.deleteIdentity",
@@ -168,7 +168,7 @@ describe("at a terminal", () => {
     }
   });
 
-  test("what a root key may not read is unknown, with the permission, and keeps it from nothing", async () => {
+  test("figures that a root key may not read are unknown, with the permission, and block nothing", async () => {
     const apiId = await newApi("opaque");
     const mayDelete = await holder("api.*.delete_api");
     const { code, complained } = await runCommand(["apis", "delete-api", "--api-id", apiId], mayDelete, { typed: [apiId] });

@@ -34,7 +34,7 @@ const openBelow = async (path: string): Promise<{ readonly count: number; readon
   return { count: names.length, open: modes.flat() };
 };
 
-describe("what the service writes below a data directory that all may enter", () => {
+describe("the files of the service below a data directory that all may enter", () => {
   test("is its owner's alone, with any umask: the store, its log, journal and lock, the root key, the events", async () => {
     await using service = await startService({ env: { ANALYTICS: "embedded" }, dataDir: directory });
     const rootKey = await service.rootKey();

@@ -242,7 +242,7 @@ test("a MongoDB server that cannot be reached is said once, with the cause", asy
   expect(await once(child, "close")).toEqual([0, null]);
 });
 
-test("what a store engine has to say is in the service's log", async () => {
+test("messages of the store engine are in the service's log", async () => {
   await using service = await serveHere(await freshDirectory());
   const rootKey = await service.rootKey();
   const other = new DatabaseSync(join(service.dataDir, "latchkey.sqlite"));

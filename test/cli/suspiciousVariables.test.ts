@@ -15,7 +15,7 @@ test.each([
   expect(suspiciousVariables({ [name]: "secret" }, known)).toEqual([sentence]);
 });
 
-test("what Kubernetes says of a service called latchkey is not", () => {
+test("variables that Kubernetes sets for a service called latchkey are not suspicious", () => {
   const links = {
     ...{ LATCHKEY_SERVICE_HOST: "10.0.0.1", LATCHKEY_SERVICE_PORT: "3000", LATCHKEY_SERVICE_PORT_GRPC: "3000" },
     ...{ LATCHKEY_PORT: "tcp://10.0.0.1:3000", LATCHKEY_PORT_3000_TCP: "tcp://10.0.0.1:3000", LATCHKEY_PORT_3000_TCP_ADDR: "10.0.0.1" },

@@ -53,7 +53,7 @@ test("with a certificate the port speaks HTTP/1.1 and HTTP/2 over TLS, trusted b
   session.destroy();
 });
 
-test("after SIGHUP new connections get the renewed certificate, open ones go on", async () => {
+test("after SIGHUP new connections get the renewed certificate, and open ones stay", async () => {
   await using service = await start();
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   const before = await overHttp1(service.url, agent);

@@ -128,7 +128,7 @@ const ways: readonly { readonly language: string; readonly begins: string; reado
 ];
 
 test.each(ways.map((way) => [way.begins.split(" ")[0] === "const" ? "TypeScript" : way.begins.trim(), way] as const))(
-  "the examples in %s are answered as they stand on the pages, one after the other",
+  "the examples in %s get the answers on the pages, one after the other",
   async (_, way) => {
     if (!way.isHere) return;
     const [engine] = engines;

@@ -63,7 +63,7 @@ describe("the bound of failed sign-ins", () => {
   });
 });
 
-test("[console §2.4] what needs elevation: root keys but for reading them, plaintexts, deleting APIs and namespaces, erasing people", () => {
+test("[console §2.4] actions that need elevation: all on root keys but reading, plaintexts, deleting APIs and namespaces, erasing people", () => {
   const guarded = allPermissions.filter((text) => {
     const permission = parsePermission(text);
     return permission !== undefined && needsElevation(permission.action);

@@ -116,7 +116,7 @@ describe("[verify §6] the steps of a verification", () => {
   });
 });
 
-describe("[verify §6] who is asked", () => {
+describe("[verify §6] the checks that are asked for", () => {
   test.each(failures.slice(0, 5))("no question where %s fails, whatever the answer would be", (step, code, failure) => {
     expect(asking(changed(passing, failure))).toEqual({ asked: [], decision: { tag: "denied", step, code } });
   });

@@ -29,7 +29,7 @@ test("few tasks run at a time, and a caller with many keeps another waiting for 
   expect(ran.filter((name) => name.startsWith("hog"))).toEqual(Array.from({ length: 50 }, (_, i) => `hog ${i}`));
 });
 
-describe("who waits for a turn", () => {
+describe("a caller that waits for a turn", () => {
   test("leaves the line when its caller has gone, and never runs", async () => {
     const turns = createFairSemaphore(1);
     const { promise, resolve } = Promise.withResolvers<void>();

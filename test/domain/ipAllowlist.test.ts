@@ -10,7 +10,7 @@ const entriesOf = (text: string): readonly string[] => {
 };
 const allows = (text: string, address: string | undefined): boolean => compileIpAllowlist(entriesOf(text)).allows(address);
 
-describe("[verify §9] what a list may hold", () => {
+describe("[verify §9] the entries of a list", () => {
   test.each([
     ["192.0.2.1", ["192.0.2.1/32"]],
     ["192.0.2.0/24", ["192.0.2.0/24"]],

@@ -17,7 +17,7 @@ test("turns go around the callers, and within each of them around his addresses"
   expect(line.isEmpty()).toBe(true);
 });
 
-test("who comes back into the line again and again has one turn for each of the others'", () => {
+test("a caller that enters again and again has one turn for each of the others'", () => {
   const line = createRoundRobinQueue<string>();
   for (const name of ["a", "b", "c"]) line.add([name], name);
   const taken: string[] = [];
@@ -29,7 +29,7 @@ test("who comes back into the line again and again has one turn for each of the 
   expect(taken.join("")).toBe("abcabcabc");
 });
 
-test("what is taken out of the line has no turn", () => {
+test("an entry taken out of the line has no turn", () => {
   const line = createRoundRobinQueue<string>();
   line.add(["a", "x"], "first");
   line.add(["a", "x"], "second");

@@ -61,7 +61,7 @@ test("[management §5] nothing of a call that does not succeed, nor of what was 
   expect(written).toEqual([]);
 });
 
-test("[management §5] what could not be written is written with the next", async () => {
+test("[management §5] a failed write is written with the next", async () => {
   const { used, use, written, setFails } = open();
   use("api.read_api", "api_1", 1);
   setFails(true);

@@ -175,7 +175,7 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     }
   });
 
-  test.sequential("[design §4] limits go on with what is held and then one further limit; of several limits it is still all or none", async () => {
+  test.sequential("[design §4] limits continue with the held budget and then one further limit; several limits are still all or none", async () => {
     const narrow = { name: "narrow", limit: 5, duration: MONTH, autoApply: true };
     const wide = { name: "wide", limit: 8, duration: MONTH, autoApply: true };
     const { key } = await createKey({ ratelimits: [narrow, wide] });

@@ -156,7 +156,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await balance(keyId)).toBe(1110 - taken + 100 - 500 - more);
   });
 
-  test("[keys §1.9] what a node takes that knows of no refill yet is not given back by the refill", async () => {
+  test("[keys §1.9] credits spent by a node that has not seen a refill yet are not given back by the refill", async () => {
     for (const [procedure, fields, effect] of [
       ["keys.updateCredits", { operation: "increment", value: 1000 }, 1000],
       ["keys.updateCredits", { operation: "decrement", value: 1 }, -1],

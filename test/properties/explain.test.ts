@@ -173,7 +173,7 @@ describe.each(engines)("on $name", { timeout: 300_000 }, (engine) => {
     expect([...seen].sort()).toEqual([...Object.values(FAILS), "VALID"].sort());
   });
 
-  test("[management §2] what explain says of another time, verifyKey says when that has come and no limit was used", async () => {
+  test("[management §2] explain's answer for another time is verifyKey's answer at that time, if no limit was used", async () => {
     const check = async (planned: Scenario): Promise<void> => {
       const { keyId, key } = await createKey(planned);
       const [first] = planned.calls;

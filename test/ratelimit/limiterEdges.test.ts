@@ -93,7 +93,7 @@ describe("window edges", () => {
     expect(await ask(limiter, limitOf("a", most, 1))).toMatchObject({ passed: true, results: [{ remaining: 0 }] });
   });
 
-  test("[verify §6] what a refused call had reserved goes back to the window that it was of", async () => {
+  test("[verify §6] reservations of a denied call go back to their own window", async () => {
     const limiter = node();
     for (let i = 0; i < 30; i++) await ask(limiter, limitOf("wide", 1_000));
     await ask(limiter, limitOf("narrow", 1, 1, 10 * D));

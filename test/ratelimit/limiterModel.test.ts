@@ -321,7 +321,7 @@ describe("several nodes", () => {
     );
   });
 
-  test("[verify §11] of a burst on all of them at least 95 % pass, and never more than the limit", async () => {
+  test("[verify §11] at least 95 % of a burst on all of them pass, and never more than the limit", async () => {
     const burst = fc.record({
       nodes: fc.integer({ min: 2, max: 5 }),
       limit: fc.constantFrom(5, 10, 20, 21, 50, 100, 500),

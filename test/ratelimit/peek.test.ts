@@ -21,7 +21,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
   const createNode = (): Limiter => createLimiter({ clock, counters: store.counters, storeDown: "deny" });
   const limitOf = (key: string, limit: number, cost: number, duration = MINUTE): Check => ({ key, limit, duration, cost });
 
-  test("[management §2] what has used nothing yet is empty, and looking at it makes no counter", async () => {
+  test("[management §2] an unused counter is empty, and looking at it creates none", async () => {
     const node = createNode();
     const seq = Math.floor(clock.now() / MINUTE);
     const empty = { seq, current: 0, previous: 0, weighted: 0, now: clock.now() };
@@ -77,7 +77,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
     isLooking = was;
   };
 
-  test("[management §2] what is charged while the store is read is not missed, nor counted twice", async () => {
+  test("[management §2] charges made while the store is read are neither missed nor counted twice", async () => {
     const check = limitOf("between", 100_000, 1);
     // So many that budget is charged ahead, more with each time.
     const node = nodeWithReads((self, reads) => (reads > 2 ? Promise.resolve() : charge(self, check, 300)));
@@ -87,7 +87,7 @@ describe.each(engines)("on $name", { timeout: 120_000 }, (engine) => {
     await node.stop();
   });
 
-  test("[management §2] what goes back while the store is read is not taken for used up", async () => {
+  test("[management §2] budget returned while the store is read does not count as used", async () => {
     const check = limitOf("given back", 100_000, 1);
     const node = nodeWithReads((self, reads) => (reads > 1 ? Promise.resolve() : self.stop()));
     await charge(node, check, 300);

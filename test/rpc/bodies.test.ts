@@ -171,7 +171,7 @@ describe("[protocol §9] unreadable bodies", () => {
   });
 });
 
-describe("[protocol §2] clients that go away", () => {
+describe("[protocol §2] clients that disconnect", () => {
   test.each(["closes", "resets", "stops sending on"])("the call's signal is aborted when the client %s its connection", async (how) => {
     const aborted = Promise.withResolvers<unknown>();
     await using edges = await startEdges({

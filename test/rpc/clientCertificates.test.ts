@@ -121,7 +121,7 @@ test.each(["TLSv1.2", "TLSv1.3"] as const)("no session is resumed over %s, so ev
   again.destroy();
 });
 
-test("another authority counts for new connections; those that exist go on", async () => {
+test("another authority counts for new connections; existing ones stay", async () => {
   const { edges } = await start();
   await using _ = edges;
   const old = connectHttp2(edges.url, shown(good));

@@ -3,7 +3,7 @@ import { createPace } from "../../src/rpc/http/pace.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("of what comes all at once so much begins in each turn, and callers take turns", async () => {
+test("of many simultaneous starts a bounded number begins in each turn, and callers take turns", async () => {
   const pace = createPace(3);
   const begun: string[] = [];
   const come = (caller: string, name: string): void => {

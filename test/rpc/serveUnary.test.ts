@@ -95,7 +95,7 @@ describe("the steps of a call", () => {
     expect(refused).toEqual([]);
   });
 
-  test("who calls is what the edge says, also where it has to look it up", async () => {
+  test("the edge identifies the caller, even when it has to look it up", async () => {
     const other = { ...caller, rootKeyId: "rk_2" };
     const { steps } = serve({ findCaller: () => Promise.resolve(other) });
     expect(steps).toEqual([]);

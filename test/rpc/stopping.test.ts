@@ -114,7 +114,7 @@ describe("[protocol §9] stopping", () => {
       await stopped;
     });
 
-    test("what crosses the GOAWAY is not begun, and the client told so", async () => {
+    test("a request that crosses the GOAWAY is not started, and the client learns it", async () => {
       const gate = Promise.withResolvers<object>();
       await using edges = await startEdges({ invoke: () => gate.promise, linger: 60_000 });
       const connection = await withSettings(edges.port);

@@ -55,7 +55,7 @@ test.each<[CallOutcome, number, string]>([
   expect(spanOf("grpc", outcome)).toMatchObject(expected({ "rpc.status_code": code }));
 });
 
-test("what the service is to blame for is an error, on each edge as its conventions say", () => {
+test("a failure of the service is an error, by each edge's conventions", () => {
   expect(spanOf("v2", "unexpected_error")).toMatchObject({ error: "unexpected_error", attributes: { "http.response.status_code": 500 } });
   expect(spanOf("grpc-web", "service_unavailable")).toMatchObject({
     error: "service_unavailable",

@@ -35,7 +35,7 @@ test("parts start in their order, each when the one before has started, and stop
   expect(told).toEqual(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
 });
 
-test("what never started is not stopped, and nothing is stopped twice", async () => {
+test("a part that never started is not stopped, and none is stopped twice", async () => {
   const { work, told } = bench({ a: {}, b: {} });
   await work.stop();
   expect(told).toEqual([]);

@@ -235,7 +235,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test("what runs in the background is in no trace, and every operation in that of its call", () => {
+  test("background work is in no trace, and every operation of a call is in the call's trace", () => {
     const spans = receiver.spans();
     const servers = new Set(spans.filter(({ kind }) => kind === 2).map(({ traceId, spanId }) => `${traceId} ${spanId}`));
     const children = spans.filter(({ kind }) => kind === 3);

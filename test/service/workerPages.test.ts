@@ -27,7 +27,7 @@ const valuesOf = (text: string): Record<string, number> =>
       .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
   );
 
-test("what is counted is summed over workers; gauges are summed, or the highest or lowest, each by its own rule", () => {
+test("counters are summed over workers; gauges are summed, or the highest or lowest, each by its own rule", () => {
   const pages = createWorkerPages(across);
   pages.take(1, page(3, 1, "Nan", 8));
   pages.take(2, page(4, 0, "0.25", 9));

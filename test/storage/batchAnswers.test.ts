@@ -28,7 +28,7 @@ const partly = (writeErrors: readonly object[], { matchedCount = 0, upsertedIds 
 const openAll = (counters: Counters) => Promise.allSettled(["a", "b"].map((key) => counters.open(key, 5, 9, 1, LATER)));
 const unknown = { status: "rejected", reason: { name: "StoreUnavailableError", outcomeUnknown: true } };
 
-describe("what a server answers to several writes", () => {
+describe("a server's answers to several writes", () => {
   test("one that it undid because of another is sent again, and only that one", async () => {
     const deadlock = { index: 0, code: 112, errmsg: "WriteConflict" };
     const { counters, sent } = answering(partly([deadlock], { upsertedIds: { 1: "b" } }));

@@ -135,7 +135,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     expect([await currentOf("a"), await currentOf("b")]).toEqual([3, 4]);
   });
 
-  test("[design §4] of two nodes that make the same counters at once each is granted what is counted, and nothing else is", async () => {
+  test("[design §4] two nodes that create the same counters at once are each granted exactly their counted charges", async () => {
     const keys = Array.from({ length: 40 }, (_, i) => `k${i}`);
     for (const atMost of [0, 1, 9]) {
       await stored.deleteMany({});

@@ -40,7 +40,7 @@ test("[management §4] a megabyte is cut like anything else", () => {
   expect(changed(text, undefined)).toEqual({ field: "meta", before: text.slice(0, 1_024), truncated: true });
 });
 
-test("[management §4] what was added, and what is secret", () => {
+test("[management §4] added and secret values", () => {
   expect(JSON.parse(addedText("credits.remaining", -5))).toEqual({ field: "credits.remaining", by: -5 });
   expect(JSON.parse(redactedText("hash"))).toEqual({ field: "hash", redacted: true });
 });

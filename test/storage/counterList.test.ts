@@ -200,7 +200,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await walk.next()).toEqual({ done: true, value: undefined });
   });
 
-  test("of counters under a clock that was turned only those of its run are listed", async () => {
+  test("under a test clock only the counters of its run are listed", async () => {
     const store = await engine.open();
     const counters = store.counters;
     for (const run of ["", "start:1#", "start:10#"])

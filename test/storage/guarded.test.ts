@@ -122,7 +122,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     await comeBack();
   });
 
-  test("a read that takes too long does not make a store away that answers a ping", async () => {
+  test("a slow read does not make a store unavailable that answers a ping", async () => {
     // A ping writes: on a busy machine that takes its time.
     const patient = guardStore(faulty, { clock: systemClock, operationTimeout: 200, pingTimeout: 30_000 });
     const patientKeys = patient.collection("keys");
@@ -134,7 +134,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(await patientKeys.find({}).toArray()).toEqual([]);
   });
 
-  test("a write that another one kept waiting too long does not make a store away that answers a ping", async () => {
+  test("a write delayed by another one does not make a store unavailable that answers a ping", async () => {
     const stuck: Store = {
       ...faulty,
       isInProcess: false,
@@ -181,7 +181,7 @@ describe.each(embedded)("a guarded store ($name)", (engine) => {
     expect(await keys().find({}).toArray()).toHaveLength(1);
   });
 
-  test("one failure of a store that is well otherwise does not keep it away", async () => {
+  test("a single failure does not keep a healthy store unavailable", async () => {
     faulty.behave("fails");
     const failed = failure(keys().findOne({}));
     faulty.behave("well");

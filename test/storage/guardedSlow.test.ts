@@ -33,7 +33,7 @@ const withInserts = (insertOne: () => Promise<never>, others: Partial<Store>): S
   ...others,
 });
 
-test("a disk that is slower than a ping may be, and finishes something meanwhile, is not away", async () => {
+test("a disk that is slower than a ping's deadline, but finishes something meanwhile, is available", async () => {
   const progress = Promise.withResolvers<void>();
   const guarded = guardStore(
     withInserts(() => never, { ping: () => never, progress: () => progress.promise }),

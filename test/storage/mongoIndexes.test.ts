@@ -86,7 +86,7 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
   });
 
   test.each(["apis", "namespaces"] as const)(
-    "[management §2] a page of %s that begins with the newest is found by an index",
+    "[management §2] a page of %s that starts with the newest is found by an index",
     async (name) => {
       const ids = Array.from({ length: 1_000 }, (_, i) => `${name === "apis" ? "api" : "rlns"}_${i}`);
       for (const _id of [undefined, { $lte: "s" }, { $in: ids }, { $in: ids, $lt: "s" }]) {
@@ -114,7 +114,7 @@ describe.skipIf(!server)("indexes on a MongoDB server", () => {
     expect(await planOf(collection, filter, sort)).toContain(`"${index}"`);
   });
 
-  test("what has events that are to be moved is found by an index", async () => {
+  test("pending outboxes are found by an index", async () => {
     const [first, ...others] = auditedCollections;
     const rows = rowsOfCollectionsWith("pendingMark", first, others);
     const plan = JSON.stringify(await database.collection(first).aggregate(rows).explain("queryPlanner"));

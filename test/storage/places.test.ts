@@ -89,7 +89,7 @@ test("a caller that waits too long is refused because the store is too busy, and
   expect(places.enter("c", undefined)).not.toBeInstanceOf(Promise);
 });
 
-test("who is aborted while waiting leaves the line at once, with the reason, and the next one has its turn", async () => {
+test("a caller that is aborted while waiting leaves the line at once, with the reason, and the next one has its turn", async () => {
   const places = createPlaces(1, NEVER);
   const running = await places.enter("a", undefined);
   const caller = new AbortController();

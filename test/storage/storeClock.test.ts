@@ -96,7 +96,7 @@ describe("[design §9] the store's clock", () => {
     }
   });
 
-  test("never goes back or stands still when the server's lies behind, and meets it at half its speed", () => {
+  test("never goes back or stops when the server's is behind, and approaches it at half its speed", () => {
     const { clock, look, advance, jump, serverTime } = scene();
     for (let i = 0; i < 8; i++) look();
     jump(-10_000);

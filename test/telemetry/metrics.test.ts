@@ -111,7 +111,7 @@ test("version and process are described", async () => {
   expect(text).toMatch(/^process_resident_memory_bytes /m);
 });
 
-test("what sweeps removed adds up by kind, what waits for them is as last seen", async () => {
+test("swept rows add up by kind, and waiting ones are as last counted", async () => {
   const metrics = create();
   metrics.swept("keys", 100);
   metrics.swept("keys", 20);

@@ -30,7 +30,7 @@ const open = (options: { readonly ping?: () => Promise<void>; readonly write?: (
   return { reporter, rows, removed, errors, totals };
 };
 
-test("[management §7] the first row is written at the start, and every 5 s another with the rates since then; the last is taken away", async () => {
+test("[management §7] the first row is written at the start, and every 5 s another with the rates since then; the last is removed", async () => {
   const { reporter, rows, removed, errors, totals } = open();
   await reporter.start();
   expect(rows).toMatchObject([

@@ -56,7 +56,7 @@ describe("[console §3] overrides with a preview of which identifiers match", ()
   });
 });
 
-describe("[console §3] what another limit would have done", () => {
+describe("[console §3] the effect of another limit", () => {
   const start = 1_800_000_000_000;
   const check = (at: number, passed = true, identifier = "a", tokens = 1): CheckEvent => ({ time: start + at, identifier, tokens, passed });
   const run = (events: readonly CheckEvent[], limit: number) => replay(events, { limit, duration: 60_000 }, new AbortController().signal);
@@ -129,7 +129,7 @@ describe("live counters", () => {
     expect(windowShape(listed, 1_800_000_200_000)).toMatchObject({ current: 0, previous: 0, used: 0 });
   });
 
-  test("begin with their window where the reader's clock lags", () => {
+  test("start with their window where the reader's clock lags", () => {
     expect(windowShape(listed, 1_799_000_000_000)).toEqual({ current: 4, previous: 10, used: 14, elapsed: 0 });
   });
 });

@@ -39,7 +39,7 @@ describe("[console §3] health of nodes, in words", () => {
   });
 });
 
-test("what nodes did since the page is open is added up from its end, and that of nodes that are gone is forgotten", () => {
+test("activity of nodes since the page was opened is added up from the end, and that of nodes that are gone is dropped", () => {
   const node = (nodeId: string, verificationsPerSecond: bigint) => create(NodeSchema, { nodeId, verificationsPerSecond });
   const empty: NodeHistory = new Map();
   const one = addSample(empty, [node("a", 1n)]);

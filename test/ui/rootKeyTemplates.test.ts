@@ -57,7 +57,7 @@ describe("templates", () => {
     }
   });
 
-  test("what the console calls, and what that needs, is found", () => {
+  test("the calls of the console, and their permissions, are found", () => {
     expect(ofConsole.length).toBeGreaterThan(40);
     const unread = procedures.flatMap(({ rows }) => rows).filter((row) => readRow(row) === undefined);
     expect([...new Set(unread)].sort()).toEqual([

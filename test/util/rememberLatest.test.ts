@@ -11,14 +11,14 @@ const counting = (bounds: { most: number; longest: number }) => {
   return { made, read };
 };
 
-test("what was made of a text is made once", () => {
+test("a text is parsed once", () => {
   const { made, read } = counting({ most: 2, longest: 5 });
   expect(read("a")).toEqual({ text: "a" });
   expect(read("a")).toBe(read("a"));
   expect(made).toEqual(["a"]);
 });
 
-test("of many texts the latest are remembered, and one that is asked for stays", () => {
+test("the latest of many texts are remembered, and one that is asked for stays", () => {
   const { made, read } = counting({ most: 2, longest: 5 });
   for (const text of ["a", "b", "c", "a", "d", "a", "e", "a"]) read(text);
   expect(made).toEqual(["a", "b", "c", "d", "e"]);

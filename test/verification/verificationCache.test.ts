@@ -102,7 +102,7 @@ describe.each(engines)("on $name", (engine) => {
 
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  test("[design §4] a key that was verified lately is read from memory, and costs the store nothing", async () => {
+  test("[design §4] a recently verified key is read from memory, and costs the store nothing", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     const before = store.calls();

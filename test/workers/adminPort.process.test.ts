@@ -81,7 +81,7 @@ describe.runIf(server !== undefined)("the admin port of two workers", () => {
     }
   });
 
-  test("records the worker that is asked for, the first unless told", async () => {
+  test("records the requested worker, by default the first", async () => {
     const record = (query: string) => ask(`${service.adminUrl}/profiles/cpu?seconds=1${query}`, { method: "POST", token: TOKEN });
     for (const [query, worker] of [
       ["", 1],

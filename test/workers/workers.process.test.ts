@@ -99,7 +99,7 @@ describe.runIf(server !== undefined)("a service with two workers", () => {
       }
     });
 
-    test("what calls count is summed over the workers", async () => {
+    test("counters of calls are summed over the workers", async () => {
       const { key } = await createKey({});
       const before = await verified(service);
       for (const { call } of await callersOf(service, 8)) await call("keys.verifyKey", { key });
@@ -205,7 +205,7 @@ describe.runIf(server !== undefined)("a service with two workers", () => {
   });
 });
 
-test("what serves one process only is refused with 2, and nothing is started", async () => {
+test("a setting that only one process supports is refused with 2, and nothing is started", async () => {
   const withFile = await runLatchkey(["serve"], { WORKERS: "2" });
   const withEngine = await runLatchkeyHere(["serve"], { MONGODB_URL: "mongodb://127.0.0.1:1/", ANALYTICS: "embedded", WORKERS: "2" });
   for (const [{ code, stdout, stderr }, sentence] of [

@@ -20,7 +20,7 @@ everywhere((run) => {
   const update = (body: object, rootKey?: string) => run.call("apis.updateApi", body, rootKey);
 
   describe("apis.updateApi", () => {
-    test("[management §2] what is given changes, what is left out stays, and updatedAt moves", async () => {
+    test("[management §2] sent fields change, omitted ones stay, and updatedAt moves", async () => {
       const apiId = await run.createApi();
       const before = await shown(apiId);
       expect(before).not.toHaveProperty("updatedAt");
@@ -221,7 +221,7 @@ everywhere((run) => {
       expect(await run.data("ratelimit.deleteNamespace", { namespace: name }, own)).toEqual({});
     });
 
-    test("[management §3] of deletions at the same time one happens, with one event", async () => {
+    test("[management §3] of concurrent deletions exactly one happens, with one event", async () => {
       const { name, id } = await createNamespace();
       const caller = run.unique("remover");
       const rootKey = await run.api.createRootKey({ name: caller });

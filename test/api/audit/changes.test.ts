@@ -244,7 +244,7 @@ everywhere((run) => {
     expect(JSON.stringify([...slugs].sort()).startsWith(listed?.after as string)).toBe(true);
   });
 
-  test("[management §4] neither a secret nor what is made of one is ever told", async () => {
+  test("[management §4] neither a secret nor its hash is ever recorded", async () => {
     const { keyId, key } = await run.createKey({ name: "n" });
     await run.data("keys.updateKey", { keyId, name: "m" });
     const stored = (await run.api.store.collection("keys").findOne({ _id: keyId })) as KeyDocument;

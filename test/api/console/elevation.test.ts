@@ -133,7 +133,7 @@ describe.each(engines)("elevation on $name", (engine) => {
     expect((await browser.call("ApisService.ListApis")).status).toBe(401);
   });
 
-  test("[console §2.4] of two elevations at once by one token one wins, and no token of the other is good", async () => {
+  test("[console §2.4] concurrent elevations with one token: one wins, and the other's token is invalid", async () => {
     const browser = await signedIn();
     const { cookie } = browser;
     const answers = await Promise.all([0, 1].map(() => browser.call("Elevate", { rootKey: api.rootKey }, { cookie })));

@@ -136,7 +136,7 @@ describe.each(engines)("failed sign-ins on $name", (engine) => {
     for (const node of [api, other]) expect((await from(address, node).signIn(api.rootKey)).status).toBe(429);
   });
 
-  test("[console §2.7] of forty concurrent attempts on two nodes ten learn that they are wrong, and a right one after those is never let in", async () => {
+  test("[console §2.7] forty concurrent attempts on two nodes: ten learn that they are wrong, and a right one after those is never let in", async () => {
     const address = freshAddress();
     const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => from(address, i % 2 === 0 ? api : other).signIn(unknownKey)));
     const statuses = answers.map(({ status }) => status).sort();

@@ -120,7 +120,7 @@ describe.each(engines)("signing in by OpenID Connect on $name", (engine) => {
     ["nonce", { nonce: "n".repeat(43) }],
     ["client", { client_id: "another" }],
     ["challenge", { code_challenge: "c".repeat(43) }],
-  ])("[console §2.8] what the provider gave for another %s is refused", async (_what, changes) => {
+  ])("[console §2.8] an answer of the provider for another %s is refused", async (_what, changes) => {
     suite.provider.account = "alice";
     const person = suite.person();
     const { location = "" } = (await person.start()).headers;

@@ -8,7 +8,7 @@ describe.each(engines)("coming back from the identity provider on $name", (engin
 
   const { returning } = suite;
 
-  test("[console §2.8] of two rounds in one browser the later one continues, and the earlier one is not a failure", async () => {
+  test("[console §2.8] with two rounds in one browser the later one continues, and the earlier one is not a failure", async () => {
     suite.provider.account = "alice";
     const person = suite.person();
     const first = await person.atProvider((await person.start()).headers.location);

@@ -108,7 +108,7 @@ describe.each(engines)("sessions of people on $name", (engine) => {
     }
   });
 
-  test("[console §2.4] what needs elevation needs the person to sign in again, and then gives another token", async () => {
+  test("[console §2.4] an action that needs elevation needs a new sign-in, and then gives another token", async () => {
     const alice = await suite.signedIn("alice");
     const before = await createRootKey(alice, ["api.*.read_api"]);
     expect([before.status, failureOf(before)]).toMatchObject([

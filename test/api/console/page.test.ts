@@ -129,7 +129,7 @@ describe("the page of the console", () => {
     }
   });
 
-  test("[console §1] what only begins like it is not the console's", async () => {
+  test("[console §1] a path that only shares the prefix is not the console's", async () => {
     for (const path of ["/uix", "/ui.html", "/UI"]) {
       const answer = await get(path);
       expect([answer.status, answer.headers["content-security-policy"]]).toEqual([404, undefined]);

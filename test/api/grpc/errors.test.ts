@@ -194,7 +194,7 @@ describe.each(engines)("on $name", (engine) => {
     });
   });
 
-  test("[grpc §3] what is no procedure, or no POST, is unimplemented", async () => {
+  test("[grpc §3] an unknown procedure, or another method than POST, is unimplemented", async () => {
     const session = connectHttp2(api.url);
     const statusOf = (path: string, method: string): Promise<string> =>
       new Promise((resolve, reject) => {

@@ -166,7 +166,7 @@ everywhere(
         expect(await dump(run.api.store)).not.toContain(secret);
       });
 
-      test("[data §4] asks for erase_identity beside delete_identity; without erase nothing is erased", async () => {
+      test("[data §4] needs erase_identity in addition to delete_identity; without erase nothing is erased", async () => {
         const { externalId, secret, keyId } = await person();
         for (const [action, missing] of [
           ["delete_identity", "erase_identity"],

@@ -37,7 +37,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect((await keptAnswers(store)).sort()).toEqual(others.toSorted());
   });
 
-  test("go on with the kept answers where the call before had no time left", async () => {
+  test("continue with the kept answers where the previous call ran out of time", async () => {
     const store = await engine.open();
     const told = JSON.stringify({ data: { externalId: NAME } });
     await keepAnswers(
@@ -81,7 +81,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect(await remainsOf(store)).toEqual([]);
   });
 
-  test("wait for what was told a moment before and another node still has to bring into the log", async () => {
+  test("wait for entries that another node still has to move into the log", async () => {
     const store = await engine.open();
     const identities = createIdentitiesRepository(store);
     const identityId = createId("id", systemClock.now());
@@ -153,7 +153,7 @@ describe.each(engines)("[data §4] the steps of an erasure on $name", (engine) =
     expect(await createErasuresRepository(store).list()).toEqual([]);
   });
 
-  describe("go on beside an identity that took the externalId again", () => {
+  describe("continue when a new identity has taken the externalId", () => {
     /** An erasure that died once it had read the log, and what was made then; ids of the identity and of its key. */
     const begun = async (store: Store) => {
       await fillPerson(store);

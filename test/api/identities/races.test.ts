@@ -28,7 +28,7 @@ everywhere(
     const get = (identity: string) => run.data("identities.getIdentity", { identity });
 
     describe("races", () => {
-      test("[identities createIdentity] of racing creates with one externalId one is 200, the others 409", async () => {
+      test("[identities createIdentity] racing creates with one externalId: one is 200, the others 409", async () => {
         const [name, rootKey] = await actor();
         const externalId = run.unique("raced");
         const answers = await together((i, node) =>
@@ -43,7 +43,7 @@ everywhere(
         ]);
       });
 
-      test("[identities, shared limits] parallel createKey calls with one unknown externalId: one identity, as many keys", async () => {
+      test("[identities, shared limits] parallel createKey calls with one unknown externalId make one identity and all the keys", async () => {
         const [name, rootKey] = await actor();
         const [apiId, externalId] = [await run.createApi(), run.unique("raced")];
         await together((_, node) => run.data("keys.createKey", { apiId, externalId }, rootKey, node));

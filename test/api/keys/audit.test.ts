@@ -129,7 +129,7 @@ everywhere((run) => {
       expect((await update(keyId, { externalId: null })).lines).toEqual(["key.update key:-"]);
     });
 
-    test("[permissions §5] what was deleted in the meantime is not disconnected again", async () => {
+    test("[permissions §5] permissions deleted in the meantime are not disconnected again", async () => {
       const [role, slug] = [run.unique("role"), run.unique("slug")];
       await run.data("permissions.createRole", { name: role });
       const { keyId } = await run.createKey({ roles: [role], permissions: [slug] });

@@ -256,7 +256,7 @@ everywhere((run) => {
     expect(await run.verify(key)).toMatchObject({ credits: 2, ratelimits: [{ remaining: 29 }] });
   });
 
-  test("[management §2] questions beside verifications take nothing from them", async () => {
+  test("[management §2] explanations take nothing from concurrent verifications", async () => {
     const { keyId, key } = await run.createKey({
       credits: { remaining: 100 },
       ratelimits: [{ name: "requests", limit: 10, duration: MONTH, autoApply: true }],

@@ -66,7 +66,7 @@ everywhere(
       ]);
     });
 
-    test("[keys §10] recoverable asks for encrypt_key, decrypt for decrypt_key beside read_key", async () => {
+    test("[keys §10] recoverable needs encrypt_key, and decrypt needs decrypt_key in addition to read_key", async () => {
       const { keyId, apiId } = await run.createKey({ recoverable: true });
       const creator = await run.api.createRootKey({ permissions: [`api.${apiId}.create_key`, "api.*.read_key"] });
       const before = await everythingIn(run.api.store);
@@ -97,7 +97,7 @@ everywhere(
         await run.api.store.collection("keys").updateOne({ _id: keyId }, { $set: { encrypted } });
       };
 
-      test("[keys §10] what an older key encrypted still decrypts", async () => {
+      test("[keys §10] secrets encrypted by an older key can still be decrypted", async () => {
         const { keyId, key } = await run.createKey({ recoverable: true });
         await replace(keyId, ringOf(CONFIGURED[1] as string).encrypt(key, keyId));
         expect(await decrypt(keyId)).toMatchObject({ plaintext: key });

@@ -163,7 +163,7 @@ everywhere((run) => {
       }
     });
 
-    test("[management §2] what exists throughout is found exactly once while others come and go", async () => {
+    test("[management §2] keys that exist throughout are found exactly once while others are created and deleted", async () => {
       const apiId = await run.createApi();
       const name = run.unique("stable");
       const stay: string[] = [];

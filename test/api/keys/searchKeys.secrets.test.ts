@@ -13,7 +13,7 @@ interface Asked {
   readonly limit: number | undefined;
 }
 
-describe.each(engines)("what a search asks the store, on $name", (engine) => {
+describe.each(engines)("the requests of a search to the store, on $name", (engine) => {
   let api: Api;
   let apiId: string;
   let asked: Asked[] = [];
@@ -48,7 +48,7 @@ describe.each(engines)("what a search asks the store, on $name", (engine) => {
   const ranges = (): readonly string[] =>
     ["start", "nameKey", "externalKey", "lastFour"].filter((field) => asked.some(({ filter }) => field in filter));
 
-  test("[management §2] of a query that is the secret of a key it gets the hash alone", async () => {
+  test("[management §2] a query that is the secret of a key reaches the store as its hash alone", async () => {
     const { keyId, key } = await createKey({ prefix: "told" });
     const around = [` ${key}\n`, `Bearer ${key}`, `"${key}"`, `{"key": '${key}'}`, `KEY=${key}`, `“${key}”,`];
     for (const query of [key, ...around]) {

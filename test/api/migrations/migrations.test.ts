@@ -39,7 +39,7 @@ everywhere((run) => {
     return foreign.map(({ key }) => key);
   };
 
-  test("[management §7] what is created is listed, ascending by id, with its name if it has one, and takes keys", async () => {
+  test("[management §7] a created migration is listed, ascending by id, with its name if it has one, and takes keys", async () => {
     const before = Date.now();
     const ids = [await create(), await create({ algorithm: "sha256", name: "😀 from the old system" })];
     for (const id of ids) expect(id).toMatch(/^mig_[A-Za-z0-9]{16,}$/);
@@ -53,7 +53,7 @@ everywhere((run) => {
     expect(await run.verify(key as string, { migrationId: ids[0] })).toMatchObject({ valid: true });
   });
 
-  test("[management §8] keys that were waiting for a deleted migration no longer verify, those that were used go on", async () => {
+  test("[management §8] keys that were waiting for a deleted migration no longer verify; used ones keep working", async () => {
     const migrationId = await create();
     const [used = "", waiting = ""] = await importMany(migrationId, 2);
     expect(await run.verify(used, { migrationId })).toMatchObject({ valid: true });

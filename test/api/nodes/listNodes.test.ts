@@ -112,7 +112,7 @@ everywhere(
 describe.each(engines)("on $name", (engine) => {
   afterAll(() => engine.close());
 
-  test("[management §7] a node writes its row every 5 s, which is not audited; it takes it away when it stops", async () => {
+  test("[management §7] a node writes its row every 5 s without an audit event, and removes it when it stops", async () => {
     const store = await engine.open();
     const api = await startApi(engine, { store });
     const beside = await engine.openBeside(store);

@@ -79,7 +79,7 @@ describe.each(engines)("[design §8] the admin port on $name", (engine) => {
     }
   });
 
-  test("what reached no procedure is counted, without a label that a caller could choose", async () => {
+  test("calls without a procedure are counted, without a label that a caller could choose", async () => {
     const api = await startApi(engine);
     try {
       for (let i = 0; i < 20; i++) await request(api.url, `/v2/made.up${i}`);

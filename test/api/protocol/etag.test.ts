@@ -126,7 +126,7 @@ everywhere(
       expect(new Set([tag, ...tags]).size).toBe(3);
     });
 
-    describe("what is no change of the object", () => {
+    describe("events that do not change the object", () => {
       test("[management §2] verifications, spent credits, refills, peeks and reads leave the tag of a key as it is", async () => {
         const { keyId, key, apiId } = await run.createKey({ credits: { remaining: 5, refill: { interval: "daily", amount: 3 } } });
         const read = async () => {
@@ -157,7 +157,7 @@ everywhere(
         expect((await readTagged(run, "rootKeys.whoami", subjects)).tag).toBe(tag);
       });
 
-      test("[management §2] what a key or role names has a revision of its own", async () => {
+      test("[management §2] the objects that a key or role names have revisions of their own", async () => {
         const subjects = await createSubjects(run);
         const key = await readTagged(run, "keys.getKey", subjects);
         const role = await readTagged(run, "permissions.getRole", subjects);

@@ -157,7 +157,7 @@ everywhere((run) => {
     expect((await withKey(run, header, "keys.getKey", { keyId })).replayed).toBe(false);
   });
 
-  test("[protocol §2] what is kept of an answer holds no secret", async () => {
+  test("[protocol §2] the stored answer contains no secret", async () => {
     const apiId = await run.createApi();
     const secrets: string[] = [];
     for (const [procedure, body] of [

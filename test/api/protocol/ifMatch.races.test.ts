@@ -89,7 +89,7 @@ everywhere(
     });
 
     describe.each([...asking.keys()])("%s", (procedure) => {
-      test("[management §2] of concurrent calls with the same tag on two nodes exactly one comes through", async () => {
+      test("[management §2] exactly one of several concurrent calls with the same tag on two nodes succeeds", async () => {
         const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
         const rivalRoles = /^keys\..*Roles$/.test(procedure) ? RIVALS : 0;
         for (let i = 0; i < rivalRoles; i++) await run.data("permissions.createRole", { name: `rival.${subjects.keyId}.${i}` });
@@ -110,7 +110,7 @@ everywhere(
         }
       });
 
-      test("[protocol §2] of the same call with an Idempotency-Key, ten times at once on two nodes, one is made and all are answered", async () => {
+      test("[protocol §2] ten concurrent repeats of a call with an Idempotency-Key on two nodes run once and all get the answer", async () => {
         const subjects = await createSubjects(run, [procedure, readerOf(procedure)]);
         const { tag } = await readTagged(run, readerOf(procedure), subjects);
         const nodes = [run.api, await run.other()];

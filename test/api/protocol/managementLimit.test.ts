@@ -59,7 +59,7 @@ describe.each(engines)("[protocol §8] the management rate limit on $name", (eng
     expect(expectError(answers[4] as HttpAnswer, 429, rateLimited).title).toBe("Too Many Requests");
   });
 
-  test("what is not authenticated, not a procedure or too large does not count", async () => {
+  test("calls that are unauthenticated, too large or not of a procedure do not count", async () => {
     const api = await start("1", { env: { MAX_BODY_BYTES: "1024" } });
     const answers = [
       await createApi(api, "lkr_unknown"),

@@ -46,7 +46,7 @@ test("a service with a test clock says so in its log, one without has no testing
   expect(status).toBe(404);
 });
 
-test("what the command line changes is heard of, whatever the clock says", async () => {
+test("changes by the command line are applied, whatever the clock says", async () => {
   await using service = await serveHere(await freshDirectory(), { args });
   const env = { DATA_DIR: service.dataDir };
   for (const time of [FUTURE, PAST, 0]) {

@@ -115,7 +115,7 @@ describe("testing.setTime", () => {
   });
 });
 
-describe("what follows the clock, both ways", () => {
+describe("times that follow the clock, both ways", () => {
   test("expiry of keys", async () => {
     const { key } = await createKey({ expires: NOON + DAY });
     for (const [time, code] of [
@@ -270,7 +270,7 @@ describe("rate limits under a clock that is turned", () => {
   });
 });
 
-describe("what does not follow the clock", () => {
+describe("times that do not follow the clock", () => {
   test("cached keys and root keys: what was read a moment ago is good, whatever the clock says", async () => {
     const { key } = await createKey();
     expect(await codeOf(key)).toBe("VALID");

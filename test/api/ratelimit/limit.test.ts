@@ -80,7 +80,7 @@ everywhere((run: Run) => {
       expect(await check({ identifier, limit: most })).toMatchObject({ success: false });
     });
 
-    test("[ratelimit §3] of 50 parallel calls on a limit of 10 exactly 10 pass, and see 9 to 0, each once", async () => {
+    test("[ratelimit §3] exactly 10 of 50 parallel calls pass a limit of 10, and see 9 to 0, each once", async () => {
       for (let round = 0; round < 10; round++) {
         const checked = await times(50, { identifier: run.unique("user") });
         const left = checked.filter(({ success }) => success).map(({ remaining }) => remaining);
@@ -89,7 +89,7 @@ everywhere((run: Run) => {
       }
     });
 
-    test("[ratelimit §3] of 150 parallel calls on a limit of 120, charged in chunks, exactly 120 pass", async () => {
+    test("[ratelimit §3] exactly 120 of 150 parallel calls pass a limit of 120 that is charged in chunks", async () => {
       const checked = await times(150, { identifier: run.unique("user"), limit: 120 });
       expect(passes(checked)).toBe(120);
       expect(new Set(checked.filter(({ success }) => success).map(({ remaining }) => remaining)).size).toBe(120);

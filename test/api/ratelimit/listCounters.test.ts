@@ -159,7 +159,7 @@ everywhere(
       expect(await list()).toMatchObject([{ duration: MINUTE, current: 3, remaining: 6 }, { duration: HOUR }, {}]);
     });
 
-    test("[management §3] what is left under an override is less by what still weighs of the previous window", async () => {
+    test("[management §3] remaining under an override takes the weight of the previous window into account", async () => {
       const { namespace, check, list } = open();
       await check("peeked", { cost: 0 });
       await run.data("ratelimit.setOverride", { namespace, identifier: "user", limit: 20, duration: MINUTE });
@@ -187,7 +187,7 @@ everywhere(
       expect((await page({ identifier: "user" })).data).toEqual([counter]);
     });
 
-    test("[protocol §10] pages are of 100 unless told, and a page that is exactly full and final has no cursor", async () => {
+    test("[protocol §10] pages have 100 counters by default, and a page that is exactly full and final has no cursor", async () => {
       const { check, page, walk } = open();
       const names = Array.from({ length: 101 }, (_, i) => `user_${String(i).padStart(3, "0")}`);
       for (const some of chunks(names, 20)) await Promise.all(some.map((name) => check(name)));
@@ -202,7 +202,7 @@ everywhere(
       expect((await page({ cursor: first.pagination.cursor })).data).toEqual(last.data);
     });
 
-    test("[management §3] what exists throughout a walk comes exactly once, whatever is counted meanwhile", async () => {
+    test("[management §3] counters that exist throughout a walk come exactly once, whatever is counted meanwhile", async () => {
       const { check, page } = open();
       const names = Array.from({ length: 20 }, (_, i) => `user_${String(i).padStart(3, "0")}`);
       await Promise.all(names.map((name) => check(name)));

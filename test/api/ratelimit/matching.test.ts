@@ -81,7 +81,7 @@ everywhere(
         expect([identifier, await match(identifier)]).toEqual([identifier, override]);
     });
 
-    test("[ratelimit §5] of several patterns the one with the most literal code points wins, ties go by code point order", async () => {
+    test("[ratelimit §5] the pattern with the most literal code points wins; ties are broken by code point order", async () => {
       const { match } = await openNamespace("*", "u*", "*er_1", "us*", "*_1", "\u{1F511}*b", "\uff5e*b", "***long");
       expect(await match("user_1")).toBe("*er_1");
       expect(await match("use")).toBe("us*");

@@ -85,7 +85,7 @@ describe.each(engines)("[protocol §7] on $name", (engine) => {
     expectRefused(await request(api.url, "apis.getApi", { body }), "missing");
   });
 
-  test("what no root key ever was, or resembles one, is unknown", async () => {
+  test("a text that never was a root key, or only resembles one, is unknown", async () => {
     const { key } = await makeRootKey();
     const last = key.at(-1) === "0" ? "1" : "0";
     const variants = [
@@ -240,7 +240,7 @@ describe.each(engines)("[protocol §7] the authenticator on $name", (engine) => 
     await expect(ask()).rejects.toMatchObject({ reason: "authentication_key_expired" });
   });
 
-  test("when the store cannot tell, the answer is 503 and not 401; known root keys go on", async () => {
+  test("while the store is down an unknown key is 503 and not 401; known root keys keep working", async () => {
     const store = faultyStore(await engine.open());
     const api = await startApi(engine, { store });
     try {

@@ -29,7 +29,7 @@ everywhere(
       ["rootKeys.deleteKey", { keyId }],
     ];
 
-    describe("[rootkeys §1] what a caller needs", () => {
+    describe("[rootkeys §1] the permissions that a caller needs", () => {
       test("each procedure needs its own action, for `*` or this id; no action implies another", async () => {
         const { keyId } = await create();
         const needs = {

@@ -74,7 +74,7 @@ everywhere((run: Run) => {
   });
 
   describe("calls in parallel", () => {
-    test("[verify §11] of 50 verifications of a key with 20 credits exactly 20 are VALID, with the balances 19 to 0, each once", async () => {
+    test("[verify §11] exactly 20 of 50 verifications of a key with 20 credits are VALID, with the balances 19 to 0, each once", async () => {
       for (let round = 0; round < 10; round++) {
         const { key, keyId } = await withCredits(20);
         const verified = await Promise.all(Array.from({ length: 50 }, () => run.verify(key)));

@@ -196,7 +196,7 @@ everywhere((run: Run) => {
     });
   });
 
-  describe("what a counter is", () => {
+  describe("the identity of a counter", () => {
     const setLimits = (keyId: string, ratelimits: readonly object[]) => run.data("keys.updateKey", { keyId, ratelimits });
     const use = async (key: string, cost = 1) => limitsOf(await run.verify(key, { ratelimits: [{ name: "requests", cost }] }))[0];
 

@@ -133,7 +133,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test("[keys §1.9] what came due while no service ran is brought in after the next start", async () => {
+  test("[keys §1.9] refills that came due while no service ran are applied after the next start", async () => {
     const { keyId, key } = await createKey({ remaining: 1, refill });
     await other.close();
     advance(100 * DAY);

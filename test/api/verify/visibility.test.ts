@@ -132,7 +132,7 @@ everywhere((run: Run) => {
       for (const { key } of [deleted, ofApi]) await soon(async () => expect(await verifyThere(key)).toEqual(NOT_FOUND));
     });
 
-    test("[verify §12] what a third node writes of roles, permissions and identities is seen within seconds", async () => {
+    test("[verify §12] another node's writes to roles, permissions and identities are seen within seconds", async () => {
       const [first, second, third] = [await fullKey(), await fullKey(), await fullKey()];
       for (const { key } of [first, second, third]) expect((await run.verify(key)).code).toBe("VALID");
       const { store } = run.api;

@@ -76,7 +76,7 @@ test("a key's secret is printed once, with a word that it is not shown again", a
   expect([...shown.printed, ...shown.complained].join("\n")).not.toContain(secret);
 });
 
-test("[keys §3] what is omitted stays, --no- removes, an empty text is refused by its option", async () => {
+test("[keys §3] omitted fields stay, --no- removes, an empty text is refused by its option", async () => {
   const { keyId } = await newKey(await newApi(), "--name", "Alice", "--expires", "30d", "--permissions", "a.b", "--credits.remaining", "5");
   const key = () => json("keys", "get-key", "--key-id", keyId);
   const update = (...args: string[]) => run("keys", "update-key", "--key-id", keyId, ...args);
@@ -173,7 +173,7 @@ describe("pages", () => {
   });
   const names = (lines: readonly string[]) => lines.flatMap((line) => /paged \d/.exec(line) ?? []);
 
-  test("one page says how to go on", async () => {
+  test("one page says how to get the next", async () => {
     const first = await run(...list);
     expect(names(first.printed)).toEqual(["paged 5", "paged 4"]);
     const [, cursor = ""] =

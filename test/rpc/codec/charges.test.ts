@@ -18,7 +18,7 @@ const forms = [
   ],
 ] as const;
 
-test.each(forms)("what items become is charged: %s", async (_, read, body) => {
+test.each(forms)("the decoded size of items is charged: %s", async (_, read, body) => {
   let charged = 0;
   await read(body, {
     ...patientReader,

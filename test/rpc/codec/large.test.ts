@@ -128,7 +128,7 @@ describe("[DESIGN §2] a body of more than 100,000 values is refused with one vi
   });
 });
 
-describe("[protocol §3] what is nested too deep is refused", () => {
+describe("[protocol §3] values nested too deep are refused", () => {
   const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
   const read = jsonReader(CreateIdentityRequestSchema, "v2");
   test.each([

@@ -27,7 +27,7 @@ export const testFilters = (open: () => Store): void => {
       expect(await keys().findOne({})).not.toBeNull();
     });
 
-    test("what nothing matches is null, or an empty list", async () => {
+    test("a filter without matches gives null, or an empty list", async () => {
       expect(await keys().findOne({ _id: "missing" })).toBeNull();
       expect(await keys().find({ _id: "missing" }).toArray()).toEqual([]);
     });

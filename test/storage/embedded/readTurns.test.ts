@@ -52,7 +52,7 @@ describe("reads of one turn of the event loop", () => {
     expect(await run).toBe("found");
   });
 
-  test("let look-ups go first, and go on with one slice of the others all the same", async () => {
+  test("let look-ups go first, and still continue with one slice of the others", async () => {
     const turns = createReadTurns();
     const done: string[] = [];
     await Promise.all([

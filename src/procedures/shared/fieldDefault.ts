@@ -15,7 +15,7 @@ export const fieldDefault = (field: DescField): unknown => {
 };
 
 /** Reads the default of an integer field. Throws for a field that has none. */
-export const defaultInteger: (field: DescField) => number = oncePer((field: DescField) => {
+const defaultInteger: (field: DescField) => number = oncePer((field: DescField) => {
   const value = fieldDefault(field);
   if (typeof value !== "number") throw new Error(`${String(field)}: there is no default`);
   return value;

@@ -163,7 +163,7 @@ describe("[data §1] a file next to the state file", () => {
     }
   });
 
-  test("of version 0.11 that are no longer used are removed, with any contents", async () => {
+  test("of version 0.11 that is no longer used is removed, with any contents", async () => {
     const directory = await copyOf(image("own", "after a stop"));
     for (const name of ["latchkey.marks", "counters-a.log", "counters-b.log"]) await writeFile(join(directory, name), "something else");
     expect(await start(directory)).toEqual({ ...WHOLE, warnings: [] });

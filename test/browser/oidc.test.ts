@@ -77,7 +77,7 @@ test("[console §2.8] a person signs in, makes a root key after signing in again
 
   // A failed authorization is reported with a session as well, and confirms nothing.
   await page.goto(`${service.url}/ui/sign-in?oidc=expired`);
-  await page.getByRole("alert").getByText("That took too long").waitFor();
+  await page.getByRole("alert").getByText("The sign-in took too long").waitFor();
   await page.getByText("Your identity was not confirmed").waitFor();
   expect(page.url()).toBe(`${service.url}/ui/confirmed?oidc=expired`);
 

@@ -12,6 +12,7 @@ import type { Store } from "../../../src/storage/port/store.ts";
 import { sized } from "../../support/sized.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
+import { chargeWindow } from "../../support/chargeWindow.ts";
 
 const LATER = new Date(8_000_000_000_000);
 
@@ -59,7 +60,7 @@ test("a crash that cut off what it was writing, anywhere, starts with everything
   await opened(async (store) => {
     for (let i = 0; i < 20; i++) {
       await store.collection("keys").insertOne(sampleKey({ _id: `key_${i}`, hash: `${i}` }));
-      await store.counters.open(`counter ${i}`, 5, 9, 1, LATER);
+      await chargeWindow(store.counters, `counter ${i}`, 5, 9, 1);
     }
     for (const file of [database, counters]) {
       for (const part of [file, `${file}-wal`]) images.set(part, await readFile(part));

@@ -20,6 +20,7 @@ import { StoreUnavailableError } from "../../../src/storage/port/errors.ts";
 import { ALL_LENGTHS, createCounterListRepository } from "../../../src/storage/repositories/counterListRepository.ts";
 import { eventually } from "../../support/eventually.ts";
 import { withServerStore } from "./withServerStore.ts";
+import { chargeWindow } from "../../support/chargeWindow.ts";
 
 const LATER = new Date(8_000_000_000_000);
 const STORE = "0123456789abcdef0123456789abcdef";
@@ -73,9 +74,9 @@ describe("counters in memory in front of a file", () => {
 
   test("every acknowledged change is there after a crash", async () => {
     const counters = open();
-    await counters.open("a", 5, 9, 1, LATER);
-    await counters.charge("a", 5, 9, 2);
-    await Promise.all(Array.from({ length: 100 }, (_, i) => counters.open(`many ${i}`, 5, 9, i, LATER)));
+    await chargeWindow(counters, "a", 5, 9, 1);
+    await chargeWindow(counters, "a", 5, 9, 2);
+    await Promise.all(Array.from({ length: 100 }, (_, i) => chargeWindow(counters, `many ${i}`, 5, 9, i)));
     await counters.roll("a", { seq: 5, current: 3, previous: 0 }, { seq: 6, current: 1, previous: 3 }, LATER);
     await counters.refund("a", 5, 2);
     const after = await afterCrash();
@@ -87,11 +88,11 @@ describe("counters in memory in front of a file", () => {
   test("changes of one tick, and those that come while it is committed, share a commit", async () => {
     let commits = 0;
     const counters = open({ onCommit: () => commits++ });
-    await Promise.all(Array.from({ length: 500 }, (_, i) => counters.open(`a ${i % 100}`, 5, 1_000, 1, LATER)));
+    await Promise.all(Array.from({ length: 500 }, (_, i) => chargeWindow(counters, `a ${i % 100}`, 5, 1_000, 1)));
     expect(commits).toBe(1);
-    const first = Promise.all(Array.from({ length: 100 }, (_, i) => counters.charge(`a ${i}`, 5, 1_000, 1)));
+    const first = Promise.all(Array.from({ length: 100 }, (_, i) => chargeWindow(counters, `a ${i}`, 5, 1_000, 1)));
     for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
-    const later = Promise.all(Array.from({ length: 100 }, (_, i) => counters.charge(`a ${i}`, 5, 1_000, 1)));
+    const later = Promise.all(Array.from({ length: 100 }, (_, i) => chargeWindow(counters, `a ${i}`, 5, 1_000, 1)));
     await Promise.all([first, later]);
     expect(commits).toBe(3);
     expect(await counters.read("a 7")).toEqual({ seq: 5, current: 7, previous: 0 });
@@ -100,9 +101,9 @@ describe("counters in memory in front of a file", () => {
   test("counters leave memory when there are too many, and are found in the file", async () => {
     const counters = open({ mostInMemory: 100 });
     for (let i = 0; i < 1_000; i += 50) {
-      await Promise.all(Array.from({ length: 50 }, (_, j) => counters.open(`many ${i + j}`, 5, 9, 1, LATER)));
+      await Promise.all(Array.from({ length: 50 }, (_, j) => chargeWindow(counters, `many ${i + j}`, 5, 9, 1)));
     }
-    for (let i = 0; i < 1_000; i++) expect(await counters.charge(`many ${i}`, 5, 9, 0)).toEqual({ seq: 5, current: 1, previous: 0 });
+    for (let i = 0; i < 1_000; i++) expect(await chargeWindow(counters, `many ${i}`, 5, 9, 0)).toEqual({ seq: 5, current: 1, previous: 0 });
     // Behind their back: what is in memory does not notice.
     change("UPDATE counters SET current=2");
     const counts = await Promise.all(Array.from({ length: 1_000 }, (_, i) => counters.read(`many ${i}`)));
@@ -112,26 +113,26 @@ describe("counters in memory in front of a file", () => {
 
   test("counters that have expired leave memory and the file, others stay", async () => {
     const counters = open();
-    await Promise.all(Array.from({ length: 5_000 }, (_, i) => counters.open(`many ${i}`, 5, 9, 1, i % 2 === 0 ? new Date(2_000) : LATER)));
+    await Promise.all(Array.from({ length: 5_000 }, (_, i) => chargeWindow(counters, `many ${i}`, 5, 9, 1, i % 2 === 0 ? new Date(2_000) : LATER)));
     await counters.removeExpired();
     expect(inFile("SELECT count(*) AS n FROM counters")).toEqual([{ n: 5_000 }]);
     now = 2_000;
     await counters.removeExpired();
     expect(inFile("SELECT count(*) AS n, min(expireAt) AS earliest FROM counters")).toEqual([{ n: 2_500, earliest: LATER.getTime() }]);
     expect(await counters.read("many 0")).toBeNull();
-    expect(await counters.open("many 0", 6, 9, 1, LATER)).toEqual({ seq: 6, current: 1, previous: 0 });
+    expect(await chargeWindow(counters, "many 0", 6, 9, 1)).toEqual({ seq: 6, current: 1, previous: 0 });
     expect(await counters.read("many 1")).toEqual({ seq: 5, current: 1, previous: 0 });
   });
 
   test("a change that cannot be written is undone, with those that were made of it; later ones are as if it had not been", async () => {
     const counters = open();
-    await counters.open("a", 5, 90, 1, LATER);
+    await chargeWindow(counters, "a", 5, 90, 1);
     breakWrites();
-    const first = counters.charge("a", 5, 90, 10);
-    const fresh = counters.open("b", 5, 90, 1, LATER);
+    const first = chargeWindow(counters, "a", 5, 90, 10);
+    const fresh = chargeWindow(counters, "b", 5, 90, 1);
     for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
     const later = [
-      counters.charge("a", 5, 90, 20),
+      chargeWindow(counters, "a", 5, 90, 20),
       counters.roll("a", { seq: 5, current: 31, previous: 0 }, { seq: 6, current: 1, previous: 31 }, LATER),
     ];
     const outcomes = await Promise.allSettled([first, fresh, ...later]);
@@ -141,7 +142,7 @@ describe("counters in memory in front of a file", () => {
     expect(counters.read("a")).toEqual({ seq: 5, current: 1, previous: 0 });
     expect(counters.read("b")).toBeNull();
     fixWrites();
-    expect(await counters.charge("a", 5, 90, 2)).toEqual({ seq: 5, current: 3, previous: 0 });
+    expect(await chargeWindow(counters, "a", 5, 90, 2)).toEqual({ seq: 5, current: 3, previous: 0 });
     expect(await (await afterCrash()).read("a")).toEqual({ seq: 5, current: 3, previous: 0 });
   });
 
@@ -153,7 +154,7 @@ describe("counters in memory in front of a file", () => {
         Array.from({ length: 60 }, async (_, i) => {
           for (let turns = 0; turns < i / 3; turns++) await new Promise(setImmediate);
           const id = `round ${round} ${i}`;
-          await counters.open(id, 5, 9, 1, LATER).then(
+          await chargeWindow(counters, id, 5, 9, 1).then(
             () => acknowledged.push(id),
             (error: unknown) => expect(error).toBeInstanceOf(StoreUnavailableError),
           );
@@ -170,7 +171,7 @@ describe("counters in memory in front of a file", () => {
 
   test("counters that change at once are right, also when there are more of them than may be in memory", async () => {
     const counters = open({ mostInMemory: 4 });
-    const charge = () => Promise.all(Array.from({ length: 40 }, (_, i) => counters.open(`many ${i % 20}`, 5, 9, 1, LATER)));
+    const charge = () => Promise.all(Array.from({ length: 40 }, (_, i) => chargeWindow(counters, `many ${i % 20}`, 5, 9, 1)));
     expect((await charge()).map((counter) => counter?.current)).toEqual([...Array(20).fill(1), ...Array(20).fill(2)]);
     expect((await charge()).map((counter) => counter?.current)).toEqual([...Array(20).fill(3), ...Array(20).fill(4)]);
   });
@@ -178,22 +179,22 @@ describe("counters in memory in front of a file", () => {
   test("a commit that waits for the disk follows those that do not", async () => {
     const counters = open();
     expect(inFile("PRAGMA user_version")).toEqual([{ user_version: 0 }]);
-    await counters.open("a", 5, 9, 1, LATER);
+    await chargeWindow(counters, "a", 5, 9, 1);
     await eventually(() => expect(inFile("PRAGMA user_version")).toEqual([{ user_version: 1 }]));
   });
 
   test("nothing is answered before the file is open", async () => {
     const counters = createEmbeddedCounters({ file: fileOf("counters"), clock, turns: createReadTurns() });
     expect(() => counters.read("a")).toThrow(StoreUnavailableError);
-    await expect(counters.open("a", 5, 9, 1, LATER)).rejects.toThrow(StoreUnavailableError);
+    await expect(chargeWindow(counters, "a", 5, 9, 1)).rejects.toThrow(StoreUnavailableError);
     await expect(counters.ping()).rejects.toThrow(StoreUnavailableError);
     await counters.close();
   });
 
   test("a pair of halves of characters in a key means the same as the text that a file can hold", async () => {
     const counters = open();
-    await counters.open("half \ud800", 5, 9, 1, LATER);
-    expect(await counters.charge("half \ufffd", 5, 9, 1)).toEqual({ seq: 5, current: 2, previous: 0 });
+    await chargeWindow(counters, "half \ud800", 5, 9, 1);
+    expect(await chargeWindow(counters, "half \ufffd", 5, 9, 1)).toEqual({ seq: 5, current: 2, previous: 0 });
   });
 
   test("do what the port says, whatever leaves memory and whenever a crash comes", async () => {
@@ -277,8 +278,8 @@ describe("counters in memory in front of a file", () => {
           const key = counterKey(namespaceId, duration, `user_${identifier}`);
           const isNew = !counts.has(key);
           counts.set(key, (counts.get(key) ?? 0) + amount);
-          if (isNew) await counters.open(key, 5, 1_000, amount, LATER);
-          else await counters.charge(key, 5, 1_000, amount);
+          if (isNew) await chargeWindow(counters, key, 5, 1_000, amount);
+          else await chargeWindow(counters, key, 5, 1_000, amount);
         };
         for (const each of before) await spend(each);
         const least = new Map(counts);
@@ -332,12 +333,12 @@ test("a read of counters that fails is noticed by the guard of the store", async
 test("a second store next to a server counts in the same file, and fails nothing", async () => {
   const directory = await mkdtemp(join(tmpdir(), "latchkey-counters-"));
   await withServerStore(directory, async (server) => {
-    await server.counters.open("a", 5, 9, 1, LATER);
+    await chargeWindow(server.counters, "a", 5, 9, 1);
     const beside = openEmbeddedStore({ directory, clock: systemClock, mode: "tool" });
     await beside.prepare();
     expect(await beside.counters.read("a")).toEqual({ seq: 5, current: 1, previous: 0 });
-    await beside.counters.open("b", 5, 9, 1, LATER);
-    await server.counters.open("c", 5, 9, 1, LATER);
+    await chargeWindow(beside.counters, "b", 5, 9, 1);
+    await chargeWindow(server.counters, "c", 5, 9, 1);
     await beside.close();
     await server.ping();
   });
@@ -358,7 +359,7 @@ test("counters that a restore wrote into the state file move to the file of coun
   ]);
   await restoring.close();
   await withServerStore(directory, async (store) => {
-    expect(await store.counters.charge("a", 5, 9, 1)).toEqual({ seq: 5, current: 5, previous: 0 });
+    expect(await chargeWindow(store.counters, "a", 5, 9, 1)).toEqual({ seq: 5, current: 5, previous: 0 });
     expect(await store.counters.read("expired")).toBeNull();
     expect(await store.collection("counters").find({}).toArray()).toEqual([]);
   });

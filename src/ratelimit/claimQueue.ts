@@ -65,6 +65,7 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
 
   const refuse = ({ counter, call }: Claim, now: number, source: DecisionSource): Grant => {
     call.lost = true;
+    if (source !== "store_down") counter.refusedAt = clock.monotonic();
     return { granted: false, reserved: 0, seq: counter.seq, now, remaining: 0, source };
   };
 
@@ -170,7 +171,7 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
     decideNow: (claim) => {
       const { counter, call } = claim;
       if (counter.line === undefined) return grantFromMemory(claim, call.now, call.monotonic);
-      return isDeniedBehind(claim, counter.line, call.monotonic) ? refuse(claim, call.now, "memory") : undefined;
+      return isDeniedBehind(claim, counter.line) ? refuse(claim, call.now, "memory") : undefined;
     },
     decideInTurn: (claim) => {
       const { counter } = claim;

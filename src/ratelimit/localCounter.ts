@@ -93,6 +93,9 @@ export interface Line {
   readonly waiters: Waiter[];
   /** Sum of their costs. */
   cost: number;
+  /** The largest cost and the lowest limit of a claim that has waited. */
+  largestCost: number;
+  lowestLimit: number;
   /** Waiters whose call has other limits, which may refuse it: then it takes nothing here. */
   withOthers: number;
 }

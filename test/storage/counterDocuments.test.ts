@@ -4,14 +4,15 @@ import { MongoClient, MongoServerError } from "mongodb";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { dropMongoDatabase, freshMongoUrl } from "../../bench/harness/mongoDatabases.ts";
 import { openMongoProxy } from "../../bench/harness/mongoProxy.ts";
-import { simulatedCounters } from "../../bench/limiterRuns/simulation.ts";
+import { simulatedDocuments } from "../../bench/limiterRuns/simulation.ts";
 import { systemClock } from "../../src/domain/clock.ts";
+import type { SharedCounter } from "../../src/domain/sharedCounter.ts";
 import { createLimiter } from "../../src/ratelimit/limiter.ts";
 import { guardStore } from "../../src/storage/decorators/guardStore.ts";
-import { batchedCounters } from "../../src/storage/mongo/batchedCounters.ts";
+import { countersOfDocuments } from "../../src/storage/mongo/chargeDocuments.ts";
+import { type CounterDocuments, counterDocuments } from "../../src/storage/mongo/counterDocuments.ts";
 import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../../src/storage/port/baseDocument.ts";
-import type { Counters, SharedCounter } from "../../src/storage/port/counters.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import { sized } from "../support/sized.ts";
 import { createTestClock } from "../support/testClock.ts";
@@ -21,17 +22,17 @@ const LATER = new Date(createTestClock().now());
 
 /** One operation on the counter of a key. */
 interface Step {
-  readonly kind: "read" | "charge" | "open" | "roll" | "refund";
+  readonly kind: "read" | "add" | "open" | "roll" | "refund";
   readonly seq: number;
   readonly atMost: number;
   readonly amount: number;
   readonly from: SharedCounter;
 }
 
-const take = async (counters: Counters, key: string, { kind, seq, atMost, amount, from }: Step): Promise<unknown> => {
+const take = async (counters: CounterDocuments, key: string, { kind, seq, atMost, amount, from }: Step): Promise<unknown> => {
   const counts = (counter: SharedCounter | null) => counter && { seq: counter.seq, current: counter.current, previous: counter.previous };
   if (kind === "read") return counts(await counters.read(key));
-  if (kind === "charge") return counts(await counters.charge(key, seq, atMost, amount));
+  if (kind === "add") return counts(await counters.add(key, seq, atMost, amount));
   if (kind === "open") return counts(await counters.open(key, seq, atMost, amount, LATER));
   if (kind === "roll") return counters.roll(key, from, { seq, current: amount, previous: from.current }, LATER);
   return counters.refund(key, seq, amount);
@@ -43,13 +44,13 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
   const commands: string[] = [];
 
   /** A node of its own, whose commands are noted. */
-  const openNode = (at = url, options: object = {}): Counters => {
+  const openNode = (at = url, options: object = {}): CounterDocuments => {
     const client = new MongoClient(at, { monitorCommands: true, ignoreUndefined: true, ...options });
     clients.push(client);
     client.on("commandStarted", ({ commandName }) => {
       if (commandName !== "endSessions") commands.push(commandName);
     });
-    return batchedCounters(client.db().collection("counters"), (operation) => operation(), 2_500);
+    return counterDocuments(client.db().collection("counters"), (operation) => operation(), 2_500);
   };
   const plain = new MongoClient(url);
   const stored = plain.db().collection<{ _id: string; seq: number; current: number | string; previous: number }>("counters");
@@ -61,8 +62,8 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
   };
   const currentOf = async (key: string) => (await stored.findOne({ _id: key }))?.current;
 
-  let one: Counters;
-  let other: Counters;
+  let one: CounterDocuments;
+  let other: CounterDocuments;
   beforeAll(() => {
     one = openNode();
     other = openNode();
@@ -79,7 +80,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
   test("each is told what it would be told alone, whatever becomes of the others", async () => {
     const counter = fc.record({ seq: fc.integer({ min: 4, max: 6 }), current: fc.nat({ max: 4 }), previous: fc.nat({ max: 1 }) });
     const step = fc.record({
-      kind: fc.constantFrom("read", "charge", "charge", "open", "open", "roll", "refund"),
+      kind: fc.constantFrom("read", "add", "add", "open", "open", "roll", "refund"),
       seq: fc.integer({ min: 4, max: 6 }),
       atMost: fc.nat({ max: 4 }),
       amount: fc.integer({ min: 1, max: 3 }),
@@ -89,7 +90,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     await fc.assert(
       fc.asyncProperty(turn, async (places) => {
         await stored.deleteMany({});
-        const model = simulatedCounters({ latency: () => 0 });
+        const model = simulatedDocuments({ latency: () => 0 });
         for (const [i, { before }] of places.entries()) {
           if (before === null) continue;
           await model.open(`k${i}`, before.seq, 0, 0, LATER);
@@ -110,8 +111,8 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
   test("they leave as one command, and what charges found is read by one", async () => {
     await put(["a", "b"].map((key) => [key, { seq: 5, current: 1, previous: 0 }]));
     const charged = await Promise.all([
-      one.charge("a", 5, 9, 1),
-      one.charge("b", 5, 0, 1),
+      one.add("a", 5, 9, 1),
+      one.add("b", 5, 0, 1),
       one.open("c", 5, 9, 1, LATER),
       one.roll("d", { seq: 4, current: 1, previous: 0 }, { seq: 5, current: 1, previous: 1 }, LATER),
     ]);
@@ -122,15 +123,15 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
 
   test("one that comes alone is one command", async () => {
     expect(await one.open("a", 5, 9, 1, LATER)).toEqual({ seq: 5, current: 1, previous: 0 });
-    expect(await one.charge("a", 5, 9, 1)).toMatchObject({ seq: 5, current: 2, previous: 0 });
-    expect(await one.charge("a", 5, 1, 1)).toBeNull();
+    expect(await one.add("a", 5, 9, 1)).toMatchObject({ seq: 5, current: 2, previous: 0 });
+    expect(await one.add("a", 5, 1, 1)).toBeNull();
     expect(commands).toEqual(["update", "findAndModify", "findAndModify"]);
   });
 
   test("two of one counter are done one after the other, and both count", async () => {
     const opened = await Promise.all([one.open("a", 5, 0, 1, LATER), one.open("a", 5, 0, 1, LATER), one.open("b", 5, 0, 1, LATER)]);
     expect(opened.filter((counter) => counter !== null)).toHaveLength(2);
-    const charged = await Promise.all([1, 2, 3].flatMap(() => [one.charge("a", 5, 2, 1), one.charge("b", 5, 100, 1)]));
+    const charged = await Promise.all([1, 2, 3].flatMap(() => [one.add("a", 5, 2, 1), one.add("b", 5, 100, 1)]));
     expect(charged.filter((counter) => counter === null)).toHaveLength(1);
     expect([await currentOf("a"), await currentOf("b")]).toEqual([3, 4]);
   });
@@ -155,8 +156,8 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
   test("[design §4] nodes that charge the same counters at once are granted no more than fits, in whatever order they come", async () => {
     const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
     await put(keys.map((key) => [key, { seq: 5, current: 0, previous: 0 }]));
-    const charge = (node: Counters, order: readonly string[]) =>
-      order.map(async (key) => ({ key, after: await node.charge(key, 5, 4, 1) }));
+    const charge = (node: CounterDocuments, order: readonly string[]) =>
+      order.map(async (key) => ({ key, after: await node.add(key, 5, 4, 1) }));
     const rounds = [1, 2, 3, 4].flatMap(() => [...charge(one, keys), ...charge(other, keys.toReversed())]);
     const granted = (await Promise.all(rounds)).filter(({ after }) => after !== null);
     for (const key of keys) {
@@ -191,7 +192,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
       proxy.hang();
       const failed = await Promise.allSettled([
         node.open("a", 5, 9, 1, LATER),
-        node.charge("b", 5, 9, 1),
+        node.add("b", 5, 9, 1),
         node.roll("c", { seq: 4, current: 0, previous: 0 }, { seq: 5, current: 1, previous: 0 }, LATER),
         node.refund("d", 5, 1),
       ]);
@@ -208,7 +209,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
         const { proxy, node } = await through();
         const keys = Array.from({ length: 60 }, (_, i) => `${after} k${i}`);
         await put(keys.slice(30).map((key) => [key, { seq: 5, current: 0, previous: 0 }]));
-        const asked = keys.map((key, i) => (i < 30 ? node.open(key, 5, 9, 1, LATER) : node.charge(key, 5, 9, 1)));
+        const asked = keys.map((key, i) => (i < 30 ? node.open(key, 5, 9, 1, LATER) : node.add(key, 5, 9, 1)));
         const outcomes = Promise.allSettled(asked);
         await sleep(after);
         proxy.cut();
@@ -228,7 +229,10 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
   test("[ratelimit §3] first checks of a thousand identifiers at once are fifty commands at most", async () => {
     const store = openMongoStore({ url });
     await store.prepare();
-    const { counters } = guardStore({ ...store, counters: one }, { clock: systemClock, placeTimeout: 100_000, operationTimeout: 100_000 });
+    const { counters } = guardStore(
+      { ...store, counters: countersOfDocuments(one) },
+      { clock: systemClock, placeTimeout: 100_000, operationTimeout: 100_000 },
+    );
     const limiter = createLimiter({ clock: systemClock, counters, storeDown: "deny" });
     commands.length = 0;
     const behalf = { caller: { rootKeyId: "rk_1" } };

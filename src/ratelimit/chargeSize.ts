@@ -1,15 +1,8 @@
-import type { Waiter } from "./localCounter.ts";
+import type { ChargeRequest } from "../domain/sharedCounter.ts";
+import type { Line } from "./localCounter.ts";
 
-/** What is asked of a charge, in tokens. */
-export interface ChargeRequest {
-  /** The limit of the call that is served, and what that call costs: the least that has to be held afterwards. */
-  readonly limit: number;
-  readonly cost: number;
-  /** What all who wait under this limit need: charged as far as there is room. */
-  readonly need: number;
-  /** What to hold if that is more than `need`; counts up to a twentieth of what is left. */
-  readonly chunk: number;
-}
+/** How much budget a charge asks for. */
+export type ChargeSize = Pick<ChargeRequest, "limit" | "cost" | "need" | "chunk">;
 
 /** Limits up to this are charged one cost at a time, so that several nodes waste none of them. */
 const UNCHUNKED_LIMIT = 20;
@@ -32,10 +25,10 @@ export const nextChunk = (chunk: number, lasted: number, lasts: ChunkLasts, leas
   return Math.min(Math.max(least, followed), most);
 };
 
-/** What those who wait need, as far as they share the first one's limit. */
-export const neededBy = (line: readonly Waiter[], limit: number): number => {
+/** What the waiting calls need, up to the first one with another limit. */
+export const neededBy = ({ waiters }: Line, limit: number): number => {
   let sum = 0;
-  for (const { claim } of line) {
+  for (const { claim } of waiters) {
     if (claim.limit !== limit || claim.cost === 0) break;
     if (!claim.call.lost) sum += claim.cost;
   }

@@ -1,6 +1,6 @@
 import { type Collection, MongoServerError } from "mongodb";
+import type { SharedCounter } from "../../domain/sharedCounter.ts";
 import { SCHEMA_VERSION, WORKSPACE_ID } from "../port/baseDocument.ts";
-import type { Counters, SharedCounter } from "../port/counters.ts";
 import type { CounterDocument } from "../port/documents.ts";
 import { StoreUnavailableError } from "../port/errors.ts";
 import { isTransient, toStoreError } from "./mongoErrors.ts";
@@ -35,18 +35,34 @@ const lostCharge = (error: unknown): unknown =>
     ? new StoreUnavailableError(error.message, { cause: error, outcomeUnknown: true, tooSlow: error.tooSlow })
     : error;
 
+/** Reads and conditional writes of single counters. */
+export interface CounterDocuments {
+  readonly read: (key: string) => Promise<SharedCounter | null>;
+  /** Adds `amount` to window `seq` if its count is at most `atMost`. Null: the counter is in another window, or over. */
+  readonly add: (key: string, seq: number, atMost: number, amount: number) => Promise<SharedCounter | null>;
+  /**
+   * Makes the counter in window `seq` with `amount` in it, or adds that if it is there, in that window, with nothing in the
+   * window before it and a count of at most `atMost`. Null: it is there and otherwise.
+   */
+  readonly open: (key: string, seq: number, atMost: number, amount: number, expireAt: Date) => Promise<SharedCounter | null>;
+  /** Moves the counter from the window that was read as `from` to another one. False: it is no longer what was read. */
+  readonly roll: (key: string, from: SharedCounter, to: SharedCounter, expireAt: Date) => Promise<boolean>;
+  /** See `Counters.refund`. */
+  readonly refund: (key: string, seq: number, amount: number) => Promise<void>;
+}
+
 /**
- * Counters of rate limits (DESIGN §4) that are documents of a MongoDB collection. What callers want of different counters in one
- * turn of the event loop leaves as one command: conditional writes, whose outcomes are known one by one, or a find. A charge
- * that leaves alone tells the counter by its own answer; those of one command read theirs afterwards, together.
+ * Counters of rate limits (DESIGN §7) as documents of a MongoDB collection. The operations on different counters in one
+ * turn of the event loop are sent as one command: conditional writes, each with an outcome of its own, or a find. An addition
+ * that is sent alone learns the counter from its own answer; those of one command read theirs afterwards, together.
  * @param run surrounds every command.
  * @param maxTimeMS what the server gives one command, in milliseconds.
  */
-export const batchedCounters = (
+export const counterDocuments = (
   collection: Collection,
   run: <T>(operation: () => Promise<T>) => Promise<T>,
   maxTimeMS: number,
-): Counters => {
+): CounterDocuments => {
   const sendReads = async (reads: readonly Read[]): Promise<void> => {
     try {
       const options = { batchSize: reads.length + 1, maxTimeMS };
@@ -121,9 +137,8 @@ export const batchedCounters = (
     });
 
   return {
-    isShared: true,
     read,
-    charge: (key, seq, atMost, amount) => chargeIf({}, key, seq, atMost, amount),
+    add: (key, seq, atMost, amount) => chargeIf({}, key, seq, atMost, amount),
     open: async (key, seq, atMost, amount, expireAt) => {
       const outcome = await write({
         filter: { _id: key, seq, previous: 0, current: { $lte: atMost } },

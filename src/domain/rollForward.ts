@@ -1,5 +1,5 @@
-import { windowAt } from "../domain/slidingWindow.ts";
-import type { SharedCounter } from "../storage/port/counters.ts";
+import type { SharedCounter } from "./sharedCounter.ts";
+import { windowAt } from "./slidingWindow.ts";
 
 /** A window that begins so much later than now was not counted by a node with a sane clock. */
 const CLOCK_ERROR_MS = 60_000;

@@ -13,7 +13,7 @@ import { createTestClock } from "../support/testClock.ts";
 afterAll(() => Promise.all(engines.map((engine) => engine.close())));
 
 test.each(engines)(
-  "[design §3] on $name, a node moves the events of objects that a newer version wrote, and of all others",
+  "on $name, a node moves the events of objects that a newer version wrote, and of all others",
   async (engine) => {
     const clock = createTestClock();
     const store = await engine.open();

@@ -125,7 +125,7 @@ describe("a clock that is set back", () => {
     }
   });
 
-  test("[design §4] budget held in the later time is given back, not spent twice", async () => {
+  test("budget held in the later time is given back, not spent twice", async () => {
     const limiter = node();
     vi.setSystemTime(START + 3_600_000);
     for (let i = 0; i < 50; i++) await ask(limiter, limitOf("a", 1_000));
@@ -171,7 +171,7 @@ describe("several limits", () => {
     await finish(Promise.all([a.stop(), b.stop()]));
   });
 
-  test("[design §4] calls that are refused from memory ask the store for nothing", async () => {
+  test("calls that are refused from memory ask the store for nothing", async () => {
     const limiter = node();
     for (let i = 0; i < 3; i++) await ask(limiter, wide, narrow);
     const before = counters.operations();
@@ -206,7 +206,7 @@ describe("several limits", () => {
 });
 
 describe("a store that is away", () => {
-  test("[design §4] held budget is spent first, then at most one further limit", async () => {
+  test("held budget is spent first, then at most one further limit", async () => {
     const limiter = node("allow");
     for (let i = 0; i < 60; i++) await ask(limiter, limitOf("a", 100));
     const held = (counters.peek("a")?.current ?? 0) - 60;
@@ -216,7 +216,7 @@ describe("a store that is away", () => {
     expect(answers.filter(({ passed }) => passed).length).toBe(held + 100);
   });
 
-  test("[design §4] the policy deny admits out of held budget only", async () => {
+  test("the policy deny admits out of held budget only", async () => {
     const limiter = node("deny");
     for (let i = 0; i < 60; i++) await ask(limiter, limitOf("a", 100));
     const held = (counters.peek("a")?.current ?? 0) - 60;
@@ -244,7 +244,7 @@ describe("a store that is away", () => {
     expect(more).toBe(7);
   });
 
-  test("[design §4] one that comes and goes gives one further limit per window, not one each time", async () => {
+  test("one that comes and goes gives one further limit per window, not one each time", async () => {
     const limiter = node("allow");
     limiter.start();
     const month = limitOf("a", 5, 1, MONTH);
@@ -261,7 +261,7 @@ describe("a store that is away", () => {
     await finish(limiter.stop());
   });
 
-  test("[design §4] a charge whose answer is lost costs budget, and never gives any", async () => {
+  test("a charge whose answer is lost costs budget, and never gives any", async () => {
     const limiter = node("deny");
     let passed = 0;
     for (let i = 0; i < 12; i++) {
@@ -276,7 +276,7 @@ describe("a store that is away", () => {
 });
 
 describe("memory", () => {
-  test("[design §4] an idle counter is made compact, costs one operation when it is asked for again, and still denies by what it knew", async () => {
+  test("an idle counter is made compact, costs one operation when it is asked for again, and still denies by what it knew", async () => {
     const limiter = node();
     limiter.start();
     expect(await passes(limiter, limitOf("a", 3))).toBe(true);
@@ -292,7 +292,7 @@ describe("memory", () => {
     await finish(limiter.stop());
   });
 
-  test("[design §4] counters are forgotten after their windows, held budget goes back before", async () => {
+  test("counters are forgotten after their windows, held budget goes back before", async () => {
     const limiter = node();
     limiter.start();
     for (let i = 0; i < 30; i++) await ask(limiter, limitOf("held", 1_000));
@@ -306,7 +306,7 @@ describe("memory", () => {
     await finish(limiter.stop());
   });
 
-  test("[design §4] what was admitted while the store was away is remembered to the end of the window, and no longer", async () => {
+  test("what was admitted while the store was away is remembered to the end of the window, and no longer", async () => {
     const limiter = node("allow");
     limiter.start();
     const hour = limitOf("hour", 5, 1, 3_600_000);

@@ -182,7 +182,7 @@ describe.each([
     );
   });
 
-  test("[design §4] what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
+  test("what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
     beginAgain();
     let fate: Fate = "works";
     const counters = simulatedCounters({ ...store, latency: () => 0, fate: () => fate });
@@ -310,7 +310,7 @@ describe("several nodes", () => {
     };
   };
 
-  test("[design §4] together never admit more than the formula, with clocks apart and a store that fails now and then", async () => {
+  test("together never admit more than the formula, with clocks apart and a store that fails now and then", async () => {
     await fc.assert(
       fc.asyncProperty(world, async (one) => {
         const { decisions, excess } = await run(one);

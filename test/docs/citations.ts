@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Heading, headingsOf } from "./markdown.ts";
+import { type Heading, headingsOf } from "../../docs/build/markdown.ts";
 
-/** The chapters of the contract by the name under which they are cited. */
+/** The chapters of the specification by the name under which they are cited. */
 export const chapters: readonly string[] = [
   ...["protocol", "apis", "keys", "verify", "identities", "permissions", "ratelimit", "analytics", "rootkeys"],
-  ...["management", "grpc", "console", "data", "design", "style"],
+  ...["management", "grpc", "console", "data"],
 ];
 
 /** A section of a chapter as it is cited: `keys §1.6`. */
@@ -14,7 +14,7 @@ export interface Citation {
   readonly section: string;
 }
 
-const directory = join(import.meta.dirname, "../contract");
+const directory = join(import.meta.dirname, "../../spec");
 
 /** The chapter's text. Throws when there is none of this name. */
 export const chapterText = (chapter: string): string => readFileSync(join(directory, `${chapter}.md`), "utf8");
@@ -55,7 +55,7 @@ export const anchorOf = ({ chapter: name, section }: Citation): string | undefin
   const heading = chapter.headings.find((each) => numberOf(each) === section);
   if (heading !== undefined) return heading.anchor;
   const dot = section.lastIndexOf(".");
-  if (dot < 0) return name === "style" && chapter.text.includes(`\n${section}. `) ? "" : undefined;
+  if (dot < 0) return undefined;
   const above = chapter.headings.find((each) => numberOf(each) === section.slice(0, dot));
   return above !== undefined && hasRule(chapter, above, section.slice(dot + 1)) ? above.anchor : undefined;
 };
@@ -71,13 +71,3 @@ export const citationsIn = (text: string): Citation[] =>
 
 /** Text without the citations of chapters. */
 export const withoutCitations = (text: string): string => text.replaceAll(cited, "");
-
-/** Text whose citations are links. @param base where the contract is from the page: `../contract`. */
-export const linkCitations = (text: string, base: string): string =>
-  text.replaceAll(cited, (whole, chapter: string, sections: string) => {
-    const [first] = citationsIn(whole);
-    const anchor = first && anchorOf(first);
-    return anchor === undefined
-      ? whole
-      : `[${chapter}${sections}](${base}/${chapter.toLowerCase()}.md${anchor === "" ? "" : `#${anchor}`})`;
-  });

@@ -3,7 +3,6 @@ import { exitCodes } from "../../src/cli/command.ts";
 import { ownCommands } from "../../src/cli/ownCommands.ts";
 import { procedureCommands } from "../../src/cli/remote/procedureCommands.ts";
 import { commonOptions } from "../../src/cli/remote/procedureHelp.ts";
-import { configVariables, loadConfig } from "../../src/config/loadConfig.ts";
 import { allPermissions, parsePermission } from "../../src/domain/authorization.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createWorkerMetrics } from "../../src/telemetry/workerMetrics.ts";
@@ -11,6 +10,7 @@ import { auditEventTexts } from "./auditEventTexts.ts";
 import { commentOn, procedures } from "./descriptors.ts";
 import { labelTexts } from "./labelTexts.ts";
 import { code, fence, page, table } from "./markdown.ts";
+import { settingsPage } from "./settingsPage.ts";
 
 const verificationCodes = (): string => {
   const rows = VerificationCodeSchema.values.flatMap((value) => {
@@ -24,7 +24,7 @@ const verificationCodes = (): string => {
     "How a verification can end: the `code` in the answer of `keys.verifyKey`, and what to do then.",
     "Every outcome is an answer with HTTP status 200; read `valid` and `code`. The checks run in the order NOT_FOUND, DISABLED, EXPIRED, FORBIDDEN, INSUFFICIENT_PERMISSIONS, RATE_LIMITED, USAGE_EXCEEDED; the first that fails decides. Only a verification that is VALID spends credits, and only one that gets as far as the credits uses rate limits.",
     table(["Code", "Meaning", "What to do"], rows),
-    "[keys.explain](keys.explain.md) says for one key which check fails and which change would make it pass. The order of decision is in [the contract](../contract/verify.md#6-decision-procedure).",
+    "[keys.explain](keys.explain.md) says for one key which check fails and which change would make it pass.",
   ]);
 };
 
@@ -64,8 +64,7 @@ const permissions = (): string => {
             const [, , action = ""] = triple.split(".");
             const single = singleId(type, action);
             const by = asking(`${type}.${action}`);
-            const others =
-              type === "console" ? "[the console](../contract/console.md)" : "nothing yet: it can be granted for compatibility";
+            const others = type === "console" ? "[the console](../console.md)" : "nothing yet: it can be granted for compatibility";
             return [code(triple), single, by === "" ? others : by];
           }),
       ),
@@ -121,29 +120,6 @@ const auditEvents = (): string =>
     "Every event has in `meta` its place in the chain: `sequence`, `hash` and `previousHash`. `meta.changes` lists what an update changed, a field each with `before` and `after`; of several events of one write, one tells it. The events of one call share their `correlationId`.",
   ]);
 
-/** What a setting takes, by what its parser says of a value that none takes. */
-const takes = (name: string): string => {
-  const result = loadConfig({ [name]: "\u0000" });
-  const problem = "problems" in result ? result.problems.find((text) => text.startsWith(`${name}: `)) : undefined;
-  return /is not (.*)$/s.exec(problem ?? "")?.[1] ?? "any text";
-};
-
-const settings = (): string =>
-  page([
-    "# Settings",
-    "Every setting of the service, an environment variable each.",
-    "They are read once at start. All problems are reported together, and a malformed or empty value is refused, never replaced by the default.",
-    table(
-      ["Variable", "Default", "Takes", "Meaning"],
-      configVariables.map(({ name, byDefault, description }) => [
-        code(name),
-        byDefault === undefined ? "unset" : code(byDefault),
-        takes(name),
-        description,
-      ]),
-    ),
-  ]);
-
 const commandLine = (): string =>
   page([
     "# Command line",
@@ -177,6 +153,6 @@ export const cataloguePages = (): Map<string, string> =>
     ["root-key-permissions.md", permissions()],
     ["metrics.md", metrics()],
     ["audit-events.md", auditEvents()],
-    ["settings.md", settings()],
+    ["settings.md", settingsPage()],
     ["command-line.md", commandLine()],
   ]);

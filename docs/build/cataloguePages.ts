@@ -21,10 +21,10 @@ const verificationCodes = (): string => {
   });
   return page([
     "# Verification codes",
-    "How a verification can end: the `code` in the answer of `keys.verifyKey`, and what to do then.",
+    "The `code` in the answer of `keys.verifyKey`, and what to do about each.",
     "Every outcome is an answer with HTTP status 200; read `valid` and `code`. The checks run in the order NOT_FOUND, DISABLED, EXPIRED, FORBIDDEN, INSUFFICIENT_PERMISSIONS, RATE_LIMITED, USAGE_EXCEEDED; the first that fails decides. Only a verification that is VALID spends credits, and only one that gets as far as the credits uses rate limits.",
     table(["Code", "Meaning", "What to do"], rows),
-    "[keys.explain](keys.explain.md) says for one key which check fails and which change would make it pass.",
+    "[keys.explain](keys.explain.md) shows for one key which check fails and which change would make it pass.",
   ]);
 };
 
@@ -52,12 +52,12 @@ const permissions = (): string => {
   const idOf: Readonly<Record<string, string>> = { api: "API", ratelimit: "namespace", identity: "identity", root_key: "root key" };
   return page([
     "# Root-key permissions",
-    "What a root key can be permitted to do, and which procedures ask for it.",
-    "A permission is `<type>.<id>.<action>`. `*` in the place of the id covers every object; the id of an object covers that one only. No action implies another. A root key that was made without a list of permissions holds all of them, also those of later versions.",
+    "The permissions of root keys, and the procedures that need them.",
+    "A permission is `<type>.<id>.<action>`. `*` instead of the id covers every object; the id of an object covers only that object. No action implies another. A root key that was created without a list of permissions holds all of them, also those of later versions.",
     ...types.flatMap((type) => [
       `## ${type}`,
       table(
-        ["Permission", "For a single id", "Asked for by"],
+        ["Permission", "For a single id", "Needed by"],
         allPermissions
           .filter((triple) => triple.startsWith(`${type}.`))
           .map((triple) => {
@@ -69,7 +69,7 @@ const permissions = (): string => {
           }),
       ),
     ]),
-    "Root keys are made with [rootKeys.createKey](rootKeys.createKey.md), and changed with [rootKeys.updateKey](rootKeys.updateKey.md). Nobody can hand out more than they hold.",
+    "Root keys are created with [rootKeys.createKey](rootKeys.createKey.md), and changed with [rootKeys.updateKey](rootKeys.updateKey.md). A caller cannot grant more than it holds.",
   ]);
 };
 
@@ -85,12 +85,12 @@ const metrics = (): string => {
   const labels = [...new Set(families.flatMap(({ labels: own = [] }) => own))];
   return page([
     "# Metrics",
-    "What `GET /metrics` on the admin port shows, in Prometheus' text format.",
+    "The metrics of `GET /metrics` on the admin port, in Prometheus' text format.",
     table(
       ["Metric", "Type", "Labels", "Unit", "Meaning"],
       families.map(({ name, type, labels: own = [], help }) => [code(name), type, own.map(code).join(", "), unitOf(name), help]),
     ),
-    "A histogram has the series `…_bucket`, `…_sum` and `…_count`. Beside these there are the measurements of the process that prom-client makes: `process_…` and `nodejs_…`.",
+    "A histogram has the series `…_bucket`, `…_sum` and `…_count`. prom-client adds measurements of the process: `process_…` and `nodejs_…`.",
     "## Labels",
     table(
       ["Label", "Values"],
@@ -106,8 +106,8 @@ const fail = (message: string): never => {
 const auditEvents = (): string =>
   page([
     "# Audit events",
-    "What the audit log tells: each event, when it is written, and what it concerns.",
-    "A change and its event are one write. Nothing is written of reads, verifications and refused calls, with the exceptions below. [audit.getLogs](audit.getLogs.md) lists the log, [audit.verifyChain](audit.verifyChain.md) checks it.",
+    "The events of the audit log: when each is written, and its resources.",
+    "A change and its event are one write. Reads, verifications and refused calls write no event, with the exceptions below. [audit.getLogs](audit.getLogs.md) lists the log, [audit.verifyChain](audit.verifyChain.md) checks it.",
     table(
       ["Event", "When", "Resources", "`meta.changes`"],
       Object.entries(auditEventTexts).map(([name, { when, resources, changes }]) => [
@@ -117,7 +117,7 @@ const auditEvents = (): string =>
         changes ? "yes" : "–",
       ]),
     ),
-    "Every event has in `meta` its place in the chain: `sequence`, `hash` and `previousHash`. `meta.changes` lists what an update changed, a field each with `before` and `after`; of several events of one write, one tells it. The events of one call share their `correlationId`.",
+    "Every event has in `meta` its place in the chain: `sequence`, `hash` and `previousHash`. `meta.changes` lists the fields that an update changed, each with `before` and `after`; if one write has several events, one of them has the list. The events of one call share their `correlationId`.",
   ]);
 
 const commandLine = (): string =>

@@ -44,7 +44,7 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
     fix: callAgain,
   },
   client_closed_request: {
-    meaning: "The caller went away before the answer.",
+    meaning: "The caller disconnected before the answer.",
     cause: "The connection was closed or the call was cancelled. Only logs and metrics show this error.",
     fix: "Nothing, unless it is frequent: then raise the timeout of your client.",
   },
@@ -60,13 +60,13 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   },
   authentication_malformed: {
     meaning: "The header `Authorization` cannot be read.",
-    cause: "Its scheme is not `Bearer`, or there is no root key behind it.",
-    fix: "Send `Authorization: Bearer <root key>`, with one blank between the two.",
+    cause: "Its scheme is not `Bearer`, or no root key follows it.",
+    fix: "Send `Authorization: Bearer <root key>`, with one space between the two.",
   },
   authentication_key_not_found: {
-    meaning: "The root key is not known.",
-    cause: "It was mistyped or deleted, it belongs to another deployment, or it is an API key: those are verified, they do not call.",
-    fix: "Use a root key (`lkr_…`) of this deployment. `latchkey root-key list` shows them, `latchkey root-key create` makes one.",
+    meaning: "The root key is unknown.",
+    cause: "It was mistyped or deleted, it belongs to another deployment, or it is an API key: API keys cannot call procedures.",
+    fix: "Use a root key (`lkr_…`) of this deployment. `latchkey root-key list` lists root keys, `latchkey root-key create` creates one.",
   },
   authentication_key_disabled: {
     meaning: "The root key is disabled.",
@@ -76,21 +76,21 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   authentication_key_expired: {
     meaning: "The root key has expired.",
     cause: "Its `expires` has passed, or it was rerolled and its grace period is over.",
-    fix: "Use the root key that replaced it, or make a new one.",
+    fix: "Use the root key that replaced it, or create a new one.",
   },
   insufficient_permissions: {
     meaning: "The root key may not do this.",
-    cause: "It lacks a permission, which the detail names. Or it would hand out more than it holds, or a root key that outlives it.",
-    fix: "Give the root key the permission that the detail names (`rootKeys.updateKey`), or use another root key. [Root-key permissions](../reference/root-key-permissions.md) lists what each is for.",
+    cause: "It lacks a permission, which the detail names. Or it would grant more than it holds, or a root key that outlives it.",
+    fix: "Give the root key the permission that the detail names (`rootKeys.updateKey`), or use another root key. [Root-key permissions](../reference/root-key-permissions.md) explains each permission.",
   },
   console_elevation_required: {
     meaning: "The session must enter its root key again for this.",
     cause: "Changing root keys, decrypting a key, exporting, and deleting an API or namespace need the root key within the last 5 minutes.",
-    fix: "Enter the root key with which you signed in.",
+    fix: "Enter the root key of your session again.",
     where: "the console",
   },
   console_request_refused: {
-    meaning: "The request does not come from a page of the console, or not over a connection that may carry a session.",
+    meaning: "The request does not come from a page of the console, or its connection may not carry a session.",
     cause:
       "The page was opened under an address that the service does not know as its own, another site sent the request, or it came over plain HTTP from another machine.",
     fix: "Set `PUBLIC_URL` to the address at which people open the console, and `TLS_CERT` and `TLS_KEY`, or `TRUSTED_PROXIES` with `X-Forwarded-Proto`.",
@@ -127,12 +127,12 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   },
   key_not_found: {
     meaning: "The key does not exist.",
-    cause: "The id or secret is wrong, the key was deleted, or its API was. Of `rootKeys.*` it means the root key.",
+    cause: "The id or secret is wrong, the key was deleted, or its API was. For `rootKeys.*` it means the root key.",
     fix: "Send the id (`key_…`, `rk_…`), not the secret. [keys.searchKeys](../reference/keys.searchKeys.md) finds keys, [rootKeys.listKeys](../reference/rootKeys.listKeys.md) root keys.",
   },
   identity_not_found: {
     meaning: "The identity does not exist.",
-    cause: "Neither an id nor an external id is spelled so (letter case counts), or the identity was deleted.",
+    cause: "No identity has this id or external id (letter case counts), or the identity was deleted.",
     fix: "Look it up with [identities.listIdentities](../reference/identities.listIdentities.md), or create it.",
   },
   permission_not_found: {
@@ -153,7 +153,7 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   ratelimit_override_not_found: {
     meaning: "The override does not exist.",
     cause: "No override of the namespace was set with exactly this identifier. A pattern is found by its own text only.",
-    fix: "Send the text with which the override was set, stars included. [ratelimit.listOverrides](../reference/ratelimit.listOverrides.md) shows them.",
+    fix: "Send the exact text of the override, stars included. [ratelimit.listOverrides](../reference/ratelimit.listOverrides.md) shows them.",
   },
   migration_not_found: {
     meaning: "The migration does not exist.",
@@ -162,7 +162,7 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   },
   ratelimit_namespace_gone: {
     meaning: "The rate limit namespace was deleted.",
-    cause: "Its name stays taken, so that checks do not silently start anew with no overrides.",
+    cause: "Its name stays taken, so that checks do not silently start again without overrides.",
     fix: "Use another name.",
   },
   identity_already_exists: {
@@ -181,14 +181,14 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
     fix: "Use the existing role, or another name.",
   },
   precondition_failed: {
-    meaning: "The service or the key is not set up for what was asked.",
+    meaning: "The service or the key is not set up for this call.",
     cause:
       "A verification names a rate limit that neither the key nor its identity has. Or `recoverable` or `decrypt` was asked for and the service has no `ENCRYPTION_KEYS`.",
     fix: "Define the limit on the key or the identity, or send `limit` and `duration` with its name. For recoverable keys, ask the operator to set `ENCRYPTION_KEYS`.",
   },
   revision_differs: {
     meaning: "The object was changed since it was read.",
-    cause: "The header `If-Match` names another revision than the object has now. Nothing was changed.",
+    cause: "The header `If-Match` does not match the current revision. Nothing was changed.",
     fix: "Read the object again, decide again, and send the new `ETag` as `If-Match`.",
   },
   protected_resource: {
@@ -204,14 +204,14 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   },
   analytics_connection_failed: {
     meaning: "The analytics store does not answer.",
-    cause: "The ClickHouse server is away or refuses the service, or the embedded engine is starting again.",
-    fix: "Call again later. Verifications and rate limits go on without it.",
+    cause: "The ClickHouse server is down or refuses the service, or the embedded engine is restarting.",
+    fix: "Call again later. Verifications and rate limits work without it.",
   },
   invalid_analytics_query: {
     meaning: "The SQL query cannot be run.",
     cause:
       "It is empty, has a syntax error, no `FROM` or several statements, names an unknown column, compares different types, or is too large.",
-    fix: `Change what the detail names. ${analyticsSql}`,
+    fix: `Fix the problem that the detail names. ${analyticsSql}`,
   },
   invalid_analytics_query_type: {
     meaning: "The statement is not a `SELECT`.",
@@ -262,11 +262,11 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   unexpected_error: {
     meaning: "Something went wrong that is not the caller's fault.",
     cause: "The log has the cause, under the request id of the answer.",
-    fix: `${callAgain} If it stays, give the operator the request id.`,
+    fix: `${callAgain} If it persists, give the operator the request id.`,
   },
   service_unavailable: {
     meaning: "The service cannot answer at the moment.",
-    cause: "The store is away or slow, the node is starting or stopping, or it has as many calls in work as it takes.",
+    cause: "The store is down or slow, the node is starting or stopping, or it has too many calls in flight.",
     fix: callAgain,
   },
   procedure_not_found: {
@@ -283,7 +283,7 @@ export const errorTexts: Readonly<Record<Reason, ErrorText>> = {
   },
   not_implemented: {
     meaning: "The form of the call is not supported.",
-    cause: "Over gRPC or Connect: a compression other than gzip, or a stream of other than one message.",
+    cause: "Over gRPC or Connect: a compression other than gzip, or a stream with no message or several.",
     fix: "Send one message, uncompressed or with gzip.",
     where: "gRPC and Connect",
   },

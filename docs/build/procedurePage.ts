@@ -113,7 +113,7 @@ const permissionText = ({ permissions }: ProcedureDoc): string => {
   const [first = "none: any root key may call it"] = permissions;
   if (first.startsWith("none: ")) return `None: ${first.slice("none: ".length)}.`;
   const note = permissions.some((text) => text.includes("{"))
-    ? "\n\n`{…}` stands for the id of the object. A permission with `*` in its place covers every object."
+    ? "\n\n`{…}` is the id of the object. A permission with `*` instead covers every object."
     : "";
   return `${permissions.map((text) => `- ${text.replaceAll(triple, code)}`).join("\n")}${note}`;
 };
@@ -180,7 +180,7 @@ export const procedurePage = (procedure: ProcedureDoc): string => {
     "## Answer",
     answerTable(procedure),
     isPaged
-      ? "Beside `data` there is `pagination` with `hasMore`, and with `cursor` when there are more: send it as `cursor` for the next page, with the same other fields."
+      ? "`pagination` next to `data` has `hasMore`, and `cursor` when there are more: send it as `cursor` for the next page, with the same other fields."
       : "",
     "## Errors",
     errorTable(procedure),

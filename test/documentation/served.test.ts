@@ -179,6 +179,7 @@ describe("the documentation", () => {
   test.each([
     "/docs/nothing",
     "/docs/errors/unkey/data/no_such_error",
+    "/docs/internals/caches",
     "/docs///",
     "/docs//getting-started",
     "/docs/Getting-started",

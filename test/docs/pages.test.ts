@@ -7,7 +7,7 @@ import { configVariables } from "../../src/config/loadConfig.ts";
 import { anchorsOf, blocksOf, guides, proseOf, readPage } from "./markdown.ts";
 
 const root = join(import.meta.dirname, "../..");
-const documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+const documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "test/README.md"];
 const allPages = [
   ...documents,
   ...["docs", "spec"].flatMap((folder) =>

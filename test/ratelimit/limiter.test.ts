@@ -145,7 +145,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await one(a, clock, key, 10)).toMatchObject({ passed: false });
   });
 
-  test("[design §4] three nodes in parallel never admit more than the limit together", async () => {
+  test("three nodes in parallel never admit more than the limit together", async () => {
     const clock = createTestClock(FUTURE);
     const nodes = [node(clock), node(clock), node(clock)];
     const key = freshKey();
@@ -155,7 +155,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(passed).toBeGreaterThanOrEqual(142);
   });
 
-  test("[design §4] budget left at shutdown is given back once", async () => {
+  test("budget left at shutdown is given back once", async () => {
     const clock = createTestClock(FUTURE);
     const [a, b] = [node(clock), node(clock)];
     const key = freshKey();
@@ -166,7 +166,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(await one(b, clock, key, 1_000, 0)).toMatchObject({ remaining: 970 });
   });
 
-  test("[design §4] counters survive a restart", async () => {
+  test("counters survive a restart", async () => {
     const clock = createTestClock(FUTURE);
     const key = freshKey();
     await one(node(clock), clock, key, 10, 10);
@@ -219,7 +219,7 @@ describe.each(engines)("on $name", (engine) => {
     refund: () => Promise.reject(new StoreUnavailableError("away")),
   };
 
-  test("[design §4] a counter that a node forgot, and that was counted long ago, is charged by one operation", async () => {
+  test("a counter that a node forgot, and that was counted long ago, is charged by one operation", async () => {
     const clock = createTestClock(FUTURE);
     const key = freshKey();
     await one(node(clock), clock, key, 10);
@@ -240,7 +240,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(asked).toEqual(["charge"]);
   });
 
-  test("[design §4] with the store away, allow admits at most one further limit per window and deny none", async () => {
+  test("with the store away, allow admits at most one further limit per window and deny none", async () => {
     const clock = createTestClock(FUTURE);
     const key = freshKey();
     const allowing = node(clock, "allow", away);
@@ -251,7 +251,7 @@ describe.each(engines)("on $name", (engine) => {
   });
 });
 
-describe("[design §4] a counter that is asked ten times a second for a minute", () => {
+describe("a counter that is asked ten times a second for a minute", () => {
   const CALLS = 600;
   const ask = async (isShared: boolean, limit: number, seen: (left: number, ahead: number) => void = () => undefined) => {
     const clock = createTestClock(0);

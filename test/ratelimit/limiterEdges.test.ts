@@ -129,7 +129,7 @@ describe.each([
       }
     });
 
-    test("[design §4] budget held in the later time is given back, not spent twice", async () => {
+    test("budget held in the later time is given back, not spent twice", async () => {
       const limiter = node();
       vi.setSystemTime(START + 3_600_000);
       for (let i = 0; i < 50; i++) await ask(limiter, limitOf("a", 1_000));
@@ -175,7 +175,7 @@ describe.each([
       await finish(Promise.all([a.stop(), b.stop()]));
     });
 
-    test("[design §4] calls that are refused from memory ask the store for nothing", async () => {
+    test("calls that are refused from memory ask the store for nothing", async () => {
       const limiter = node();
       for (let i = 0; i < 3; i++) await ask(limiter, wide, narrow);
       const before = counters.operations();
@@ -210,7 +210,7 @@ describe.each([
   });
 
   describe("a store that is away", () => {
-    test("[design §4] held budget is spent first, then at most one further limit", async () => {
+    test("held budget is spent first, then at most one further limit", async () => {
       const limiter = node("allow");
       for (let i = 0; i < 60; i++) await ask(limiter, limitOf("a", 100));
       const held = (counters.peek("a")?.current ?? 0) - 60;
@@ -220,7 +220,7 @@ describe.each([
       expect(answers.filter(({ passed }) => passed).length).toBe(held + 100);
     });
 
-    test("[design §4] the policy deny admits out of held budget only", async () => {
+    test("the policy deny admits out of held budget only", async () => {
       const limiter = node("deny");
       for (let i = 0; i < 60; i++) await ask(limiter, limitOf("a", 100));
       const held = (counters.peek("a")?.current ?? 0) - 60;
@@ -248,7 +248,7 @@ describe.each([
       expect(more).toBe(7);
     });
 
-    test("[design §4] one that comes and goes gives one further limit per window, not one each time", async () => {
+    test("one that comes and goes gives one further limit per window, not one each time", async () => {
       const limiter = node("allow");
       limiter.start();
       const month = limitOf("a", 5, 1, MONTH);
@@ -265,7 +265,7 @@ describe.each([
       await finish(limiter.stop());
     });
 
-    test("[design §4] a charge whose answer is lost costs budget, and never gives any", async () => {
+    test("a charge whose answer is lost costs budget, and never gives any", async () => {
       const limiter = node("deny");
       let passed = 0;
       for (let i = 0; i < 12; i++) {
@@ -280,7 +280,7 @@ describe.each([
   });
 
   describe("memory", () => {
-    test("[design §4] an idle counter is made compact, costs one operation when it is asked for again, and still denies by what it knew", async () => {
+    test("an idle counter is made compact, costs one operation when it is asked for again, and still denies by what it knew", async () => {
       const limiter = node();
       limiter.start();
       expect(await passes(limiter, limitOf("a", 3))).toBe(true);
@@ -296,7 +296,7 @@ describe.each([
       await finish(limiter.stop());
     });
 
-    test("[design §4] counters are forgotten after their windows, held budget goes back before", async () => {
+    test("counters are forgotten after their windows, held budget goes back before", async () => {
       const limiter = node();
       limiter.start();
       for (let i = 0; i < 30; i++) await ask(limiter, limitOf("held", 1_000));
@@ -310,7 +310,7 @@ describe.each([
       await finish(limiter.stop());
     });
 
-    test("[design §4] what was admitted while the store was away is remembered to the end of the window, and no longer", async () => {
+    test("what was admitted while the store was away is remembered to the end of the window, and no longer", async () => {
       const limiter = node("allow");
       limiter.start();
       const hour = limitOf("hour", 5, 1, 3_600_000);

@@ -187,7 +187,7 @@ describe.each([
     );
   });
 
-  test("[design §4] what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
+  test("what goes back with the write that begins a window goes back once, also when nobody knows whether it was done", async () => {
     beginAgain();
     let loses = 0;
     const counters = simulate({ latency: () => 0, fate: (): Fate => (loses-- === 1 ? "answer lost" : "works") });
@@ -314,7 +314,7 @@ describe.each(shared)("several nodes with counters $counted", ({ simulate }) => 
     };
   };
 
-  test("[design §4] together never admit more than the formula, with clocks apart and a store that fails now and then", async () => {
+  test("together never admit more than the formula, with clocks apart and a store that fails now and then", async () => {
     await fc.assert(
       fc.asyncProperty(world, async (one) => {
         const { decisions, excess } = await run(one);

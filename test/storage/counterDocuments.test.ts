@@ -136,7 +136,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     expect([await currentOf("a"), await currentOf("b")]).toEqual([3, 4]);
   });
 
-  test("[design §4] of two nodes that make the same counters at once each is granted what is counted, and nothing else is", async () => {
+  test("of two nodes that make the same counters at once each is granted what is counted, and nothing else is", async () => {
     const keys = Array.from({ length: 40 }, (_, i) => `k${i}`);
     for (const atMost of [0, 1, 9]) {
       await stored.deleteMany({});
@@ -153,7 +153,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
     }
   });
 
-  test("[design §4] nodes that charge the same counters at once are granted no more than fits, in whatever order they come", async () => {
+  test("nodes that charge the same counters at once are granted no more than fits, in whatever order they come", async () => {
     const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
     await put(keys.map((key) => [key, { seq: 5, current: 0, previous: 0 }]));
     const charge = (node: CounterDocuments, order: readonly string[]) =>
@@ -187,7 +187,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
       return { proxy, node };
     };
 
-    test("[design §4] of none is known what became of it when no answer comes, and nobody is granted anything", async () => {
+    test("of none is known what became of it when no answer comes, and nobody is granted anything", async () => {
       const { proxy, node } = await through();
       proxy.hang();
       const failed = await Promise.allSettled([
@@ -204,7 +204,7 @@ describe.skipIf(server === undefined)("counters on MongoDB, several of them in o
       await proxy.close();
     });
 
-    test("[design §4] whatever is cut off in the middle, what was granted is counted, and nothing is counted twice", async () => {
+    test("whatever is cut off in the middle, what was granted is counted, and nothing is counted twice", async () => {
       for (const after of sized([0, 2, 4, 7], [0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20])) {
         const { proxy, node } = await through();
         const keys = Array.from({ length: 60 }, (_, i) => `${after} k${i}`);

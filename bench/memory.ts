@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
 import { createId } from "../src/domain/ids.ts";
 import { compileOverrides } from "../src/domain/overridePattern.ts";
+import { chargeCounter } from "../src/domain/planCharge.ts";
 import { namespaceCheck } from "../src/procedures/shared/ratelimit/namespaceCheck.ts";
 import { createLimiter } from "../src/ratelimit/limiter.ts";
 import { openEmbeddedStore } from "../src/storage/embedded/openEmbeddedStore.ts";
@@ -36,9 +37,7 @@ const total = Math.min(10_000_000, Math.max(1_000, Math.trunc(Number(values.coun
 const forgetful: Counters = {
   isShared: true,
   read: async () => null,
-  charge: async (_, seq, atMost, amount) => ({ seq, current: Math.min(atMost, 0) + amount, previous: 0 }),
-  open: async (_, seq, __, amount) => ({ seq, current: amount, previous: 0 }),
-  roll: async () => true,
+  charge: async (_, request) => chargeCounter(null, request).answer,
   refund: async () => undefined,
 };
 

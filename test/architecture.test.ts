@@ -57,12 +57,12 @@ const importsOf = (file: string): string[] =>
     ),
   ].map(({ groups }) => relative(root, join(root, dirname(file), groups?.path ?? "")));
 
-test("[design §6] every source file belongs to a layer", () => {
+test("every source file belongs to a layer", () => {
   expect(files.flatMap(importsOf).length).toBeGreaterThan(files.length);
   expect(files.filter((file) => layerOf(file) === undefined)).toEqual([]);
 });
 
-test.each(Object.keys(allowed).filter((layer) => layer !== "gen"))("[design §6] %s imports only what its layer may", (layer) => {
+test.each(Object.keys(allowed).filter((layer) => layer !== "gen"))("%s imports only what its layer may", (layer) => {
   const offences = files
     .filter((file) => layerOf(file) === layer)
     .flatMap((file) =>
@@ -76,7 +76,7 @@ test.each(Object.keys(allowed).filter((layer) => layer !== "gen"))("[design §6]
   expect(offences).toEqual([]);
 });
 
-test("[design §6] no file imports itself through others, not even for a type", () => {
+test("no file imports itself through others, not even for a type", () => {
   const finished = new Set<string>();
   const cycles: string[] = [];
   const visit = (file: string, path: readonly string[]): void => {
@@ -104,24 +104,24 @@ describe("one place for each of these", () => {
   const offenders = (pattern: RegExp, where: (file: string) => boolean): string[] =>
     [...sources].filter(([file, text]) => !where(file) && pattern.test(text.replace(/^\s*(\*|\/\/|\/\*).*$/gm, ""))).map(([file]) => file);
 
-  test("[design §1] only the clock reads the time", () => {
+  test("only the clock reads the time", () => {
     expect(
       offenders(/\bDate\.now\(|\bperformance\.now\(|\bnew Date\(\)|process\.hrtime/, (file) => file === "src/domain/clock.ts"),
     ).toEqual([]);
   });
 
-  test("[design §3] only storage knows the MongoDB driver and SQLite", () => {
+  test("only storage knows the MongoDB driver and SQLite", () => {
     expect(offenders(/from "(mongodb|node:sqlite)"/, (file) => file.startsWith("src/storage/"))).toEqual([]);
   });
 
-  test("[design §1] only rpc and the admin port know Connect and the HTTP servers; the analytics engine has one of its own", () => {
+  test("only rpc and the admin port know Connect and the HTTP servers; the analytics engine has one of its own", () => {
     const engine = ["src/analytics/clickhouse.ts", "src/analytics/connection.ts", engineProcess];
     expect(
       offenders(/from "(@connectrpc\/.*|node:https?|node:http2)"/, (file) => /^src\/(rpc|admin)\//.test(file) || engine.includes(file)),
     ).toEqual([]);
   });
 
-  test("[design §5] only analytics knows ClickHouse, and only its own process loads the library", () => {
+  test("only analytics knows ClickHouse, and only its own process loads the library", () => {
     expect(offenders(/from "@clickhouse\/client"/, (file) => file === "src/analytics/clickhouse.ts")).toEqual([]);
     expect(offenders(/from "chdb"/, (file) => file === engineProcess)).toEqual([]);
   });

@@ -87,7 +87,7 @@ const json = attackBodies.filter(({ edge }) => edge === "v2");
 const binary = attackBodies.filter(({ edge }) => edge === "binary");
 const named = (name: string): AttackBody[] => attackBodies.filter((body) => body.name === name && body.edge === "v2");
 
-/** Measures how decoding large bodies delays other callers (DESIGN §2). */
+/** Measures how decoding large bodies delays other callers. */
 export const largeBodyAttacks: readonly Attack[] = [
   bodiesOf("bodies-2mib", "8 bodies of up to 2 MiB of each kind, on /v2", json, 2 * MEBIBYTE),
   bodiesOf("bodies-2mib-binary", "8 bodies of up to 2 MiB of each kind, in the binary form", binary, 2 * MEBIBYTE),

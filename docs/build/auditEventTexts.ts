@@ -27,7 +27,7 @@ export const auditEventTexts: Readonly<Record<AuditEventName, AuditEventText>> =
   },
   "key.delete": { when: "A key was deleted.", resources: ["key"] },
   "key.reroll": { when: "A key got a successor with a new secret.", resources: ["key", "key", "api"], changes: true },
-  "key.decrypt": { when: "The secret of a recoverable key was handed out.", resources: ["key"] },
+  "key.decrypt": { when: "The secret of a recoverable key was shown.", resources: ["key"] },
   "identity.create": { when: "An identity was created, also by giving a key a new external id.", resources: ["identity"] },
   "identity.update": { when: "Metadata or rate limits of an identity were replaced.", resources: ["identity"], changes: true },
   "identity.delete": { when: "An identity was deleted.", resources: ["identity"] },
@@ -69,7 +69,7 @@ export const auditEventTexts: Readonly<Record<AuditEventName, AuditEventText>> =
     resources: session,
   },
   "console.elevate": {
-    when: "The root key was entered again, or a person signed in again, for what needs it; resources as for `console.sign_in`.",
+    when: "The root key was entered again, or a person signed in again, for a sensitive action; resources as for `console.sign_in`.",
     resources: session,
   },
   "console.sign_in_failed": {
@@ -77,7 +77,7 @@ export const auditEventTexts: Readonly<Record<AuditEventName, AuditEventText>> =
     resources: [],
   },
   "console.elevate_failed": {
-    when: "A wrong root key was entered again, or a person's way to the identity provider and back confirmed nothing: outcome `failure`, at most one a minute for each address. Where the identity provider said who it was, a resource of type `person` names them.",
+    when: "A wrong root key was entered, or the identity provider did not confirm a repeated sign-in: outcome `failure`, at most one a minute for each address. Where the identity provider said who it was, a resource of type `person` names them.",
     resources: [],
   },
   "audit.drop": {
@@ -85,7 +85,7 @@ export const auditEventTexts: Readonly<Record<AuditEventName, AuditEventText>> =
     resources: ["auditLog"],
   },
   "audit.erase": {
-    when: "The texts of entries of the audit log were erased, with the person whom they named. Its changes have a seal of what is left of each entry, by its number.",
+    when: "The texts of entries of the audit log were erased, with the person that they named. Its changes have a seal of the rest of each entry, by its number.",
     resources: ["identity"],
     changes: true,
   },

@@ -3,7 +3,6 @@ import { exitCodes } from "../../src/cli/command.ts";
 import { ownCommands } from "../../src/cli/ownCommands.ts";
 import { procedureCommands } from "../../src/cli/remote/procedureCommands.ts";
 import { commonOptions } from "../../src/cli/remote/procedureHelp.ts";
-import { configVariables, loadConfig } from "../../src/config/loadConfig.ts";
 import { allPermissions, parsePermission } from "../../src/domain/authorization.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createWorkerMetrics } from "../../src/telemetry/workerMetrics.ts";
@@ -11,6 +10,7 @@ import { auditEventTexts } from "./auditEventTexts.ts";
 import { commentOn, procedures } from "./descriptors.ts";
 import { labelTexts } from "./labelTexts.ts";
 import { code, fence, page, table } from "./markdown.ts";
+import { settingsPage } from "./settingsPage.ts";
 
 const verificationCodes = (): string => {
   const rows = VerificationCodeSchema.values.flatMap((value) => {
@@ -21,10 +21,10 @@ const verificationCodes = (): string => {
   });
   return page([
     "# Verification codes",
-    "How a verification can end: the `code` in the answer of `keys.verifyKey`, and what to do then.",
+    "The `code` in the answer of `keys.verifyKey`, and what to do about each.",
     "Every outcome is an answer with HTTP status 200; read `valid` and `code`. The checks run in the order NOT_FOUND, DISABLED, EXPIRED, FORBIDDEN, INSUFFICIENT_PERMISSIONS, RATE_LIMITED, USAGE_EXCEEDED; the first that fails decides. Only a verification that is VALID spends credits, and only one that gets as far as the credits uses rate limits.",
     table(["Code", "Meaning", "What to do"], rows),
-    "[keys.explain](keys.explain.md) says for one key which check fails and which change would make it pass. The order of decision is in [the contract](../contract/verify.md#6-decision-procedure).",
+    "[keys.explain](keys.explain.md) shows for one key which check fails and which change would make it pass.",
   ]);
 };
 
@@ -52,25 +52,24 @@ const permissions = (): string => {
   const idOf: Readonly<Record<string, string>> = { api: "API", ratelimit: "namespace", identity: "identity", root_key: "root key" };
   return page([
     "# Root-key permissions",
-    "What a root key can be permitted to do, and which procedures ask for it.",
-    "A permission is `<type>.<id>.<action>`. `*` in the place of the id covers every object; the id of an object covers that one only. No action implies another. A root key that was made without a list of permissions holds all of them, also those of later versions.",
+    "The permissions of root keys, and the procedures that need them.",
+    "A permission is `<type>.<id>.<action>`. `*` instead of the id covers every object; the id of an object covers only that object. No action implies another. A root key that was created without a list of permissions holds all of them, also those of later versions.",
     ...types.flatMap((type) => [
       `## ${type}`,
       table(
-        ["Permission", "For a single id", "Asked for by"],
+        ["Permission", "For a single id", "Needed by"],
         allPermissions
           .filter((triple) => triple.startsWith(`${type}.`))
           .map((triple) => {
             const [, , action = ""] = triple.split(".");
             const single = singleId(type, action);
             const by = asking(`${type}.${action}`);
-            const others =
-              type === "console" ? "[the console](../contract/console.md)" : "nothing yet: it can be granted for compatibility";
+            const others = type === "console" ? "[the console](../console.md)" : "nothing yet: it can be granted for compatibility";
             return [code(triple), single, by === "" ? others : by];
           }),
       ),
     ]),
-    "Root keys are made with [rootKeys.createKey](rootKeys.createKey.md), and changed with [rootKeys.updateKey](rootKeys.updateKey.md). Nobody can hand out more than they hold.",
+    "Root keys are created with [rootKeys.createKey](rootKeys.createKey.md), and changed with [rootKeys.updateKey](rootKeys.updateKey.md). A caller cannot grant more than it holds.",
   ]);
 };
 
@@ -86,12 +85,12 @@ const metrics = (): string => {
   const labels = [...new Set(families.flatMap(({ labels: own = [] }) => own))];
   return page([
     "# Metrics",
-    "What `GET /metrics` on the admin port shows, in Prometheus' text format.",
+    "The metrics of `GET /metrics` on the admin port, in Prometheus' text format.",
     table(
       ["Metric", "Type", "Labels", "Unit", "Meaning"],
       families.map(({ name, type, labels: own = [], help }) => [code(name), type, own.map(code).join(", "), unitOf(name), help]),
     ),
-    "A histogram has the series `…_bucket`, `…_sum` and `…_count`. Beside these there are the measurements of the process that prom-client makes: `process_…` and `nodejs_…`.",
+    "A histogram has the series `…_bucket`, `…_sum` and `…_count`. prom-client adds measurements of the process: `process_…` and `nodejs_…`.",
     "## Labels",
     table(
       ["Label", "Values"],
@@ -107,8 +106,8 @@ const fail = (message: string): never => {
 const auditEvents = (): string =>
   page([
     "# Audit events",
-    "What the audit log tells: each event, when it is written, and what it concerns.",
-    "A change and its event are one write. Nothing is written of reads, verifications and refused calls, with the exceptions below. [audit.getLogs](audit.getLogs.md) lists the log, [audit.verifyChain](audit.verifyChain.md) checks it.",
+    "The events of the audit log: when each is written, and its resources.",
+    "A change and its event are one write. Reads, verifications and refused calls write no event, with the exceptions below. [audit.getLogs](audit.getLogs.md) lists the log, [audit.verifyChain](audit.verifyChain.md) checks it.",
     table(
       ["Event", "When", "Resources", "`meta.changes`"],
       Object.entries(auditEventTexts).map(([name, { when, resources, changes }]) => [
@@ -118,30 +117,7 @@ const auditEvents = (): string =>
         changes ? "yes" : "–",
       ]),
     ),
-    "Every event has in `meta` its place in the chain: `sequence`, `hash` and `previousHash`. `meta.changes` lists what an update changed, a field each with `before` and `after`; of several events of one write, one tells it. The events of one call share their `correlationId`.",
-  ]);
-
-/** What a setting takes, by what its parser says of a value that none takes. */
-const takes = (name: string): string => {
-  const result = loadConfig({ [name]: "\u0000" });
-  const problem = "problems" in result ? result.problems.find((text) => text.startsWith(`${name}: `)) : undefined;
-  return /is not (.*)$/s.exec(problem ?? "")?.[1] ?? "any text";
-};
-
-const settings = (): string =>
-  page([
-    "# Settings",
-    "Every setting of the service, an environment variable each.",
-    "They are read once at start. All problems are reported together, and a malformed or empty value is refused, never replaced by the default.",
-    table(
-      ["Variable", "Default", "Takes", "Meaning"],
-      configVariables.map(({ name, byDefault, description }) => [
-        code(name),
-        byDefault === undefined ? "unset" : code(byDefault),
-        takes(name),
-        description,
-      ]),
-    ),
+    "Every event has in `meta` its place in the chain: `sequence`, `hash` and `previousHash`. `meta.changes` lists the fields that an update changed, each with `before` and `after`; if one write has several events, one of them has the list. The events of one call share their `correlationId`.",
   ]);
 
 const commandLine = (): string =>
@@ -177,6 +153,6 @@ export const cataloguePages = (): Map<string, string> =>
     ["root-key-permissions.md", permissions()],
     ["metrics.md", metrics()],
     ["audit-events.md", auditEvents()],
-    ["settings.md", settings()],
+    ["settings.md", settingsPage()],
     ["command-line.md", commandLine()],
   ]);

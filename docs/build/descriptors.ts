@@ -101,8 +101,11 @@ export const reasonsOfEveryCall: readonly Reason[] = [
   "service_unavailable",
 ];
 
+/** Citations of the specification, which is not part of the documentation: `(keys §1.6, §1.9)`. */
+const citation = /\s*\((?=[^)]*§)[^)]*\)/g;
+
 /** What the interface says of a message, field, enum, value, service or method; "" when that is nothing. */
-export const commentOn = (fullName: string): string => comments[fullName] ?? "";
+export const commentOn = (fullName: string): string => (comments[fullName] ?? "").replaceAll(citation, "");
 
 const finite = (name: keyof Bounds, value: number, none: number): Bounds =>
   value === none || !Number.isFinite(value) ? {} : { [name]: value };

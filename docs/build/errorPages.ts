@@ -25,7 +25,7 @@ const whereFrom = (reason: Reason, toReference: string): string => {
 
 const errorPage = (reason: Reason): string => {
   const { type } = reasons[reason];
-  const { meaning, cause, mend } = errorTexts[reason];
+  const { meaning, cause, fix } = errorTexts[reason];
   const { http, title } = errorStatus(reason);
   const up = "../".repeat(type.split("/").length);
   const moved = (text: string): string => text.replaceAll("](../", `](${up}`);
@@ -36,7 +36,7 @@ const errorPage = (reason: Reason): string => {
     "## Cause",
     moved(cause),
     "## What to do",
-    moved(mend),
+    moved(fix),
     "## Procedures",
     whereFrom(reason, `${up}reference`),
     `All errors: [errors](${up}errors/README.md).`,

@@ -8,7 +8,7 @@ export const labelTexts: Readonly<Record<string, string>> = {
   code: "A [verification code](verification-codes.md).",
   result: "Of rate limits: `passed`, `denied`. Of caches: `hit`, `miss`. Of events: `written`, `dropped`. Of spans: `exported`, `dropped`.",
   source:
-    "Who decided a rate limit: `memory` (budget or a denial that this node holds), `store`, `store_down` (the rule for a store that is away).",
+    "Who decided a rate limit: `memory` (budget or a denial that this node holds), `store`, `store_down` (the policy for a store outage).",
   cache: "`verification`, `namespace`, `root_key`.",
   collection: "A collection of the store, such as `keys`; `counters` are those of rate limits.",
   operation: "An operation of the store, such as `findOne`; on counters `read`, `charge`, `refund` and others.",

@@ -1,5 +1,4 @@
 import { errorStatus } from "../../src/rpc/errorStatus.ts";
-import { linkCitations } from "./citations.ts";
 import { type Bounds, type FieldDoc, type ProcedureDoc, reasonsOfEveryCall } from "./descriptors.ts";
 import { errorLink, grpcCode } from "./errorPages.ts";
 import { errorTexts } from "./errorTexts.ts";
@@ -7,7 +6,6 @@ import { code, fence, page, table } from "./markdown.ts";
 import { curl, grpcurl, typescript } from "./snippets.ts";
 
 const errors = "../errors";
-const contract = "../contract";
 
 const typeNames: Readonly<Record<FieldDoc["kind"], string>> = {
   text: "string",
@@ -75,8 +73,7 @@ const flatten = (fields: readonly FieldDoc[], path = ""): (readonly [path: strin
     return [[own, field] as const, ...flatten(field.fields, `${own}.`)];
   });
 
-const describe = (field: FieldDoc): string =>
-  `${field.deprecated ? "**Deprecated.** " : ""}${linkCitations(field.comment, contract)}`.trim();
+const describe = (field: FieldDoc): string => `${field.deprecated ? "**Deprecated.** " : ""}${field.comment}`.trim();
 
 const requestTable = ({ request, arrayBody, name }: ProcedureDoc): string => {
   const isUpdate = /\.update(?!Credits)/.test(name);
@@ -116,7 +113,7 @@ const permissionText = ({ permissions }: ProcedureDoc): string => {
   const [first = "none: any root key may call it"] = permissions;
   if (first.startsWith("none: ")) return `None: ${first.slice("none: ".length)}.`;
   const note = permissions.some((text) => text.includes("{"))
-    ? "\n\n`{…}` stands for the id of the object. A permission with `*` in its place covers every object."
+    ? "\n\n`{…}` is the id of the object. A permission with `*` instead covers every object."
     : "";
   return `${permissions.map((text) => `- ${text.replaceAll(triple, code)}`).join("\n")}${note}`;
 };
@@ -142,13 +139,13 @@ const errorTable = ({ errors: own, permissions }: ProcedureDoc): string => {
   const first = ["invalid_input", ...(mayRefuse ? (["insufficient_permissions"] as const) : [])] as const;
   const shown = [...first, ...own];
   const rows = shown.map((reason) => {
-    const { cause, mend } = errorTexts[reason];
+    const { cause, fix } = errorTexts[reason];
     return [
       errorLink(reason, errors),
       String(errorStatus(reason).http),
       code(grpcCode(reason)),
       cause,
-      mend.replaceAll("](../reference/", "]("),
+      fix.replaceAll("](../reference/", "]("),
     ];
   });
   const others = reasonsOfEveryCall.filter((reason) => reason !== "invalid_input" && reason !== "insufficient_permissions");
@@ -158,19 +155,15 @@ const errorTable = ({ errors: own, permissions }: ProcedureDoc): string => {
   ].join("\n\n");
 };
 
-const citation = /\s*\((?=[^)]*§)[^)]*\)/g;
-
 /** The page of a procedure. */
 export const procedurePage = (procedure: ProcedureDoc): string => {
   const { name, comment, method, arrayBody, crossRules, ignoresUnknown, isPaged } = procedure;
   const [first = "", ...rest] = comment.split(/(?<=[.])\s+(?=[A-Z])/);
-  const cited = [...comment.matchAll(citation)].map(([text]) => linkCitations(text.trim().slice(1, -1), contract)).join(", ");
-  const plain = (text: string): string => text.replaceAll(citation, "");
   return page([
     `# ${name}`,
-    plain(first),
-    plain(rest.join(" ")),
-    `\`POST /v2/${name}\`, gRPC and Connect \`${method.parent.typeName}/${method.name}\`.${cited === "" ? "" : ` Contract: ${cited}.`}`,
+    first,
+    rest.join(" "),
+    `\`POST /v2/${name}\`, gRPC and Connect \`${method.parent.typeName}/${method.name}\`.`,
     "## Permissions",
     permissionText(procedure),
     "## Request",
@@ -187,7 +180,7 @@ export const procedurePage = (procedure: ProcedureDoc): string => {
     "## Answer",
     answerTable(procedure),
     isPaged
-      ? "Beside `data` there is `pagination` with `hasMore`, and with `cursor` when there are more: send it as `cursor` for the next page, with the same other fields."
+      ? "`pagination` next to `data` has `hasMore`, and `cursor` when there are more: send it as `cursor` for the next page, with the same other fields."
       : "",
     "## Errors",
     errorTable(procedure),

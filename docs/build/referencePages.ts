@@ -2,8 +2,7 @@ import { commentOn, procedures } from "./descriptors.ts";
 import { page, table } from "./markdown.ts";
 import { procedurePage } from "./procedurePage.ts";
 
-const firstSentence = (comment: string): string =>
-  (/^.*?\.(?= |$)/.exec(comment)?.[0] ?? comment).replaceAll(/\s*\((?=[^)]*§)[^)]*\)/g, "");
+const firstSentence = (comment: string): string => /^.*?\.(?= |$)/.exec(comment)?.[0] ?? comment;
 
 const index = (): string => {
   const namespaces = [...new Set(procedures.map(({ namespace }) => namespace))];

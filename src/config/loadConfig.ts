@@ -184,7 +184,7 @@ export interface ConfigVariable {
   readonly description: string;
 }
 
-/** All variables: what `docs/configuration.md` lists, `latchkey help` shows and `loadConfig` reads, in that order. */
+/** All variables: what `docs/reference/settings.md` lists, `latchkey help` shows and `loadConfig` reads, in that order. */
 export const configVariables: readonly ConfigVariable[] = Object.entries<Variable<unknown>>({
   ...variables,
   ...adminVariables,

@@ -11,8 +11,8 @@ import type { Secret } from "../domain/secrets/secret.ts";
 import { createSessionToken, looksLikeSessionToken } from "../domain/secrets/sessionToken.ts";
 import type { SessionDocument } from "../storage/port/consoleDocuments.ts";
 import type { SessionsRepository } from "../storage/repositories/console/sessionsRepository.ts";
-import type { FindHolder, Holder } from "./holders.ts";
-import type { LiveSession, Visit } from "./visit.ts";
+import type { FindHolder } from "./holders.ts";
+import type { Holder, LiveSession, Visit } from "./visit.ts";
 
 /** How long rows stay behind the end of their sessions, in ms, whatever became of them. */
 const KEPT_MS = 3_600_000;

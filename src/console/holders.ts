@@ -6,20 +6,7 @@ import { admitted } from "../rootKeys/authenticator.ts";
 import type { SessionDocument } from "../storage/port/consoleDocuments.ts";
 import type { RootKeyDocument } from "../storage/port/documents.ts";
 import type { RootKeysRepository } from "../storage/repositories/rootKeysRepository.ts";
-
-/** Whose a session is: a root key's, or a person's. */
-export interface Holder {
-  /** Of the root key, or the `personId`. */
-  readonly id: string;
-  readonly name: string | undefined;
-  readonly person?: Person;
-  /** Sessions that were opened under a lower number have ended. */
-  readonly opening: number;
-  /** What it may do, as triples, sorted. */
-  readonly permissions: readonly string[];
-  /** Who calls with such a session at `now`; undefined: it may not sign in. */
-  readonly callerAt: (now: number) => Caller | undefined;
-}
+import type { Holder } from "./visit.ts";
 
 /** The providers of people's identities that this service knows, and what people may do here. */
 export interface PersonSettings {

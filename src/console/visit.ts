@@ -1,6 +1,21 @@
+import type { Caller } from "../domain/authorization.ts";
+import type { Person } from "../domain/console/person.ts";
 import type { Secret } from "../domain/secrets/secret.ts";
 import type { SessionDocument } from "../storage/port/consoleDocuments.ts";
-import type { Holder } from "./holders.ts";
+
+/** Whose a session is: a root key's, or a person's. */
+export interface Holder {
+  /** Of the root key, or the `personId`. */
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly person?: Person;
+  /** Sessions that were opened under a lower number have ended. */
+  readonly opening: number;
+  /** What it may do, as triples, sorted. */
+  readonly permissions: readonly string[];
+  /** Who calls with such a session at `now`; undefined: it may not sign in. */
+  readonly callerAt: (now: number) => Caller | undefined;
+}
 
 /** A session that has not ended, as it is stored, and whose it is. */
 export interface LiveSession {

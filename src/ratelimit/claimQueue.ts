@@ -1,16 +1,16 @@
 import type { Clock } from "../domain/clock.ts";
-import { windowAt } from "../domain/slidingWindow.ts";
+import { mostAhead } from "../domain/sharedCounter.ts";
 import { StoreUnavailableError } from "../storage/port/errors.ts";
-import { type ChunkLasts, mayChargeAhead, neededBy, nextChunk } from "./chargeRequest.ts";
 import type { Charger } from "./charger.ts";
-import { decideFromMemory, reservedByOthers } from "./decideFromMemory.ts";
+import { type ChunkLasts, mayChargeAhead, neededBy, nextChunk } from "./chargeSize.ts";
+import { decideFromMemory, isDeniedBehind, reservedByOthers } from "./decideFromMemory.ts";
 import {
   admitWithoutStore,
   type Claim,
   type DecisionSource,
   type Grant,
+  type Line,
   type LocalCounter,
-  mostAhead,
   remainingAt,
   timeWithin,
   usedAt,
@@ -21,8 +21,8 @@ import {
 export type StoreDownPolicy = "allow" | "deny";
 
 export interface ClaimQueue {
-  /** Decides from memory, or not at all; also not if others wait, they came first. `now` and `monotonic` are one moment. */
-  readonly decideNow: (claim: Claim, now: number, monotonic: number) => Grant | undefined;
+  /** Decides a claim of a call that arrives now from memory; undefined where the store or earlier claims decide first. */
+  readonly decideNow: (claim: Claim) => Grant | undefined;
   /** Decides when those who came earlier have been served. Rejects only with what is no matter of the store. */
   readonly decideInTurn: (claim: Claim) => Promise<Grant>;
   /** A call has spent or given back what it had reserved on this counter. */
@@ -43,11 +43,14 @@ export interface ClaimQueueOptions {
   readonly onHeld: (counter: LocalCounter) => void;
 }
 
+const emptyLine = (): Line => ({ waiters: [], cost: 0, largestCost: 0, lowestLimit: Number.POSITIVE_INFINITY, withOthers: 0 });
+
 /**
- * Decides claims as `decideFromMemory` says or, where it cannot say, after a charge; one counter at a time and in order of
- * arrival. A claim is granted as soon as there is budget. It is denied only when no earlier call may still give back what
- * it reserved: those wait for still earlier ones at most, so all of them end, and calls in parallel pass exactly as they
- * would one after the other (verify §11).
+ * Decides claims as `decideFromMemory` says or, where it cannot, after a charge; one counter at a time and in order of
+ * arrival. One charge asks for what all waiting claims need, and its answer decides all that had arrived when it was sent:
+ * each is judged as of its arrival, so that room which opens while it waits does not make it ask again. A claim is denied only
+ * when no earlier call may still give back what it reserved: those wait for still earlier ones at most, so all of them end,
+ * and calls in parallel pass exactly as they would one after the other (verify §11).
  */
 export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkLasts, onHeld }: ClaimQueueOptions): ClaimQueue => {
   const reservationEnds = new Map<LocalCounter, PromiseWithResolvers<void>>();
@@ -62,6 +65,7 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
 
   const refuse = ({ counter, call }: Claim, now: number, source: DecisionSource): Grant => {
     call.lost = true;
+    if (source !== "store_down") counter.refusedAt = clock.monotonic();
     return { granted: false, reserved: 0, seq: counter.seq, now, remaining: 0, source };
   };
 
@@ -72,7 +76,10 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
     return { granted: true, reserved: 0, seq: counter.seq, now, remaining: remainingAt(counter, limit, now), source };
   };
 
-  /** Does what was decided. */
+  /** The time at which a claim is judged that has waited: when its call arrived, or the beginning of the counter's window if that is later. */
+  const arrivalOf = ({ call, counter }: Claim): number => Math.max(call.now, counter.seq * counter.duration);
+
+  /** Decides from memory and carries that out. */
   const grantFromMemory = (claim: Claim, now: number, monotonic: number): Grant | undefined => {
     switch (decideFromMemory(claim, now, monotonic)) {
       case "take":
@@ -102,7 +109,7 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
     return ended.promise;
   };
 
-  const decideWithStore = async (claim: Claim, line: readonly Waiter[]): Promise<Grant> => {
+  const decideWithStore = async (claim: Claim, line: Line): Promise<Grant> => {
     const { counter, limit, cost, call } = claim;
     for (;;) {
       if (call.lost || cost === 0) return look(claim, await charger.refresh(counter), "store");
@@ -112,10 +119,9 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
       const grant = charged ? take(claim, now, clock.monotonic(), "store") : undefined;
       if (counter.held > 0) onHeld(counter);
       if (grant) return grant;
-      const windowOver = windowAt(clock.now(), counter.duration) > counter.seq;
-      if (!mayReturn && !windowOver) return refuse(claim, now, "store");
+      if (!mayReturn) return refuse(claim, now, "store");
       if (reservedByOthers(claim) > 0) await nextReservationEnd(counter);
-      const decided = grantFromMemory(claim, timeWithin(counter, clock.now()), clock.monotonic());
+      const decided = grantFromMemory(claim, arrivalOf(claim), clock.monotonic());
       if (decided) return decided;
     }
   };
@@ -128,20 +134,37 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
     return { granted: true, reserved: 0, seq: counter.awaySeq, now, remaining, source: "store_down" };
   };
 
-  /** Serves those who wait in order of arrival; whoever comes meanwhile joins the line. */
-  const serve = async (counter: LocalCounter, line: Waiter[]): Promise<void> => {
-    const timeHere = (): number => Math.max(clock.now(), counter.seq * counter.duration);
-    for (let first = line[0]; first !== undefined; first = line[0]) {
+  const join = (line: Line, waiter: Waiter): void => {
+    const { cost, limit, call } = waiter.claim;
+    line.waiters.push(waiter);
+    line.cost += cost;
+    line.largestCost = Math.max(line.largestCost, cost);
+    line.lowestLimit = Math.min(line.lowestLimit, limit);
+    if (call.claims.length > 1) line.withOthers++;
+  };
+
+  const leave = (line: Line, { claim }: Waiter): void => {
+    line.cost -= claim.cost;
+    if (claim.call.claims.length > 1) line.withOthers--;
+  };
+
+  /** Serves the waiting claims in order of arrival; claims that arrive meanwhile join the line. */
+  const serve = async (counter: LocalCounter, line: Line): Promise<void> => {
+    const { waiters } = line;
+    for (let first = waiters[0]; first !== undefined; first = waiters[0]) {
       const { claim, resolve } = first;
       try {
-        claim.grant = grantFromMemory(claim, timeHere(), clock.monotonic()) ?? (await decideWithStore(claim, line));
-        line.shift();
+        claim.grant = grantFromMemory(claim, arrivalOf(claim), clock.monotonic()) ?? (await decideWithStore(claim, line));
+        waiters.shift();
+        leave(line, first);
         resolve(claim.grant);
       } catch (error) {
-        // Everyone who waits now would only wait for the same answer.
-        for (const waiter of line.splice(0)) {
+        // Asking again for each waiting claim would only fail again.
+        for (const waiter of waiters.splice(0)) {
+          leave(line, waiter);
           if (error instanceof StoreUnavailableError) {
-            waiter.claim.grant = grantFromMemory(waiter.claim, timeHere(), clock.monotonic()) ?? decideWithoutStore(waiter.claim);
+            waiter.claim.grant =
+              grantFromMemory(waiter.claim, arrivalOf(waiter.claim), clock.monotonic()) ?? decideWithoutStore(waiter.claim);
             waiter.resolve(waiter.claim.grant);
           } else {
             waiter.reject(error);
@@ -154,18 +177,20 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
 
   return {
     isBusy: (counter) => counter.line !== undefined,
-    decideNow: (claim, now, monotonic) => (claim.counter.line ? undefined : grantFromMemory(claim, now, monotonic)),
+    decideNow: (claim) => {
+      const { counter, call } = claim;
+      if (counter.line === undefined) return grantFromMemory(claim, call.now, call.monotonic);
+      return isDeniedBehind(claim, counter.line) ? refuse(claim, call.now, "memory") : undefined;
+    },
     decideInTurn: (claim) => {
       const { counter } = claim;
       const { promise, resolve, reject } = Promise.withResolvers<Grant>();
       const waiter: Waiter = { claim, resolve, reject };
-      const { line } = counter;
-      if (line) {
-        line.push(waiter);
-      } else {
-        const fresh = [waiter];
-        counter.line = fresh;
-        void serve(counter, fresh);
+      const line = counter.line ?? emptyLine();
+      join(line, waiter);
+      if (counter.line === undefined) {
+        counter.line = line;
+        void serve(counter, line);
       }
       return promise;
     },
@@ -175,7 +200,7 @@ export const createClaimQueue = ({ clock, charger, storeDown, leastChunk, chunkL
     },
     refund: async (counter) => {
       if (counter.line) return;
-      const line: Waiter[] = [];
+      const line = emptyLine();
       counter.line = line;
       // Lost if the store is away: given twice it would admit too much, lost it admits too little for a while.
       await charger.refund(counter).catch(() => undefined);

@@ -1,5 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import type { CounterPlace } from "../domain/counterKey.ts";
+import { type RolledForward, rollForward } from "../domain/rollForward.ts";
 import { weightedPrevious, windowEnd } from "../domain/slidingWindow.ts";
 import type { OperationOptions } from "../storage/port/collection.ts";
 import {
@@ -9,7 +10,6 @@ import {
   type ListedCounter,
 } from "../storage/repositories/counterListRepository.ts";
 import type { Limiter } from "./limiter.ts";
-import { type RolledForward, rollForward } from "./rollForward.ts";
 
 /** Counters that one page looks at, when most of them count no more. */
 const MOST_LOOKED_AT = 1_000;

@@ -220,8 +220,8 @@ export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDe
     check: (checks, now, behalf, isOwn = false) => {
       // Of the right length from the start: an array that grows takes room for 17.
       const claims = new Array<Claim>(checks.length);
-      const call: LimitedCall = { claims, behalf, isOwn, lost: false };
       const monotonic = clock.monotonic();
+      const call: LimitedCall = { claims, now, monotonic, behalf, isOwn, lost: false };
       for (let i = 0; i < checks.length; i++) {
         const { key, duration, limit, cost } = checks[i] as Check;
         const counter = table.open(key, duration, monotonic);
@@ -232,12 +232,12 @@ export const createLimiter = ({ clock, counters: sharedCounters, storeDown, onDe
         const claim = claims[i] as Claim;
         // Of claims on one counter the later ones wait for the earlier ones.
         const isBehind = claim.earlier > 0 && claims.slice(0, i).some((other) => other.counter === claim.counter && !other.grant);
-        claim.grant = isBehind ? undefined : queue.decideNow(claim, now, monotonic);
+        claim.grant = isBehind ? undefined : queue.decideNow(claim);
       }
       let isDecided = true;
       for (const claim of claims) {
         // One that was looked at before another one refused only has to tell what it has.
-        if (call.lost) claim.grant ??= queue.decideNow(claim, now, monotonic);
+        if (call.lost) claim.grant ??= queue.decideNow(claim);
         if (!claim.grant) isDecided = false;
       }
       return isDecided

@@ -1,6 +1,6 @@
 import type { Behalf } from "../domain/behalf.ts";
+import type { SharedCounter } from "../domain/sharedCounter.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { SharedCounter } from "../storage/port/counters.ts";
 
 /** No knowledge of the shared counts, and so no denial, is used from memory for longer than this (DESIGN §4). */
 const BELIEVED_FOR_MS = 1_000;
@@ -14,8 +14,11 @@ export interface LocalCounter {
   /** Shared counts as of the store's last answer; what this node charged is in `current`. */
   current: number;
   previous: number;
-  /** When that was, monotonic ms. */
+  /** When that answer came, and when it was asked for; monotonic ms. */
   learnedAt: number;
+  askedAt: number;
+  /** When its counts refused a claim last, monotonic ms. */
+  refusedAt: number;
   /** The store has the counter in this window: false when nobody has charged it yet. */
   stored: boolean;
   /** Budget that was charged to the store and not spent yet. */
@@ -34,8 +37,8 @@ export interface LocalCounter {
   chargedAt: number;
   /** Last call of any kind, monotonic ms. */
   usedAt: number;
-  /** Claims that wait, in order of arrival; undefined when none does. */
-  line: Waiter[] | undefined;
+  /** Calls that wait for the store; undefined when none does. */
+  line: Line | undefined;
 }
 
 /** Budget or knowledge held in memory, the store, or the policy for a store that is away. */
@@ -68,6 +71,9 @@ export interface Claim {
 /** A call that takes from all of its limits or from none. */
 export interface LimitedCall {
   readonly claims: Claim[];
+  /** When the call arrived: Unix ms, and the same moment on the monotonic clock. Its limits are judged as of then (ratelimit §3). */
+  readonly now: number;
+  readonly monotonic: number;
   readonly behalf: Behalf | undefined;
   /** No caller's limits: the service's own. */
   readonly isOwn: boolean;
@@ -82,6 +88,18 @@ export interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
+/** The claims that wait for one counter, in order of arrival. */
+export interface Line {
+  readonly waiters: Waiter[];
+  /** Sum of their costs. */
+  cost: number;
+  /** The largest cost and the lowest limit of a claim that has waited. */
+  largestCost: number;
+  lowestLimit: number;
+  /** Waiters whose call has other limits, which may refuse it: then it takes nothing here. */
+  withOthers: number;
+}
+
 /** The window of a counter of which this node knows nothing. */
 export const UNSEEN = -1;
 
@@ -92,6 +110,8 @@ export const createLocalCounter = (key: string, duration: number): LocalCounter 
   current: 0,
   previous: 0,
   learnedAt: Number.NEGATIVE_INFINITY,
+  askedAt: Number.NEGATIVE_INFINITY,
+  refusedAt: Number.NEGATIVE_INFINITY,
   stored: false,
   held: 0,
   heldLimit: 0,
@@ -116,9 +136,6 @@ export const usedAt = (counter: LocalCounter, now: number): number =>
 /** What a caller under `limit` has left at `now`, as of the store's last answer. */
 export const remainingAt = (counter: LocalCounter, limit: number, now: number): number => Math.max(0, limit - usedAt(counter, now));
 
-/** The most that may be held ahead of a counter that has `left` left: a node that dies takes it along (DESIGN §4). */
-export const mostAhead = (left: number): number => Math.max(1, Math.floor(left / 20));
-
 /** True when the held budget may serve a call of this limit in window `seq`. Cost 0 reads the store. */
 export const canTake = (counter: LocalCounter, seq: number, limit: number, cost: number): boolean =>
   counter.seq === seq && cost <= counter.held && limit >= counter.heldLimit && cost > 0;
@@ -127,8 +144,14 @@ export const canTake = (counter: LocalCounter, seq: number, limit: number, cost:
 export const isKnown = (counter: LocalCounter, seq: number, monotonic: number): boolean =>
   counter.seq === seq && monotonic - counter.learnedAt < BELIEVED_FOR_MS;
 
-/** Takes over what the store said of window `shared.seq`. @param stored the store has it in that window */
-export const learn = (counter: LocalCounter, shared: SharedCounter, stored: boolean, monotonic: number): void => {
+/** True when the counts refused a claim within the time for which they are believed. */
+export const hasJustRefused = (counter: LocalCounter, monotonic: number): boolean => monotonic - counter.refusedAt < BELIEVED_FOR_MS;
+
+/**
+ * Takes over the store's answer to a question that was sent at `askedAt` and answered at `monotonic`.
+ * @param stored the store has the counter in that window
+ */
+export const learn = (counter: LocalCounter, shared: SharedCounter, stored: boolean, askedAt: number, monotonic: number): void => {
   if (counter.seq !== shared.seq) {
     counter.held = 0;
     counter.reserved = 0;
@@ -137,6 +160,7 @@ export const learn = (counter: LocalCounter, shared: SharedCounter, stored: bool
   counter.current = shared.current;
   counter.previous = shared.previous;
   counter.learnedAt = monotonic;
+  counter.askedAt = askedAt;
   counter.stored = stored;
 };
 

@@ -6,8 +6,9 @@ import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
 import { compileOverrides, type OverrideMatcher } from "../domain/overridePattern.ts";
 import type { NamespaceDocument } from "../storage/port/documents.ts";
-import { type NamespacesRepository, namespaceTag } from "../storage/repositories/namespacesRepository.ts";
-import { type LiveOverride, type OverridesRepository, overridesTag } from "../storage/repositories/overridesRepository.ts";
+import { namespaceTag, overridesTag } from "../storage/port/tags.ts";
+import type { NamespacesRepository } from "../storage/repositories/namespacesRepository.ts";
+import type { LiveOverride, OverridesRepository } from "../storage/repositories/overridesRepository.ts";
 
 /** A namespace with what its checks need. */
 export interface CachedNamespace {

@@ -1,10 +1,11 @@
 import type { Behalf } from "../domain/behalf.ts";
 import type { Clock } from "../domain/clock.ts";
+import { rollForward } from "../domain/rollForward.ts";
+import type { SharedCounter } from "../domain/sharedCounter.ts";
 import { weightedPrevious, windowAt } from "../domain/slidingWindow.ts";
-import type { Counters, SharedCounter } from "../storage/port/counters.ts";
+import type { Counters } from "../storage/port/counters.ts";
 import type { Check } from "./check.ts";
 import { canTake, type LocalCounter, UNSEEN } from "./localCounter.ts";
-import { rollForward } from "./rollForward.ts";
 
 /** A counter as it is, and what it would say to one check. */
 export interface Peek {

@@ -24,7 +24,7 @@ const lives = (pid: number): boolean => {
   }
 };
 
-describe("[design §5] the process of the engine", () => {
+describe("the process of the engine", () => {
   test("starts on first use, and again after a death, whose cause is logged", async () => {
     const deaths: string[] = [];
     const engine = createEngineProcess({ directory, memory: 512 * 1024 ** 2, onDeath: (reason) => deaths.push(reason) });
@@ -66,7 +66,7 @@ describe("[design §5] the process of the engine", () => {
   });
 });
 
-describe("[design §5] a service with the embedded engine", () => {
+describe("a service with the embedded engine", () => {
   test("loses no event that was written when the engine is killed under load, and no verification fails", async () => {
     await using service = await startService({ env: { ANALYTICS: "embedded" } });
     const rootKey = await service.rootKey();

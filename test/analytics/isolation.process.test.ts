@@ -113,7 +113,7 @@ const openWorld = async (name: string, others: Others | undefined): Promise<Worl
   return { analytics, clickhouse, close };
 };
 
-describe("[design §9] a scoped query", () => {
+describe("a scoped query", () => {
   let opened: World[] = [];
   beforeAll(async () => {
     opened = await Promise.all(Object.entries(worlds).map(([name, others]) => openWorld(name, others)));

@@ -12,7 +12,7 @@ import { embedded, observer, openAnalytics, type Place, server } from "./places.
 
 const none = (): never => expect.unreachable();
 
-describe.each([embedded, server])("[design §9] the isolation proof on $name", (way) => {
+describe.each([embedded, server])("the isolation proof on $name", (way) => {
   let place: Place;
   beforeAll(async () => {
     place = await way.open();
@@ -29,7 +29,7 @@ describe.each([embedded, server])("[design §9] the isolation proof on $name", (
   });
 });
 
-describe("[design §9] the isolation proof", () => {
+describe("the isolation proof", () => {
   let place: Place;
   let clickhouse: ClickHouse;
   beforeAll(async () => {

@@ -62,7 +62,7 @@ export const server: Way = {
 
 /**
  * The ways on which suites of the contract run. Where the state is kept makes no difference to them, so of the two runs
- * of the whole suite (see CONTRIBUTING.md) one takes the embedded engine, the other the server.
+ * of the whole suite (see test/README.md) one takes the embedded engine, the other the server.
  */
 export const ways: readonly Way[] = process.env.MONGODB_URL ? [server] : [embedded];
 

@@ -85,7 +85,7 @@ test("[analytics §§4, 5] every table forgets at its time", () => {
   expect(kept).toEqual([]);
 });
 
-test("[design §5] on a cluster every table is replicated and everything is made on all of it", () => {
+test("on a cluster every table is replicated and everything is made on all of it", () => {
   const statements = statementsOf({ cluster: "main" });
   expect(statements.filter((statement) => !statement.includes(" ON CLUSTER `main`"))).toEqual([]);
   const tables = statements.filter((statement) => statement.startsWith("CREATE TABLE"));

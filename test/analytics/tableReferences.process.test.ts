@@ -43,7 +43,7 @@ const referencesOf = async (sql: string): Promise<TableReference[]> => {
   return references;
 };
 
-describe("[design §9] bounds that a WHERE states are known for its table", () => {
+describe("bounds that a WHERE states are known for its table", () => {
   const [since, until, a, b] = [now - 2 * HOUR, now - HOUR, "api_a", "api_b"];
   const bounds = { since: undefined, until: undefined, ids: undefined };
   test.each([
@@ -93,7 +93,7 @@ describe("[design §9] bounds that a WHERE states are known for its table", () =
   });
 });
 
-describe("[design §9] rows that may be seen", () => {
+describe("rows that may be seen", () => {
   const visibility = { database: "latchkey", scopeColumn: "key_space_id", scope: ["it's", "b"], since: now, name: "own" };
   const reference = { table: raw, since: undefined, until: undefined, ids: undefined };
 
@@ -136,7 +136,7 @@ describe("[design §9] rows that may be seen", () => {
   });
 });
 
-test("[design §9] no name in a query is one of those that select its rows", async () => {
+test("no name in a query is one of those that select its rows", async () => {
   expect((await prepare(`SELECT 1 AS n FROM ${raw}`)).freshName).toBe("own");
   expect((await prepare(`SELECT 1 AS Own, 'own0 own1' AS n FROM ${raw} AS down`)).freshName).toBe("own2");
 });

@@ -98,7 +98,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(written).toEqual(["key_1", "key_2"]);
   });
 
-  test("[design §9] a change is heard of by the others once it is announced; on its own node it is void when that says so", async () => {
+  test("a change is heard of by the others once it is announced; on its own node it is void when that says so", async () => {
     const [a, b] = [startNode(), startNode()];
     const announced = a.feed.announce(["key_1", "hash:x"]);
     expect(a.invalidations.changedSince(["key_1"], 0)).toBe(false);
@@ -111,7 +111,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(a.invalidations.changedSince(["key_1"], 0)).toBe(true);
   });
 
-  test("[design §3] a change that is read again with the overlap is not heard of twice", async () => {
+  test("a change that is read again with the overlap is not heard of twice", async () => {
     const [a, b] = [startNode(), startNode()];
     await a.feed.announce(["key_1"]);
     await hears(b, "key_1");
@@ -122,7 +122,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(a.invalidations.sequence()).toBe(0);
   });
 
-  test("[design §3] an entry that was written late is heard of all the same", async () => {
+  test("an entry that was written late is heard of all the same", async () => {
     const node = startNode();
     await changes.append(createId("ch", clock.now()), "node_other", ["key_1"], clock.now());
     await hears(node, "key_1");
@@ -130,7 +130,7 @@ describe.each(engines)("on $name", (engine) => {
     await hears(node, "key_late");
   });
 
-  test("[design §3] changes made while the node was cut off from the store are applied when the store is back", async () => {
+  test("changes made while the node was cut off from the store are applied when the store is back", async () => {
     const node = startNode();
     store.behave("fails");
     await vi.waitFor(() => expect(node.errors.length).toBeGreaterThan(0), { timeout: 10_000 });
@@ -142,7 +142,7 @@ describe.each(engines)("on $name", (engine) => {
     await hears(node, "key_1");
   });
 
-  test("[design §9] after a silence of more than 30 s everything is void, and what changed in its last 35 s is all that is asked for", async () => {
+  test("after a silence of more than 30 s everything is void, and what changed in its last 35 s is all that is asked for", async () => {
     const asked: string[] = [];
     const counted: ChangesRepository = {
       ...changes,
@@ -170,7 +170,7 @@ describe.each(engines)("on $name", (engine) => {
     await feed.stop();
   });
 
-  test("[design §3] a failed announcement is published when the store is back", async () => {
+  test("a failed announcement is published when the store is back", async () => {
     const [a, b] = [startNode(), startNode()];
     store.behave("fails");
     a.feed.doubt(["key_1"]);
@@ -201,7 +201,7 @@ describe.each(engines)("on $name", (engine) => {
     return { appended, feed: createAnnouncementFeed({ clock, invalidations: createInvalidations(clock), changes: slow, durable }) };
   };
 
-  test("[design §9] announce resolves when the store has the announcement, and not before", async () => {
+  test("announce resolves when the store has the announcement, and not before", async () => {
     const { appended, feed } = slowly();
     let isThere = false;
     const announced = feed.announce(["key_1"]).then(() => {
@@ -222,7 +222,7 @@ describe.each(engines)("on $name", (engine) => {
     await feed.stop();
   });
 
-  test("[design §9] announcements made during an insert share the next one", async () => {
+  test("announcements made during an insert share the next one", async () => {
     const { appended, feed } = slowly();
     const first = feed.announce(["key_1"]);
     const others = [feed.announce(["key_2"]), feed.announce(["key_3", "key_2"])];
@@ -234,7 +234,7 @@ describe.each(engines)("on $name", (engine) => {
     await Promise.all(others);
   });
 
-  test("[design §9] where many are announced, those that come right after an insert share the next one with those that waited for it", async () => {
+  test("where many are announced, those that come right after an insert share the next one with those that waited for it", async () => {
     const { appended, feed } = slowly();
     const first = feed.announce(["key_1"]);
     const others = [feed.announce(["key_2"])];
@@ -248,7 +248,7 @@ describe.each(engines)("on $name", (engine) => {
     await Promise.all(others);
   });
 
-  test("[design §9] an announcement that the store does not take is refused, and is no hindrance for the next", async () => {
+  test("an announcement that the store does not take is refused, and is no hindrance for the next", async () => {
     const { appended, feed } = slowly();
     const refused = feed.announce(["key_1"]);
     appended[0]?.end.reject(new Error("away"));
@@ -259,7 +259,7 @@ describe.each(engines)("on $name", (engine) => {
     await taken;
   });
 
-  test("[design §9] an announcement that arrived so late that polls may be past its id is made again", async () => {
+  test("an announcement that arrived so late that polls may be past its id is made again", async () => {
     const { appended, feed } = slowly();
     const announced = feed.announce(["key_1"]);
     ahead += 2_001;
@@ -271,7 +271,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(appended[1]?.id).not.toBe(appended[0]?.id);
   });
 
-  test("[design §9] an announcement that the store takes too slowly is given up after 3 s", async () => {
+  test("an announcement that the store takes too slowly is given up after 3 s", async () => {
     const { appended, feed } = slowly();
     const announced = feed.announce(["key_1"]);
     ahead += 2_001;
@@ -291,7 +291,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(appended.map(({ ids }) => ids)).toEqual([["key_1"]]);
   });
 
-  test("[design §9] contact with the feed is as old as the question that was answered last", async () => {
+  test("contact with the feed is as old as the question that was answered last", async () => {
     const before = clock.monotonic();
     const { contact, errors } = startNode();
     await expect.poll(() => contact.heardAt).toBeGreaterThanOrEqual(before);

@@ -41,7 +41,7 @@ test("a read that fails fails for everyone who asked, and the next one is tried 
 
 test.each([
   ["an object that is damaged", new StoreDamagedError("a page is damaged")],
-  ["[design §3] an object that a newer version wrote", new DocumentTooNewError("roles", "bad", 4, 3)],
+  ["an object that a newer version wrote", new DocumentTooNewError("roles", "bad", 4, 3)],
 ])("%s is an error of who asked for it, not of those who asked in the same turn", async (_, error) => {
   const find = createBatchLoader(async (ids) => {
     if (ids.includes("bad")) throw error;

@@ -64,7 +64,7 @@ describe("loading", () => {
     expect(kept(cache)).toBe("a");
   });
 
-  test("[design §4] a part of something larger is read again after ten seconds, and where that fails, good for thirty", async () => {
+  test("a part of something larger is read again after ten seconds, and where that fails, good for thirty", async () => {
     const cache = cacheOf(1_000_000, true);
     await fill(cache, "a");
     clock.advance(9_999);
@@ -175,7 +175,7 @@ describe("loading", () => {
 });
 
 describe("invalidation", () => {
-  test("[design §4] a value is void once anything that it depends on has changed, and nothing else", async () => {
+  test("a value is void once anything that it depends on has changed, and nothing else", async () => {
     const cache = cacheOf();
     await fill(cache, "a", { dependsOn: ["key_1", "role_1"] });
     invalidations.invalidate(["role_2"]);
@@ -185,7 +185,7 @@ describe("invalidation", () => {
     loads.at(-1)?.resolve(loaded("b"));
   });
 
-  test("[design §3] a load that began before an invalidation of what it read is answered and not kept", async () => {
+  test("a load that began before an invalidation of what it read is answered and not kept", async () => {
     const cache = cacheOf();
     const asked = cache.get("key");
     invalidations.invalidate(["object"]);
@@ -194,7 +194,7 @@ describe("invalidation", () => {
     expect(cache.size()).toBe(0);
   });
 
-  test("[design §3] a caller that asks after a change gets nothing of a load that began before it", async () => {
+  test("a caller that asks after a change gets nothing of a load that began before it", async () => {
     const cache = cacheOf();
     const before = cache.get("key");
     invalidations.invalidate(["object"]);
@@ -217,7 +217,7 @@ describe("invalidation", () => {
     loads.at(-1)?.resolve(loaded("made"));
   });
 
-  test("[design §9] changes during a silence of the feed are remembered for a minute after it, not for the lifetime of values", () => {
+  test("changes during a silence of the feed are remembered for a minute after it, not for the lifetime of values", () => {
     const feed = { heardAt: clock.monotonic() };
     const changes = createInvalidations(clock, feed);
     changes.invalidate(["object"]);
@@ -237,7 +237,7 @@ describe("invalidation", () => {
     expect(changes.changedSince(["object"], 0)).toBe(false);
   });
 
-  test("[design §9] more changes than can be remembered make everything void", () => {
+  test("more changes than can be remembered make everything void", () => {
     const sequence = invalidations.sequence();
     const ids = new Array<string>(2_000_000).fill("key_1");
     invalidations.invalidate(ids);
@@ -247,7 +247,7 @@ describe("invalidation", () => {
     expect(invalidations.changedSince(["any"], invalidations.sequence())).toBe(false);
   });
 
-  test("[design §4] a change is remembered for longer than any value that it voids may live", async () => {
+  test("a change is remembered for longer than any value that it voids may live", async () => {
     const sequence = invalidations.sequence();
     invalidations.invalidate(["object"]);
     for (let second = 0; second < 60; second += 5) {
@@ -272,7 +272,7 @@ describe("age", () => {
     loads.at(-1)?.resolve(loaded("b"));
   });
 
-  test("[design §4] age counts from when the read was sent", async () => {
+  test("age counts from when the read was sent", async () => {
     const cache = cacheOf();
     const asked = cache.get("key");
     const sentAt = clock.monotonic();
@@ -311,7 +311,7 @@ describe("age", () => {
     expect(loads.length).toBe(2);
   });
 
-  test("[design §4] while the store is down a value is served until it expires, then the caller gets the error", async () => {
+  test("while the store is down a value is served until it expires, then the caller gets the error", async () => {
     const cache = cacheOf();
     await fill(cache, "a");
     clock.advance(20_000);

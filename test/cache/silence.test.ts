@@ -51,7 +51,7 @@ const remembering = async (value: string, rest: Partial<LoadResult<string>> = {}
 const ask = async (cache: Cache<string>, key = "key"): Promise<string> => (await cache.get(key, caller)).value;
 const isWarm = (cache: Cache<string>): boolean => !(cache.get("key", caller) instanceof Promise);
 
-describe("[design §9] an object with an announced change", () => {
+describe("an object with an announced change", () => {
   const hear = () => invalidations.hear(["object"]);
   const changeOf = async (cache: Cache<string>, value: string): Promise<string> => {
     const asked = ask(cache);
@@ -189,7 +189,7 @@ describe("[design §9] an object with an announced change", () => {
   });
 });
 
-test("[design §9] a load is shared for less than a second: who comes later sees what was acknowledged after it began", () => {
+test("a load is shared for less than a second: who comes later sees what was acknowledged after it began", () => {
   const cache = cacheOf();
   void cache.get("key");
   clock.advance(999);
@@ -200,7 +200,7 @@ test("[design §9] a load is shared for less than a second: who comes later sees
   expect(loads.length).toBe(2);
 });
 
-describe("[design §9] while the feed is silent", () => {
+describe("while the feed is silent", () => {
   test("remembered values answer by themselves for less than a second, then the store is asked", async () => {
     const cache = await remembering("old");
     clock.advance(999);

@@ -50,7 +50,7 @@ describe("a service that runs, whose log is at its most talkative", () => {
     expect((await createApi(service, await service.rootKey())).status).toBe(200);
   });
 
-  test("[design §8] liveness, readiness and metrics are on the admin port", async () => {
+  test("liveness, readiness and metrics are on the admin port", async () => {
     const rootKey = await service.rootKey();
     expect((await createApi(service, rootKey)).status).toBe(200);
     for (const path of ["/livez", "/readyz"]) expect((await fetch(service.adminUrl + path)).status).toBe(200);
@@ -67,7 +67,7 @@ describe("a service that runs, whose log is at its most talkative", () => {
     expect(service.output.stderr).not.toContain("pass");
   });
 
-  test("[design §3] a second service on the same directory ends with 1 and says why", async () => {
+  test("a second service on the same directory ends with 1 and says why", async () => {
     const { code, stderr } = await runLatchkeyHere(["serve"], { DATA_DIR: service.dataDir, PORT: "0", ADMIN_PORT: "0" });
     expect(code).toBe(1);
     expect(stderr).toContain(`another server uses the data directory ${service.dataDir}`);

@@ -7,16 +7,18 @@ import { configVariables } from "../../src/config/loadConfig.ts";
 import { anchorsOf, blocksOf, guides, proseOf, readPage } from "./markdown.ts";
 
 const root = join(import.meta.dirname, "../..");
-const documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+const documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "test/README.md"];
 const allPages = [
   ...documents,
-  ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => `docs/${name}`),
+  ...["docs", "spec"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `${folder}/${name}`),
+  ),
 ];
 
 /** Parts of the documentation that are made apart from the guides: where one is not there at all, links into it are not judged. */
-const missingParts = ["reference", "errors", "contract", "openapi.json", "grpc.md", "clients.md"]
+const missingParts = ["reference", "errors", "openapi.json", "grpc.md", "clients.md"]
   .map((name) => `docs/${name}`)
   .filter((part) => !existsSync(join(root, part)));
 
@@ -64,7 +66,7 @@ test("every script, file and folder that the documents name is there", () => {
     const text = readPage(document);
     for (const [, script = ""] of text.matchAll(/npm run (?:--silent )?([\w:]+)/g))
       expect(packageJson.scripts, document).toHaveProperty([script]);
-    for (const [, path = ""] of text.matchAll(/`((?:src|test|proto|gen|deploy|docs|bench|\.ci|\.github)\/[^`*<…]*)`/g))
+    for (const [, path = ""] of text.matchAll(/`((?:src|test|proto|gen|deploy|docs|spec|bench|\.ci|\.github)\/[^`*<…]*)`/g))
       expect(existsSync(join(root, path)) || missingParts.some((part) => path.startsWith(part)), `${path} in ${document}`).toBe(true);
     // A part of a path is enough for vitest.
     for (const [, part = ""] of text.matchAll(/npm (?:test|run test:processes) -- (test\/[\w/.-]+)/g)) {
@@ -84,14 +86,9 @@ test("the two commands of a newcomer are scripts of package.json", () => {
   expect(Object.keys(packageJson.scripts)).toEqual(expect.arrayContaining(["start", "test", "check"]));
 });
 
-test("the tables of settings together are the one of the code", () => {
-  const rows = readPage("docs/configuration.md")
-    .split("\n")
-    .filter((line) => line.startsWith("| `"));
-  const wanted = configVariables.map(
-    ({ name, byDefault, description }) => `| \`${name}\` | ${byDefault === undefined ? "" : `\`${byDefault}\``} | ${description} |`,
-  );
-  expect(rows.toSorted()).toEqual(wanted.toSorted());
+test("every setting of the code has one row on the page of settings", () => {
+  const names = [...readPage("docs/reference/settings.md").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+  expect(names.toSorted()).toEqual(configVariables.map(({ name }) => name).toSorted());
 });
 
 test("the table of exit codes is the one of the code", () => {

@@ -6,7 +6,6 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { Edge } from "../../bench/harness/v2Edge.ts";
 import { auditEventTexts } from "../../docs/build/auditEventTexts.ts";
-import { chapterText } from "../../docs/build/citations.ts";
 import { procedures } from "../../docs/build/descriptors.ts";
 import { examples, shown } from "../../docs/build/examples.ts";
 import { procedureErrors } from "../../docs/build/procedureErrors.ts";
@@ -19,6 +18,7 @@ import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { embeddedAnalytics } from "../support/analytics.ts";
 import { startApi } from "../support/api.ts";
 import { engines } from "../support/stores.ts";
+import { chapterText } from "./citations.ts";
 import { blocksOf } from "./markdown.ts";
 
 const docs = join(import.meta.dirname, "../../docs");

@@ -169,7 +169,9 @@ describe("the documentation", () => {
     ["/docs/getting-started/", "/docs/getting-started"],
     ["/docs/reference/README.md", "/docs/reference"],
     ["/docs/reference/", "/docs/reference"],
-  ])("[console §1] %s, as it is written in the repository, leads to %s", async (path, address) => {
+    ["/docs/configuration", "/docs/reference/settings"],
+    ["/docs/configuration.md", "/docs/reference/settings"],
+  ])("[console §1] %s, moved or as it is written in the repository, leads to %s", async (path, address) => {
     const answer = await get(path);
     expect([answer.status, answer.headers.location]).toEqual([308, address]);
     expect(answer.headers).toMatchObject(security);
@@ -178,6 +180,7 @@ describe("the documentation", () => {
   test.each([
     "/docs/nothing",
     "/docs/errors/unkey/data/no_such_error",
+    "/docs/internals/caches",
     "/docs///",
     "/docs//getting-started",
     "/docs/Getting-started",

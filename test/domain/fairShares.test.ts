@@ -6,7 +6,7 @@ import { createFairShares, type Share } from "../../src/domain/fairness/fairShar
 const take = (shares: ReturnType<typeof createFairShares>, path: readonly string[], times: number): Share[] =>
   Array.from({ length: times }, () => shares.take(path, 1)).filter((share) => share !== undefined);
 
-describe("[design §9] a shared resource", () => {
+describe("a shared resource", () => {
   test("one caller may have all of it while no other caller wants it, and no more than that", () => {
     const shares = createFairShares({ capacity: 10 });
     expect(take(shares, ["a"], 20)).toHaveLength(10);
@@ -168,7 +168,7 @@ describe("[design §9] a shared resource", () => {
   });
 });
 
-test("[design §9] a rate is available again in each interval, and shared fairly", () => {
+test("a rate is available again in each interval, and shared fairly", () => {
   let now = 0;
   const rate = createFairRate({ clock: { now: () => now, monotonic: () => now }, capacity: 10, interval: 1_000 });
   expect([rate.spend(["a"], 10), rate.spend(["a"], 1), rate.spend(["b"], 5), rate.spend(["b"], 1)]).toEqual([true, false, true, false]);
@@ -176,7 +176,7 @@ test("[design §9] a rate is available again in each interval, and shared fairly
   expect(rate.spend(["a"], 10)).toBe(true);
 });
 
-test("[design §9] a rate that others have used up still serves a caller below its share", () => {
+test("a rate that others have used up still serves a caller below its share", () => {
   const rate = createFairRate({ clock: { now: () => 0, monotonic: () => 0 }, capacity: 12, interval: 1_000 });
   const spend = (address: string, times: number): number =>
     Array.from({ length: times }, () => rate.spend([address], 1)).filter(Boolean).length;

@@ -14,7 +14,7 @@ const preload = join(import.meta.dirname, "../support/skewedWallClock.mjs");
 
 /** The embedded store has one node, whose clock is the store's. */
 const server = process.env.MONGODB_URL;
-describe.runIf(server !== undefined)("[design §9] three nodes whose clocks are ten minutes apart in both directions", () => {
+describe.runIf(server !== undefined)("three nodes whose clocks are ten minutes apart in both directions", () => {
   const env = { MONGODB_URL: freshMongoUrl(server ?? "mongodb://unused/") };
   const skews = [10 * MINUTE, 0, -10 * MINUTE];
   let nodes: ServiceProcess[] = [];
@@ -86,7 +86,7 @@ describe.runIf(server !== undefined)("[design §9] three nodes whose clocks are 
     }
   });
 
-  test("[design §3] the audit log moves on when the one that is ahead is killed", async () => {
+  test("the audit log moves on when the one that is ahead is killed", async () => {
     // The mover holds the lease: the killed node may have held it, by its own clock for ten more minutes.
     const [ahead] = nodes.splice(0, 1);
     edges.splice(0, 1);

@@ -58,7 +58,7 @@ describe("the service after kill -9, on the embedded store", () => {
     }
   };
 
-  test("[design §3] loses no acknowledged write, leaves nothing half done, and has an event for exactly each change", async () => {
+  test("loses no acknowledged write, leaves nothing half done, and has an event for exactly each change", async () => {
     // During the first calls, during the first moves of events, and later.
     const moments = sized([250], [3, 40, 250, 600]);
     for (const [round, kills] of moments.entries()) {
@@ -113,7 +113,7 @@ describe("the service after kill -9, on the embedded store", () => {
     });
   });
 
-  test("[design §4] limits survive: before and after it no more pass than the limit, and hardly fewer", async () => {
+  test("limits survive: before and after it no more pass than the limit, and hardly fewer", async () => {
     const limits = [
       { namespace: "crash", identifier: "small", limit: 10, duration: MONTH },
       { namespace: "crash", identifier: "large", limit: 600, duration: MONTH },
@@ -142,7 +142,7 @@ describe("the service after kill -9, on the embedded store", () => {
     expect(passed[1]).toBeGreaterThanOrEqual(570);
   });
 
-  test("[design §4] limits survive a stop exactly: all that was held is given back", async () => {
+  test("limits survive a stop exactly: all that was held is given back", async () => {
     const bodies = Array.from({ length: 40 }, (_, i) => ({ namespace: "stop", identifier: `user ${i}`, limit: 1_000, duration: MONTH }));
     await running(async (call) => {
       for (const [i, body] of bodies.entries()) for (let spent = 0; spent <= i; spent++) await dataOf(call, "ratelimit.limit", body);

@@ -4,7 +4,7 @@ import { toStoreError } from "../../src/storage/mongo/mongoErrors.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 
 test.each(["EPIPE", "ECONNRESET"])(
-  "[design §4] %s, an error of the socket that the driver passes on, means that the store is unavailable",
+  "%s, an error of the socket that the driver passes on, means that the store is unavailable",
   (code) => {
     const error = Object.assign(new Error("This socket has been ended by the other party"), { code });
     expect(toStoreError(error, "read")).toBeInstanceOf(StoreUnavailableError);
@@ -16,7 +16,7 @@ test.each(["EPIPE", "ECONNRESET"])(
 test.each([
   ["MongoDB", 50],
   ["FerretDB", 67_371_461],
-])("[design §4] an operation that %s ended for taking too long is distinguished from an unavailable server", (_, code) => {
+])("an operation that %s ended for taking too long is distinguished from an unavailable server", (_, code) => {
   expect(toStoreError(new MongoServerError({ code, message: "too long" }), "read")).toMatchObject({ tooSlow: true });
   expect(toStoreError(new MongoServerError({ code: 91, message: "shutting down" }), "read")).toMatchObject({ tooSlow: false });
 });

@@ -49,7 +49,7 @@ describe.skipIf(restartCommand === undefined)("a MongoDB server that is killed a
     }
   };
 
-  test("[design §3] the service recovers without a restart of its own, and no acknowledged write is lost", async () => {
+  test("the service recovers without a restart of its own, and no acknowledged write is lost", async () => {
     for (let round = 0; round < 3; round++) {
       const { apiId } = await data("apis.createApi", { name: `round ${round}` });
       const warm = (await data("keys.createKey", { apiId })).key as string;

@@ -66,9 +66,7 @@ const load = (edges: readonly (() => Edge)[], rootKey: string, perSecond: number
 
 // Each test has a cluster of its own, and real time to wait for.
 describe.runIf(server !== undefined)("three nodes on one MongoDB server", { concurrent: true }, () => {
-  test("[design §4] with deny admit nothing over a limit, whatever is stopped, killed, cut off or ahead; counters survive", async ({
-    expect,
-  }) => {
+  test("with deny admit nothing over a limit, whatever is stopped, killed, cut off or ahead; counters survive", async ({ expect }) => {
     await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "deny" });
     const { rootKey, join } = cluster;
     const [steady, started] = cluster.nodes as [ClusterNode, ClusterNode];
@@ -114,7 +112,7 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", { conc
     }
   }, 120_000);
 
-  test("[design §4] with allow admit at most one further limit each while the store is down, and continue by themselves", async ({
+  test("with allow admit at most one further limit each while the store is down, and continue by themselves", async ({
     expect,
   }) => {
     await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "allow" });

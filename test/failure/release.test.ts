@@ -31,7 +31,7 @@ for (const engine of engines) {
 
   // Alone, a node gives back nothing but at its stop.
   test.runIf(engine.name === "mongo")(
-    `[design §4] on ${engine.name}, a stop waits for budget that is on its way back, and gives the rest back`,
+    `on ${engine.name}, a stop waits for budget that is on its way back, and gives the rest back`,
     async () => {
       const store = await engine.open();
       const sent = createArrivalGate(2);

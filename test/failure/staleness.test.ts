@@ -8,7 +8,7 @@ import { createShiftedClock, type ShiftedClock } from "./shiftedClock.ts";
 /** Twice the time between two polls of the feed. */
 const HEARD_WITHIN = 500;
 
-describe.each(engines)("[design §9] VERIFY_STORE_DOWN on $name", (engine) => {
+describe.each(engines)("VERIFY_STORE_DOWN on $name", (engine) => {
   let api: Api;
   let store: FaultyStore;
   let clock: ShiftedClock;

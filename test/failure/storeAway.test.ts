@@ -130,7 +130,7 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     }
   });
 
-  test.sequential("[design §4] warm keys without credits verify for at most 30 s, then they are 503, too, and afterwards VALID again", async () => {
+  test.sequential("warm keys without credits verify for at most 30 s, then they are 503, too, and afterwards VALID again", async () => {
     const plain = await createKey({ permissions: ["held"] });
     const disabled = await createKey({ enabled: false });
     await warm(plain.key);
@@ -158,7 +158,7 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     await vi.waitFor(async () => expect((await call("keys.verifyKey", { key: plain.key })).body.meta).not.toHaveProperty("degraded"));
   });
 
-  test.sequential("[design §9] an answer says what in it the store did not decide, on every edge, and a refusal says it, too", async () => {
+  test.sequential("an answer says what in it the store did not decide, on every edge, and a refusal says it, too", async () => {
     const limit = { name: "requests", limit: 5, duration: MONTH, autoApply: true };
     const { key } = await createKey({ ratelimits: [limit] });
     const revoked = await api.createRootKey();
@@ -175,7 +175,7 @@ describe.concurrent.each(outages)("while $name", (outage) => {
     }
   });
 
-  test.sequential("[design §4] limits continue with the held budget and then one further limit; several limits are still all or none", async () => {
+  test.sequential("limits continue with the held budget and then one further limit; several limits are still all or none", async () => {
     const narrow = { name: "narrow", limit: 5, duration: MONTH, autoApply: true };
     const wide = { name: "wide", limit: 8, duration: MONTH, autoApply: true };
     const { key } = await createKey({ ratelimits: [narrow, wide] });

@@ -55,7 +55,7 @@ const within = (desc: DescMessage): DescMessage[] => [
 const requestFields: readonly DescField[] = [...new Set(requests.flatMap(within))].flatMap(({ fields }) => fields);
 
 describe("the descriptors", () => {
-  test("[DESIGN §1] list every procedure of the contract, and no other", () => {
+  test("list every procedure of the contract, and no other", () => {
     const want = Object.entries(procedures).flatMap(([namespace, names]) => names.map((name) => `${namespace}.${name}`));
     expect(methods.map(nameOf).sort()).toEqual(want.sort());
   });
@@ -91,7 +91,7 @@ describe("the descriptors", () => {
     }
   });
 
-  test("[DESIGN §2] a required field is never one whose absence could mean its zero value", () => {
+  test("a required field is never one whose absence could mean its zero value", () => {
     for (const field of requestFields) {
       const { required, type } = getOption(field, fieldOption);
       if (field.scalar !== ScalarType.INT64 || !required || field.presence !== FeatureSet_FieldPresence.IMPLICIT) continue;
@@ -99,7 +99,7 @@ describe("the descriptors", () => {
     }
   });
 
-  test("[DESIGN §1] namespaces are the services without their suffix", () => {
+  test("namespaces are the services without their suffix", () => {
     expect(services.map(({ typeName }) => typeName).every((name) => /^latchkey\.v2\.[A-Z][A-Za-z]+Service$/.test(name))).toBe(true);
   });
 });

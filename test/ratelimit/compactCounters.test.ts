@@ -17,7 +17,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("pass" as const), time: fc.nat(300) }) },
 );
 
-test("[design §4] compact counters are what a map would keep, until they are due", () => {
+test("compact counters are what a map would keep, until they are due", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
       const compact = createCompactCounters();
@@ -45,7 +45,7 @@ test("[design §4] compact counters are what a map would keep, until they are du
   );
 });
 
-test("[design §4] many grow into larger tables and are found there, are forgotten in slices, and leave nothing", () => {
+test("many grow into larger tables and are found there, are forgotten in slices, and leave nothing", () => {
   const compact = createCompactCounters();
   const total = 50_000;
   for (let n = 0; n < total; n++) compact.put(`key ${n}`, counterOf(n), n % 2 === 0 ? 100 : 10_000);

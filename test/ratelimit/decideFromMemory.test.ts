@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
 
 test.each(rows)("$sentence", ({ counter: known, limit = 100, cost = 1, lost = false, ownReserved, decision }) => {
   const counter = Object.assign(createLocalCounter("key", 1_000), KNOWN, known);
-  const call: LimitedCall = { claims: [], behalf: undefined, isOwn: false, lost };
+  const call: LimitedCall = { claims: [], now: NOW, monotonic: MONOTONIC, behalf: undefined, isOwn: false, lost };
   const claim: Claim = { counter, limit, cost, earlier: 0, call, grant: undefined };
   if (ownReserved !== undefined) {
     const grant = { granted: true, reserved: ownReserved, seq: 10, now: NOW, remaining: 0, source: "memory" } as const;

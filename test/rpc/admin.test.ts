@@ -16,7 +16,7 @@ test("metrics are served in Prometheus' format", async () => {
   expect(await response.text()).toBe("metrics\n");
 });
 
-test("[design §8] liveness is always 200, readiness follows start and drain", async () => {
+test("liveness is always 200, readiness follows start and drain", async () => {
   let ready = false;
   const url = await start(() => ready);
   expect((await fetch(`${url}/livez`)).status).toBe(200);

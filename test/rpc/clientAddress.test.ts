@@ -81,11 +81,11 @@ test.each([
   ["::1", "0:0:0:0"],
   ["fe80::", "fe80:0:0:0"],
   [undefined, "hidden"],
-])("[design §9] %s is counted as %s", (address, network) => {
+])("%s is counted as %s", (address, network) => {
   expect(networkOf(address)).toBe(network);
 });
 
-test("[design §9] a proxy is one whose networks are trusted, however its address is written", () => {
+test("a proxy is one whose networks are trusted, however its address is written", () => {
   const isProxy = createIsProxy(["10.0.0.0/8"]);
   expect([isProxy("10.1.2.3"), isProxy("::ffff:10.1.2.3"), isProxy("192.0.2.1"), isProxy(undefined)]).toEqual([true, true, false, false]);
 });

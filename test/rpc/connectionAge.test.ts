@@ -71,7 +71,7 @@ test("every call that reaches a connection which has lasted long enough is answe
   expect(answered).toBe(received);
 });
 
-test("[design §1] an HTTP/2 client that is silent is asked to go, and its open streams continue", async () => {
+test("an HTTP/2 client that is silent is asked to go, and its open streams continue", async () => {
   const session = connect(await start(undefined, 100));
   const asked = once(session, "goaway");
   const stream = session.request({ ":method": "POST", ":path": "/" }, { endStream: false });
@@ -83,7 +83,7 @@ test("[design §1] an HTTP/2 client that is silent is asked to go, and its open 
   expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
 });
 
-test("[design §1] an HTTP/2 connection that stays silent after it was asked to go is destroyed, with its open streams", async () => {
+test("an HTTP/2 connection that stays silent after it was asked to go is destroyed, with its open streams", async () => {
   const session = connect(await start(undefined, 200));
   session.on("error", () => undefined);
   const stream = session.request({ ":method": "POST", ":path": "/" }, { endStream: false });
@@ -94,7 +94,7 @@ test("[design §1] an HTTP/2 connection that stays silent after it was asked to 
   expect(stream.destroyed).toBe(true);
 });
 
-test("[design §1] an HTTP/2 client that calls is not asked to go", async () => {
+test("an HTTP/2 client that calls is not asked to go", async () => {
   const session = connect(await start(undefined, 1_000));
   let isAsked = false;
   session.on("goaway", () => {

@@ -22,7 +22,7 @@ const serveConnections = async (accepted: (socket: Socket) => void) => {
   return { port: address.port, [Symbol.dispose]: () => void server.close() };
 };
 
-describe("[design §1] one port", () => {
+describe("one port", () => {
   test("HTTP/1.1 and HTTP/2 with prior knowledge are served side by side, again and again on one connection", async () => {
     await using edges = await startEdges();
     const session = connectHttp2(edges.url);

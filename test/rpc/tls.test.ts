@@ -30,7 +30,7 @@ const getLiveness = async (socket: TLSSocket): Promise<string> => {
   return String(data);
 };
 
-test("[design §1] with TLS the ALPN decides, and no ALPN is HTTP/1.1", async () => {
+test("with TLS the ALPN decides, and no ALPN is HTTP/1.1", async () => {
   await using edges = await start();
   const session = connectHttp2(edges.url, { rejectUnauthorized: false });
   const stream = session.request({ ":path": "/v2/liveness" });
@@ -46,7 +46,7 @@ test("[design §1] with TLS the ALPN decides, and no ALPN is HTTP/1.1", async ()
   plain.destroy();
 });
 
-test("[design §8] a new certificate is used for new connections, and existing ones stay", async () => {
+test("a new certificate is used for new connections, and existing ones stay", async () => {
   await using edges = await start();
   const before = await open(edges.port);
   expect([nameOf(before), (await getLiveness(before)).includes("200 OK")]).toEqual(["first", true]);
@@ -58,7 +58,7 @@ test("[design §8] a new certificate is used for new connections, and existing o
   after.destroy();
 });
 
-test("[design §8] a certificate that cannot be used is an error that names the files, and the old one stays", async () => {
+test("a certificate that cannot be used is an error that names the files, and the old one stays", async () => {
   await using edges = await start();
   const broken = createCertificateFiles("broken");
   writeFileSync(broken.certFile, "not a certificate");
@@ -72,13 +72,13 @@ test("[design §8] a certificate that cannot be used is an error that names the 
   socket.destroy();
 });
 
-test("[design §8] without TLS there is no certificate to set", async () => {
+test("without TLS there is no certificate to set", async () => {
   await using edges = await startEdges();
   const certificate = await readTlsMaterial(first);
   expect(() => edges.listener.setTls(certificate)).toThrow("does not speak TLS");
 });
 
-test("[design §1] cleartext, garbage and broken handshakes on a TLS port end their own connection", async () => {
+test("cleartext, garbage and broken handshakes on a TLS port end their own connection", async () => {
   await using edges = await start();
   for (const data of [
     "GET / HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-test("[design §8] without a collector nothing of OpenTelemetry is loaded, whatever else is set", async () => {
+test("without a collector nothing of OpenTelemetry is loaded, whatever else is set", async () => {
   await using service = await startService({ env: { ...watched, OTEL_TRACES_SAMPLER: "always_on", OTEL_SERVICE_NAME: "keys" } });
   const headers = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
   dataOf(await request(service.url, "apis.createApi", { rootKey: await service.rootKey(), headers, body: { name: "untraced" } }));

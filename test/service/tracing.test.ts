@@ -63,7 +63,7 @@ describe.each(engines)("on $name", (engine) => {
   const database = engine.name === "mongo" ? "mongodb" : "sqlite";
 
   test.concurrent.each(["v2", "connect", "grpc", "grpc-web", "grpc-js"] as const)(
-    "[design §8] a trace continues over %s, and into the store",
+    "a trace continues over %s, and into the store",
     async (name) => {
       const { server, children, answer } = await traced("apis.createApi", { name: `trace-${name}` }, edgeOf(name));
       expect(server.parentSpanId).toBe(CALLER_SPAN);
@@ -207,7 +207,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(lineOf(untraced.body.meta.requestId)).not.toHaveProperty("trace_id");
   });
 
-  test("[design §8] no byte that is sent holds a key, a secret, an identifier, or what a caller put into an object or a header", async () => {
+  test("no byte that is sent holds a key, a secret, an identifier, or what a caller put into an object or a header", async () => {
     const secret = "canary7f3";
     const rootKey = await api.createRootKey();
     const { apiId } = dataOf(await v2().call("apis.createApi", { name: `${secret}-api` }, rootKey));
@@ -242,7 +242,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(children.length).toBeGreaterThan(20);
     expect(children.filter(({ traceId, parentSpanId }) => !servers.has(`${traceId} ${parentSpanId}`))).toEqual([]);
   });
-  test("[design §8] a collector that hangs keeps neither calls nor the end of the service waiting, and is one line of the log for each cause", async () => {
+  test("a collector that hangs keeps neither calls nor the end of the service waiting, and is one line of the log for each cause", async () => {
     receiver.behave("hang");
     for (let i = 0; i < 50; i++) {
       const { headers } = contextOf();

@@ -11,7 +11,7 @@ import { sampleKey } from "./contract/samples.ts";
 /** Of every write below; it matters to none that is sent. */
 const gone = AbortSignal.abort(new Error("the client is gone"));
 
-describe("[design §9] a store whose writes are announced", () => {
+describe("a store whose writes are announced", () => {
   let clock: TestClock;
   /** The operations in order: `+ids` announced, `-ids` forgotten, `?ids` marked uncertain, and the names of writes. */
   let log: string[];

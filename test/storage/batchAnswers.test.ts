@@ -1,7 +1,6 @@
 import { MongoBulkWriteError, MongoNetworkError, MongoServerError } from "mongodb";
 import { describe, expect, test } from "vitest";
-import { batchedCounters } from "../../src/storage/mongo/batchedCounters.ts";
-import type { Counters } from "../../src/storage/port/counters.ts";
+import { type CounterDocuments, counterDocuments } from "../../src/storage/mongo/counterDocuments.ts";
 import { createTestClock } from "../support/testClock.ts";
 
 const LATER = new Date(createTestClock().now());
@@ -16,7 +15,7 @@ const answering = (...answers: (() => unknown)[]) => {
     },
     find: () => ({ toArray: async () => [] }),
   };
-  return { counters: batchedCounters(driver as never, (operation) => operation(), 2_500), sent };
+  return { counters: counterDocuments(driver as never, (operation) => operation(), 2_500), sent };
 };
 
 const partly = (writeErrors: readonly object[], { matchedCount = 0, upsertedIds = {}, concern = undefined as unknown } = {}) => {
@@ -25,7 +24,7 @@ const partly = (writeErrors: readonly object[], { matchedCount = 0, upsertedIds 
     throw new MongoBulkWriteError({ message: "", code: 0, writeErrors: writeErrors as never }, result as never);
   };
 };
-const openAll = (counters: Counters) => Promise.allSettled(["a", "b"].map((key) => counters.open(key, 5, 9, 1, LATER)));
+const openAll = (counters: CounterDocuments) => Promise.allSettled(["a", "b"].map((key) => counters.open(key, 5, 9, 1, LATER)));
 const unknown = { status: "rejected", reason: { name: "StoreUnavailableError", outcomeUnknown: true } };
 
 describe("a server's answers to several writes", () => {
@@ -66,8 +65,8 @@ describe("a server's answers to several writes", () => {
         },
       }),
     };
-    const counters = batchedCounters(driver as never, (operation) => operation(), 2_500);
-    const charged = await Promise.allSettled(["a", "b"].map((key) => counters.charge(key, 5, 9, 1)));
+    const counters = counterDocuments(driver as never, (operation) => operation(), 2_500);
+    const charged = await Promise.allSettled(["a", "b"].map((key) => counters.add(key, 5, 9, 1)));
     expect(charged).toMatchObject([unknown, unknown]);
   });
 });

@@ -10,11 +10,11 @@ import {
   createCounterListRepository,
   type ListedCounter,
 } from "../../src/storage/repositories/counterListRepository.ts";
+import { chargeWindow } from "../support/chargeWindow.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
 import { createTestClock } from "../support/testClock.ts";
 
-const LATER = new Date(8_000_000_000_000);
 const HOUR = 3_600_000;
 
 const all = { run: "", prefix: "", from: undefined, wanted: 101, lengths: ALL_LENGTHS } as const;
@@ -72,7 +72,7 @@ describe.each(engines)("on $name", (engine) => {
     }));
   const insert = async ({ counters }: Store, all: readonly { key: string; seq: number; current: number }[]): Promise<void> => {
     for (let at = 0; at < all.length; at += 500) {
-      await Promise.all(all.slice(at, at + 500).map(({ key, seq, current }) => counters.open(key, seq, current, current, LATER)));
+      await Promise.all(all.slice(at, at + 500).map(({ key, seq, current }) => chargeWindow(counters, key, seq, current, current)));
     }
   };
 
@@ -185,11 +185,11 @@ describe.each(engines)("on $name", (engine) => {
     const store = await engine.open();
     const counters = store.counters;
     const key = (i: number): string => counterKey("rlns_1", 1_000, `user_${i}`);
-    for (let i = 0; i < 9; i++) await counters.open(key(i), 5, 9, 1, LATER);
+    for (let i = 0; i < 9; i++) await chargeWindow(counters, key(i), 5, 9, 1);
     const { counters: walk } = await createCounterListRepository(store).walk({ ...all, namespaceId: "rlns_1", wanted: 2 });
     const counts: number[] = [];
     for (let i = 0; i < 9; i++) {
-      await counters.charge(key(i), 5, 9, i);
+      await chargeWindow(counters, key(i), 5, 9, i);
       const { value } = await walk.next();
       counts.push(value?.shared.current ?? 0);
     }
@@ -204,7 +204,7 @@ describe.each(engines)("on $name", (engine) => {
     const store = await engine.open();
     const counters = store.counters;
     for (const run of ["", "start:1#", "start:10#"])
-      await counters.open(`${run}${counterKey("rlns_1", 1_000, `of ${run}`)}`, 5, 9, 1, LATER);
+      await chargeWindow(counters, `${run}${counterKey("rlns_1", 1_000, `of ${run}`)}`, 5, 9, 1);
     expect(counterKeysOf("rlns_1", "start:1#")).toBe("start:1#namespace:rlns_1:");
     for (const run of ["", "start:1#", "start:10#"]) {
       expect((await found(store, { ...all, run, namespaceId: "rlns_1" })).map(({ identifier }) => identifier)).toEqual([`of ${run}`]);

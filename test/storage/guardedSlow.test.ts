@@ -8,6 +8,7 @@ import { guardStore } from "../../src/storage/decorators/guardStore.ts";
 import { openEmbeddedStore } from "../../src/storage/embedded/openEmbeddedStore.ts";
 import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
 import type { Store } from "../../src/storage/port/store.ts";
+import { chargeWindow } from "../support/chargeWindow.ts";
 import { eventually } from "../support/eventually.ts";
 import { sampleKey } from "./contract/samples.ts";
 
@@ -96,6 +97,6 @@ test("each commit and each commit of counters is progress", async () => {
   await inner.collection("keys").insertOne(sampleKey());
   await commit;
   const record = inner.progress?.();
-  await inner.counters.open("a", 5, 9, 1, new Date(8_000_000_000_000));
+  await chargeWindow(inner.counters, "a", 5, 9, 1);
   await record;
 });

@@ -38,7 +38,7 @@ const scene = () => {
   };
 };
 
-describe("[design §9] the store's clock", () => {
+describe("the store's clock", () => {
   test("is this machine's before the first look, and says that it knows nothing", () => {
     const { clock, local } = scene();
     expect(clock.now()).toBe(local.now());

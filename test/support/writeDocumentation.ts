@@ -53,6 +53,8 @@ caller ──► service ──► store, a drawing that is wider than a narrow 
 A second heading of the same name, with <script>alert("x")</script> and <b>HTML</b>.
 `,
   "reference/README.md": "# Procedures\n\nAll procedures.\n\n- [keys.createKey](keys.createKey.md)\n",
+  "internals/caches.md": "# Caches\n\nFor maintainers, not served.\n",
+  "reference/settings.md": "# Settings\n\nEvery setting.\n",
   "reference/keys.createKey.md": `# \`keys.createKey\`
 
 Create an API key for a user of your API.

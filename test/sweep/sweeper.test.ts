@@ -122,7 +122,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
   });
   afterEach(() => engine.close());
 
-  test("[design §3] removes what deletions left behind, and nothing else, once no call can write it any more", async () => {
+  test("removes what deletions left behind, and nothing else, once no call can write it any more", async () => {
     const before = await keysIn(store);
     await sweeperOn(store).run();
     expect(await keysIn(store)).toEqual(before);
@@ -153,7 +153,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
     expect(await tagsOf()).toEqual(before);
   });
 
-  test("[design §3] is finished by another process when one dies after any of its writes", async () => {
+  test("is finished by another process when one dies after any of its writes", async () => {
     clock.advance(120_000);
     const writes = await dyingAfterEachWrite(store, async (mortal) => {
       await sweeperOn(mortal)
@@ -165,7 +165,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
     await expectSwept(store);
   });
 
-  test("[design §3] by several nodes at once does no harm", async () => {
+  test("by several nodes at once does no harm", async () => {
     clock.advance(120_000);
     const always: LeasesRepository = { acquire: async () => true, release: async () => undefined };
     await Promise.all([1, 2, 3].map(() => sweeperOn(store, always).run()));
@@ -173,7 +173,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
     await expectSwept(store);
   });
 
-  test("[design §3] runs on one node during its lease", async () => {
+  test("runs on one node during its lease", async () => {
     clock.advance(120_000);
     expect(await createLeasesRepository(store).acquire("sweep", "another node", clock.now(), 10_000)).toBe(true);
     const before = await keysIn(store);
@@ -181,7 +181,7 @@ describe.each(engines)("the sweep on $name", (engine) => {
     expect(await keysIn(store)).toEqual(before);
   });
 
-  test("[design §3] loses no event: what still carries one waits until it has been moved", async () => {
+  test("loses no event: what still carries one waits until it has been moved", async () => {
     clock.advance(120_000);
     const { roles } = repositories(store);
     const [key] = await store.collection("keys").find({ apiId: dead.apiId }).toArray();

@@ -119,7 +119,7 @@ test("errors are rethrown, and the span names their class", async () => {
   });
 });
 
-test("[design §8] a collector that hangs holds a bounded number of spans, and stopping does not wait for it", async () => {
+test("a collector that hangs holds a bounded number of spans, and stopping does not wait for it", async () => {
   await withReceiver(async (receiver) => {
     receiver.behave("hang");
     const { tracer, trace, spans, causes } = open({ url: receiver.url });

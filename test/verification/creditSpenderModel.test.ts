@@ -148,7 +148,7 @@ test("[verify §11] with a store that fails now and then, never more is granted 
   );
 });
 
-test("[design §4] calls that come together become one write", async () => {
+test("calls that come together become one write", async () => {
   const { key, keys } = simulatedKey(
     1_000,
     () => 5,

@@ -102,7 +102,7 @@ describe.each(engines)("on $name", (engine) => {
 
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  test("[design §4] a recently verified key is read from memory, and costs the store nothing", async () => {
+  test("a recently verified key is read from memory, and costs the store nothing", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     const before = store.calls();
@@ -110,7 +110,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(store.calls()).toBe(before);
   });
 
-  test("[design §4] a cold key of a warm API, identity and role costs one read", async () => {
+  test("a cold key of a warm API, identity and role costs one read", async () => {
     await node.keys.insert(newKey("a"));
     await node.keys.insert(newKey("b"));
     await existing("a");
@@ -119,7 +119,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(store.calls()).toBe(before + 1);
   });
 
-  test("[design §4] a key in use is read again after 20 seconds, once, with all that it is made of", async () => {
+  test("a key in use is read again after 20 seconds, once, with all that it is made of", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     clock.advance(20_000);
@@ -135,7 +135,7 @@ describe.each(engines)("on $name", (engine) => {
     }
   });
 
-  test("[design §4] a key is made of objects that were read less than 10 seconds before, so it need not be read again before they would be", async () => {
+  test("a key is made of objects that were read less than 10 seconds before, so it need not be read again before they would be", async () => {
     await node.keys.insert(newKey("a"));
     await node.keys.insert(newKey("b"));
     await existing("a");
@@ -149,7 +149,7 @@ describe.each(engines)("on $name", (engine) => {
     expect(store.calls()).toBe(before + 5);
   });
 
-  test("[design §9] a key is remembered for no longer than a second after the read of a role that has just changed", async () => {
+  test("a key is remembered for no longer than a second after the read of a role that has just changed", async () => {
     await node.keys.insert(newKey("a"));
     await node.keys.insert(newKey("b"));
     await existing("a");
@@ -324,7 +324,7 @@ describe.each(engines)("on $name", (engine) => {
     });
   });
 
-  test("[design §4] while the store is down a warm key is served for 30 seconds, and an unknown one is never called unknown", async () => {
+  test("while the store is down a warm key is served for 30 seconds, and an unknown one is never called unknown", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     store.behave("fails");
@@ -338,7 +338,7 @@ describe.each(engines)("on $name", (engine) => {
     await existing("a");
   });
 
-  test("[design §4] an object that cannot be read makes no key without it", async () => {
+  test("an object that cannot be read makes no key without it", async () => {
     await node.keys.insert(newKey("a"));
     await existing("a");
     await node.keys.insert(newKey("b", { roleIds: ["role_1", "role_2"] }));

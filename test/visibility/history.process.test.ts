@@ -8,7 +8,7 @@ const pause = sized(50, 5);
 
 // The embedded store has one process. `npm run visibility` does the same a thousand times.
 describe.runIf(server)("revocations by nodes that die or lose their connection in that instant", { timeout: 180_000 }, () => {
-  test("[design §9] every call that begins more than a second after the acknowledgement knows, or says that it may not", async () => {
+  test("every call that begins more than a second after the acknowledgement knows, or says that it may not", async () => {
     const { violations, kills, cuts, calls } = await writeHistory(server ?? "", sized(24, 60), { pause });
     expect(violations).toBe(0);
     expect(kills).toBeGreaterThan(0);
@@ -16,7 +16,7 @@ describe.runIf(server)("revocations by nodes that die or lose their connection i
     expect(calls.revoked).toBeGreaterThan(0);
   });
 
-  test("[design §9] when changes are announced after the acknowledgement, the same test finds calls with old answers from memory", async () => {
+  test("when changes are announced after the acknowledgement, the same test finds calls with old answers from memory", async () => {
     // Whether one of a series meets such a call is chance.
     let found = 0;
     for (let series = 1; series <= 5 && found === 0; series++)

@@ -30,9 +30,9 @@ const titleOf = (file: string, text: string): string => /^#[ \t]+(\S.*)$/m.exec(
 export const builtFileOf = ({ file }: Pick<Document, "file">): string =>
   file === "README.md" ? "index.html" : `${file.replace(/(\/README)?\.md$/, "")}.html`;
 
-/** Reads the Markdown files below a directory, and finds its pictures. What starts with a dot and the folders `build` and `dist` are left out. */
+/** Reads the Markdown files below a directory, and finds its pictures. What starts with a dot and the folders `build`, `dist` and `internals` are left out. */
 export const readDocuments = async (directory: string): Promise<Documents> => {
-  const files = (await listFiles(directory)).filter((file) => !/(^|\/)\.|^(build|dist)\//.test(file));
+  const files = (await listFiles(directory)).filter((file) => !/(^|\/)\.|^(build|dist|internals)\//.test(file));
   const pages = files
     .filter((file) => file.endsWith(".md"))
     .map((file): Document => {

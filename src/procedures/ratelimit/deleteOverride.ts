@@ -1,6 +1,6 @@
 import type { DeleteOverrideRequestSchema, DeleteOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
-import { overridesTag } from "../../storage/repositories/overridesRepository.ts";
+import { overridesTag } from "../../storage/port/tags.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { remove } from "../shared/mutations.ts";

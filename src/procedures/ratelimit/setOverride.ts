@@ -1,7 +1,7 @@
 import type { SetOverrideRequestSchema, SetOverrideResponseSchema } from "../../../gen/latchkey/v2/ratelimit_pb.ts";
 import { auditEvent, resource } from "../../audit/auditEvent.ts";
 import type { AuditEvent } from "../../storage/port/auditEvents.ts";
-import { overridesTag } from "../../storage/repositories/overridesRepository.ts";
+import { overridesTag } from "../../storage/port/tags.ts";
 import { auditSource } from "../shared/auditSource.ts";
 import type { Procedure } from "../shared/call.ts";
 import { findNamespace, type OverrideDeps } from "../shared/ratelimit/findNamespace.ts";

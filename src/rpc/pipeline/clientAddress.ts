@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
 import { compileIpAllowlist, plainAddress } from "../../domain/ipAllowlist.ts";
-import type { IncomingCall } from "./incomingCall.ts";
 
 /**
  * The name under which an address is counted: IPv6 by its first 64 bits, which are what one customer gets of a network
@@ -19,8 +18,16 @@ export const networkOf = (address: string | undefined): string => {
     .join(":");
 };
 
-/** The address of the caller of a procedure, or undefined when there is none or nobody knows it. */
-export type ClientAddress = (call: Pick<IncomingCall, "remoteIp" | "forwardedFor">) => string | undefined;
+/** What a call says about where it comes from. */
+export interface CallOrigin {
+  /** Address of the socket. */
+  readonly remoteIp: string | undefined;
+  /** The header `X-Forwarded-For`. */
+  readonly forwardedFor: string | undefined;
+}
+
+/** Returns the address of the caller, undefined when there is none or nobody knows it. */
+export type ClientAddress = (call: CallOrigin) => string | undefined;
 
 /** `192.0.2.1:443`, `[2001:db8::1]` and `[2001:db8::1]:443`: some proxies write the port, too. */
 const withPort = /^(?:(\d+\.\d+\.\d+\.\d+):\d+|\[([^\]]+)\](?::\d+)?)$/;

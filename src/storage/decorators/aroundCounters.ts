@@ -6,8 +6,6 @@ const operation = (name: StoreOperation["name"], kind: StoreOperation["kind"]): 
 const READ = operation("read", "read");
 const LIST = operation("find", "read");
 const CHARGE = operation("charge", "write");
-const OPEN = operation("open", "write");
-const ROLL = operation("roll", "write");
 const REFUND = operation("refund", "write");
 
 /** Nothing of a call but its caller: what it charges is for all who wait for the counter, and goes on without it. */
@@ -31,12 +29,7 @@ export const aroundCounters = (inner: Counters, around: AroundOperation, beforeR
   return {
     isShared,
     read: isShared ? (key, behalf) => around(READ, async () => inner.read(key, behalf), behalf) : readHere,
-    charge: (key, seq, atMost, amount, behalf) =>
-      around(CHARGE, () => inner.charge(key, seq, atMost, amount, behalf), isShared ? callerOf(behalf) : undefined),
-    open: (key, seq, atMost, amount, expireAt, behalf) =>
-      around(OPEN, () => inner.open(key, seq, atMost, amount, expireAt, behalf), isShared ? callerOf(behalf) : undefined),
-    roll: (key, from, to, expireAt, behalf) =>
-      around(ROLL, () => inner.roll(key, from, to, expireAt, behalf), isShared ? behalf : undefined),
+    charge: (key, request, behalf) => around(CHARGE, () => inner.charge(key, request, behalf), isShared ? callerOf(behalf) : undefined),
     refund: (key, seq, amount, behalf) => around(REFUND, () => inner.refund(key, seq, amount, behalf), isShared ? behalf : undefined),
     ...(list && { list: (range, limit) => around(LIST, () => list(range, limit), undefined) }),
   };

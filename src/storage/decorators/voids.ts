@@ -1,7 +1,6 @@
 import type { BulkOperation, Filter, Identified, Update } from "../port/collection.ts";
 import type { CollectionName, Documents } from "../port/documents.ts";
-import { namespaceTag } from "../repositories/namespacesRepository.ts";
-import { overridesTag } from "../repositories/overridesRepository.ts";
+import { namespaceTag, overridesTag } from "../port/tags.ts";
 import type { StoreOperation } from "./aroundCollection.ts";
 
 /** What a write makes void of what nodes remember: ids of documents, hashes of secrets, tags. */

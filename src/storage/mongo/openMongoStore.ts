@@ -8,8 +8,9 @@ import type { Store } from "../port/store.ts";
 import type { StoreLog } from "../port/storeLog.ts";
 import type { MongoStoreMode } from "../port/storeMode.ts";
 import { claimSchemaVersion, refuseUnusable, StoreNotMigratedError } from "../schemaVersion.ts";
-import { batchedCounters } from "./batchedCounters.ts";
+import { countersOfDocuments } from "./chargeDocuments.ts";
 import { countConnections } from "./countConnections.ts";
+import { counterDocuments } from "./counterDocuments.ts";
 import { mongoCollection } from "./mongoCollection.ts";
 import { mongoCollectionsWith } from "./mongoCollectionsWith.ts";
 import { toStoreError } from "./mongoErrors.ts";
@@ -164,7 +165,7 @@ export const openMongoStore = ({
     clock,
     collection,
     collectionsWith: (field, among) => reachable(() => mongoCollectionsWith(database, field, among, limits.operation)),
-    counters: batchedCounters(database.collection("counters"), run, limits.operation),
+    counters: countersOfDocuments(counterDocuments(database.collection("counters"), run, limits.operation)),
     prepare: async (signal) => {
       signal?.throwIfAborted();
       // Explicitly: after a failed attempt the driver's operations say that its topology is closed, instead of why.

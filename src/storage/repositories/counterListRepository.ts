@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type CounterPlace, comparePlaces, counterKeysOf, placeOfKey } from "../../domain/counterKey.ts";
+import type { SharedCounter } from "../../domain/sharedCounter.ts";
 import { chunks } from "../../util/chunks.ts";
 import type { OperationOptions } from "../port/collection.ts";
-import type { KeyedCounter, KeyRange, SharedCounter } from "../port/counters.ts";
+import type { KeyedCounter, KeyRange } from "../port/counters.ts";
 import type { Store } from "../port/store.ts";
 import { beginningWith } from "../port/textRange.ts";
 

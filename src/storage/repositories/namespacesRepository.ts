@@ -52,6 +52,3 @@ export const createNamespacesRepository = (store: Store): NamespacesRepository =
       ),
   };
 };
-
-/** Tag under which a look-up by name is cached. */
-export const namespaceTag = (name: string): string => `namespace:${name}`;

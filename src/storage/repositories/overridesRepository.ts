@@ -38,9 +38,6 @@ export interface OverridesRepository {
   readonly delete: (override: LiveOverride, now: number, events: readonly AuditEvent[], options?: ModifyOptions) => Promise<boolean>;
 }
 
-/** Tag that changes with every override of a namespace. */
-export const overridesTag = (namespaceId: string): string => `overrides:${namespaceId}`;
-
 /** @param moveEvents see `createModify`. */
 export const createOverridesRepository = (store: Store, moveEvents?: MoveEvents): OverridesRepository => {
   const overrides = store.collection("overrides");

@@ -9,7 +9,7 @@ import { request } from "../../support/envelope.ts";
 import { faultyStore } from "../../support/faultyStore.ts";
 import { engines } from "../../support/stores.ts";
 
-describe.each(engines)("[design §8] the admin port on $name", (engine) => {
+describe.each(engines)("the admin port on $name", (engine) => {
   afterAll(() => engine.close());
   const metricsOf = async ({ adminUrl }: Api): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
   /** The sum of the series with these labels, 0 when there is none (yet). */

@@ -77,7 +77,7 @@ describe("the store's part of a call", () => {
   const call = async (procedure: string, body: unknown): Promise<Record<string, unknown>> =>
     dataOf((await api.edges[0]?.call(procedure, body, api.rootKey)) ?? expect.unreachable());
 
-  test.each(changing)("[design §1] every write of %s ends when its caller is gone, or has a reason not to", async (procedure) => {
+  test.each(changing)("every write of %s ends when its caller is gone, or has a reason not to", async (procedure) => {
     const objects: Objects = await createObjects(call);
     deaf.length = 0;
     await call(procedure, bodies[procedure]?.(objects) ?? manyWritesOf(procedure, objects));
@@ -96,7 +96,7 @@ describe("the store's part of a call", () => {
     "ratelimit.listOverrides",
     "rootKeys.listKeys",
     "rootKeys.whoami",
-  ])("[design §1] the page that %s reads is given up when its caller is gone", async (procedure) => {
+  ])("the page that %s reads is given up when its caller is gone", async (procedure) => {
     const objects: Objects = await createObjects(call);
     deaf.length = 0;
     await call(procedure, bodyOf(procedure, objects));

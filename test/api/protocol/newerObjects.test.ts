@@ -5,7 +5,7 @@ import { type Api, dataOf, expectError, startApi } from "../../support/api.ts";
 import { engines } from "../../support/stores.ts";
 
 /** A node that runs on while a newer version writes to the same store. */
-describe.each(engines)("[design §3] on $name, an object that a newer version wrote", (engine) => {
+describe.each(engines)("on $name, an object that a newer version wrote", (engine) => {
   let api: Api;
   let log = "";
   beforeAll(async () => {

@@ -97,7 +97,7 @@ describe("the binary form of requests is read as the Protobuf library reads it",
   });
 });
 
-describe("[DESIGN §2] the values of a body are bounded", () => {
+describe("the values of a body are bounded", () => {
   const { externalId, meta, ratelimits } = CreateIdentityRequestSchema.field;
   const text = new BinaryWriter().tag(externalId.number, 2).string("x").finish();
   const struct = (object: object): Uint8Array => toBinary(StructSchema, create(StructSchema, object));

@@ -99,7 +99,7 @@ describe("a large body is read as a small one would be", () => {
   });
 });
 
-describe("[DESIGN §2] a body of more than 100,000 values is refused with one violation", () => {
+describe("a body of more than 100,000 values is refused with one violation", () => {
   const tooMany = [{ location: "body", message: "holds more than 100000 values", fix: "send fewer items at once" }];
   /** The body, its object, `meta` and the list are four values, and `externalId` the fifth. */
   const identity = (ones: number) => ({ externalId: "x", meta: { a: Array<number>(ones).fill(1) } });

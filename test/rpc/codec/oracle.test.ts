@@ -53,7 +53,7 @@ const expected = (desc: DescMessage, message: Message): string[] => {
 };
 
 describe("protovalidate as the oracle", () => {
-  test.each(requests.map((desc) => [desc.name, desc] as const))("[DESIGN §2] %s: the same places are wrong", (_, desc) => {
+  test.each(requests.map((desc) => [desc.name, desc] as const))("%s: the same places are wrong", (_, desc) => {
     const codec = compileCodec(desc);
     fc.assert(
       fc.property(anyMessage(desc), (message) => {

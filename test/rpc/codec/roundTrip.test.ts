@@ -10,7 +10,7 @@ const named = requests.map((desc) => [desc.name, desc] as const);
 const codecs = new Map(requests.map((desc) => [desc, compileCodec(desc)]));
 
 describe("round trips", () => {
-  test.each(named)("[DESIGN §2] %s: the JSON written from a message reads as that message", (_, desc) => {
+  test.each(named)("%s: the JSON written from a message reads as that message", (_, desc) => {
     const codec = compileCodec(desc);
     fc.assert(
       fc.property(fieldwiseValidMessage(desc), (message) => {
@@ -56,7 +56,7 @@ describe("fuzzing", () => {
     );
   });
 
-  test("[DESIGN §2] every response type has a codec as well", () => {
+  test("every response type has a codec as well", () => {
     for (const desc of responses) expect(() => compileCodec(desc)).not.toThrow();
   });
 });

@@ -53,7 +53,7 @@ const withField = (...args: Parameters<typeof fieldOf>): DescMessage =>
   messageOf(create(DescriptorProtoSchema, { name: "Probe", field: [fieldOf(...args)] }));
 
 describe("an annotation that the codec does not implement stops the service from starting", () => {
-  test("[DESIGN §2] an annotation that is known, for comparison", () => {
+  test("an annotation that is known, for comparison", () => {
     const codec = compileCodec(withField("probe", STRING, { required: true, type: { case: "string", value: { minLen: 1n } } }));
     expect(codec.decode({}).violations).toHaveLength(1);
   });
@@ -80,11 +80,11 @@ describe("an annotation that the codec does not implement stops the service from
       ["probe", STRING, { type: { case: "repeated", value: { unique: true } } }, FieldDescriptorProto_Label.REPEATED],
       /RepeatedRules\.unique/,
     ],
-  ])("[DESIGN §2] %s", (_, args, error) => {
+  ])("%s", (_, args, error) => {
     expect(() => compileCodec(withField(...args))).toThrow(error);
   });
 
-  test("[DESIGN §2] a rule over several fields", () => {
+  test("a rule over several fields", () => {
     const options = create(MessageOptionsSchema);
     setExtension(options, messageOption, create(MessageRulesSchema, { cel: [{ id: "probe.unheard_of", expression: "true" }] }));
     const message = create(DescriptorProtoSchema, { name: "Probe", field: [fieldOf("probe", STRING)], options });
@@ -94,7 +94,7 @@ describe("an annotation that the codec does not implement stops the service from
   test.each([
     [Wrapper.NULLABLE, /nullable wrapper/],
     [Wrapper.LIST, /must be repeated/],
-  ])("[DESIGN §2] a wrapper that is none: %s", (kind, error) => {
+  ])("a wrapper that is none: %s", (kind, error) => {
     const options = create(MessageOptionsSchema);
     setExtension(options, wrapper, kind);
     const message = create(DescriptorProtoSchema, { name: "Probe", field: [fieldOf("probe", STRING)], options });

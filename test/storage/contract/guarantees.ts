@@ -133,7 +133,7 @@ export const testGuarantees = (open: () => Store): void => {
     });
   });
 
-  describe("[design §3] an object that a newer version wrote", () => {
+  describe("an object that a newer version wrote", () => {
     const newer = SCHEMA_VERSION + 1;
 
     test("is refused by name in every read of it, and nothing else is", async () => {

@@ -9,11 +9,10 @@ import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedSto
 import { isServerLockTaken } from "../../../src/storage/embedded/serverLock.ts";
 import { filesIn, sizeOf } from "../../../src/storage/embedded/storeFiles.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
+import { chargeWindow } from "../../support/chargeWindow.ts";
 import { sized } from "../../support/sized.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
-
-const LATER = new Date(8_000_000_000_000);
 
 let directory: string;
 beforeEach(async () => {
@@ -59,7 +58,7 @@ test("a crash that cut off what it was writing, anywhere, starts with everything
   await opened(async (store) => {
     for (let i = 0; i < 20; i++) {
       await store.collection("keys").insertOne(sampleKey({ _id: `key_${i}`, hash: `${i}` }));
-      await store.counters.open(`counter ${i}`, 5, 9, 1, LATER);
+      await chargeWindow(store.counters, `counter ${i}`, 5, 9, 1);
     }
     for (const file of [database, counters]) {
       for (const part of [file, `${file}-wal`]) images.set(part, await readFile(part));

@@ -10,13 +10,13 @@ import { systemClock } from "../../../src/domain/clock.ts";
 import { openEmbeddedStore } from "../../../src/storage/embedded/openEmbeddedStore.ts";
 import { filesIn } from "../../../src/storage/embedded/storeFiles.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
+import { chargeWindow } from "../../support/chargeWindow.ts";
 import { sized } from "../../support/sized.ts";
 import { sampleKey } from "../contract/samples.ts";
 import { withServerStore } from "./withServerStore.ts";
 
 /** Many stores are opened here, and each would wait for the disk several times. */
 const MEMORY = "/dev/shm";
-const LATER = new Date(8_000_000_000_000);
 const KEYS = 200;
 const COUNTERS = 40;
 const GARBAGE = 16;
@@ -35,7 +35,7 @@ const work = async (name: "own" | "other"): Promise<void> => {
       sampleKey({ _id: `key_${name}_${i}`, hash: `${name}_${i}`, meta: `"${"x".repeat(900)}"` }),
     );
     await store.collection("keys").insertMany(keys);
-    for (let i = 0; i < COUNTERS; i++) await store.counters.open(`counter ${i}`, 5, 100, 2, LATER);
+    for (let i = 0; i < COUNTERS; i++) await chargeWindow(store.counters, `counter ${i}`, 5, 100, 2);
     await cp(directory, image(name, "after a crash"), { recursive: true });
   });
   await cp(directory, image(name, "after a stop"), { recursive: true });
@@ -93,7 +93,7 @@ const start = async (directory: string): Promise<Started> => {
     directory,
     async (store: Store) => {
       const counts = await Promise.all(Array.from({ length: COUNTERS }, async (_, i) => store.counters.read(`counter ${i}`)));
-      await store.counters.open("counter of a new window", 6, 9, 1, LATER);
+      await chargeWindow(store.counters, "counter of a new window", 6, 9, 1);
       return {
         keys: (await store.collection("keys").find({}).toArray()).length,
         rootKeys: (await store.collection("rootKeys").find({}).toArray()).length,

@@ -5,6 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSnapshot } from "../../../src/storage/embedded/openSnapshot.ts";
 import type { Store } from "../../../src/storage/port/store.ts";
+import { chargeWindow } from "../../support/chargeWindow.ts";
 import { withServerStore } from "./withServerStore.ts";
 
 /**
@@ -43,7 +44,7 @@ test("a store of version 0.11 opens with its keys and counts, and its old files 
       expect(await store.collection("keys").findOne({ _id: "key_of_0_11" })).toMatchObject({ hash: "hash_of_0_11" });
       expect(await countsIn(store)).toEqual(counts);
       expect(await store.counters.read("expired")).toBeNull();
-      await store.counters.charge("in both logs", 7, 100, 5);
+      await chargeWindow(store.counters, "in both logs", 7, 100, 5);
     },
     log,
   );

@@ -12,9 +12,9 @@ const fillers = new Set(
 const fewSections = 5;
 /** Pages among the results. */
 const mostResults = 20;
-/** How much a section counts by its page: guides first, then the reference, then the specification and the index. */
+/** How much a section counts by its page: guides first, then the reference, then the index. */
 const weightOf = (path: string): number => {
-  if (path === "" || path.startsWith("contract/")) return 0.3;
+  if (path === "") return 0.3;
   return path.includes("/") ? 1 : 2;
 };
 /** Sections that enter the index before the page may react to its reader again. */

@@ -1,8 +1,8 @@
 import { actorOf } from "../../../audit/auditEvent.ts";
 import type { Acting, Sessions } from "../../../console/createSessions.ts";
-import { type Holder, holderOfRootKey } from "../../../console/holders.ts";
+import { holderOfRootKey } from "../../../console/holders.ts";
 import type { SignInGuard } from "../../../console/signInGuard.ts";
-import type { LiveSession, Visit } from "../../../console/visit.ts";
+import type { Holder, LiveSession, Visit } from "../../../console/visit.ts";
 import { ServiceError } from "../../../domain/errors.ts";
 import { hashKey } from "../../../domain/secrets/keySecret.ts";
 import { looksLikeRootKey } from "../../../domain/secrets/rootKeySecret.ts";

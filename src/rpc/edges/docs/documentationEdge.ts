@@ -43,12 +43,17 @@ const fileAnswer = (status: 200 | 404, file: DocumentationFile, { headers }: Inc
   return { status, headers: { ...form, ...kept, "content-length": body.length }, body };
 };
 
-/** The address of a page whose path is written as in the repository: `x.md`, `x/README.md` or `x/` for `x`. */
-const servedPathOf = (path: string): string =>
-  path
+/** Pages that moved: old path to new path. */
+const movedPages: ReadonlyMap<string, string> = new Map([["configuration", "reference/settings"]]);
+
+/** The address of a page that moved, or whose path is written as in the repository: `x.md`, `x/README.md` or `x/` for `x`. */
+const servedPathOf = (path: string): string => {
+  const served = path
     .replace(/\/$/, "")
     .replace(/\.md$/, "")
     .replace(/(^|\/)README$/, "");
+  return movedPages.get(served) ?? served;
+};
 
 /**
  * The documentation on `/docs` (console §1): rendered files without credentials, which anybody may read. A browser asks again

@@ -1,5 +1,8 @@
 import type { Clock } from "../../../domain/clock.ts";
-import type { Counters, KeyedCounter, SharedCounter } from "../../port/counters.ts";
+import { chargeCounter } from "../../../domain/planCharge.ts";
+import { refunded, type SharedCounter } from "../../../domain/sharedCounter.ts";
+import { countsUntil } from "../../../domain/slidingWindow.ts";
+import type { Counters, KeyedCounter } from "../../port/counters.ts";
 import { StoreUnavailableError } from "../../port/errors.ts";
 import type { StoreLog } from "../../port/storeLog.ts";
 import { createFileReader } from "../sqlite/fileReader.ts";
@@ -147,40 +150,24 @@ export const createEmbeddedCounters = ({
     return row as unknown as StoredCounter | undefined;
   };
 
-  const add = async (key: string, counter: StoredCounter, amount: number): Promise<SharedCounter> => {
-    const changed = { ...counter, current: counter.current + amount };
-    await change(key, changed);
-    return toShared(changed);
-  };
-
   return {
     isShared: false,
     read: (key) => {
       const counter = find(key.toWellFormed());
       return counter === undefined ? null : toShared(counter);
     },
-    charge: async (key, seq, atMost, amount) => {
+    charge: async (key, request) => {
       const id = key.toWellFormed();
       const counter = find(id);
-      return counter?.seq === seq && counter.current <= atMost ? add(id, counter, amount) : null;
-    },
-    open: async (key, seq, atMost, amount, expireAt) => {
-      const id = key.toWellFormed();
-      const counter = find(id) ?? { seq, current: 0, previous: 0, expireAt: expireAt.getTime() };
-      return counter.seq === seq && counter.previous === 0 && counter.current <= atMost ? add(id, counter, amount) : null;
-    },
-    roll: async (key, from, { seq, current, previous }, expireAt) => {
-      const id = key.toWellFormed();
-      const counter = find(id);
-      if (counter?.seq !== from.seq || counter.current !== from.current) return false;
-      await change(id, { seq, current, previous, expireAt: expireAt.getTime() });
-      return true;
+      const { next, answer } = chargeCounter(counter === undefined ? null : toShared(counter), request);
+      if (next !== undefined) await change(id, { ...next, expireAt: countsUntil(next.seq, request.duration).getTime() });
+      return answer;
     },
     refund: async (key, seq, amount) => {
       const id = key.toWellFormed();
       const counter = find(id);
-      if (counter?.seq === seq) await change(id, { ...counter, current: counter.current - amount });
-      else if (counter?.seq === seq + 1) await change(id, { ...counter, previous: counter.previous - amount });
+      if (counter?.seq !== seq && counter?.seq !== seq + 1) return;
+      await change(id, { ...refunded(counter, seq, amount), expireAt: counter.expireAt });
     },
     list: ({ $gte, $gt, $lt }, limit) =>
       turns.run("slice", (spend) => {

@@ -1,6 +1,6 @@
 // @same-on-every-engine
 import { expect, test } from "vitest";
-import { suspiciousVariables } from "../../src/config/suspiciousVariables.ts";
+import { suspiciousVariables } from "../../src/platform/config/suspiciousVariables.ts";
 
 const known = ["HOST", "MONGODB_URL", "CACHE_MB"];
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createUsedPermissions, type UsedPermissions, type Uses } from "../../src/features/rootKeys/usedPermissions.ts";
 import {
   type Action,
   type Caller,
@@ -6,8 +7,7 @@ import {
   permits,
   requirePermissions,
   unrestrictedGrants,
-} from "../../src/domain/authorization.ts";
-import { createUsedPermissions, type UsedPermissions, type Uses } from "../../src/rootKeys/usedPermissions.ts";
+} from "../../src/platform/authorization/authorization.ts";
 
 const HOUR = 3_600_000;
 

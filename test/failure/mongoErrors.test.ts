@@ -1,17 +1,14 @@
 import { MongoServerError } from "mongodb";
 import { expect, test } from "vitest";
-import { toStoreError } from "../../src/storage/mongo/mongoErrors.ts";
-import { StoreUnavailableError } from "../../src/storage/port/errors.ts";
+import { toStoreError } from "../../src/platform/storage/mongo/mongoErrors.ts";
+import { StoreUnavailableError } from "../../src/platform/storage/port/errors.ts";
 
-test.each(["EPIPE", "ECONNRESET"])(
-  "%s, an error of the socket that the driver passes on, means that the store is unavailable",
-  (code) => {
-    const error = Object.assign(new Error("This socket has been ended by the other party"), { code });
-    expect(toStoreError(error, "read")).toBeInstanceOf(StoreUnavailableError);
-    expect(toStoreError(error, "read")).toMatchObject({ outcomeUnknown: false, cause: error });
-    expect(toStoreError(error, "write")).toMatchObject({ outcomeUnknown: true });
-  },
-);
+test.each(["EPIPE", "ECONNRESET"])("%s, an error of the socket that the driver passes on, means that the store is unavailable", (code) => {
+  const error = Object.assign(new Error("This socket has been ended by the other party"), { code });
+  expect(toStoreError(error, "read")).toBeInstanceOf(StoreUnavailableError);
+  expect(toStoreError(error, "read")).toMatchObject({ outcomeUnknown: false, cause: error });
+  expect(toStoreError(error, "write")).toMatchObject({ outcomeUnknown: true });
+});
 
 test.each([
   ["MongoDB", 50],

@@ -3,8 +3,8 @@ import { describe, test } from "vitest";
 import type { Edge } from "../../bench/harness/v2Edge.ts";
 import { type Admission, countExcess } from "../../bench/limiterRuns/admissions.ts";
 import { type Cluster, type ClusterNode, startCluster } from "../../bench/limiterRuns/cluster.ts";
-import { systemClock } from "../../src/domain/clock.ts";
-import { openMongoStore } from "../../src/storage/mongo/openMongoStore.ts";
+import { systemClock } from "../../src/platform/base/clock.ts";
+import { openMongoStore } from "../../src/platform/storage/mongo/openMongoStore.ts";
 import { dataOf, startApi } from "../support/api.ts";
 import { sized } from "../support/sized.ts";
 import { engines } from "../support/stores.ts";
@@ -112,9 +112,7 @@ describe.runIf(server !== undefined)("three nodes on one MongoDB server", { conc
     }
   }, 120_000);
 
-  test("with allow admit at most one further limit each while the store is down, and continue by themselves", async ({
-    expect,
-  }) => {
+  test("with allow admit at most one further limit each while the store is down, and continue by themselves", async ({ expect }) => {
     await using cluster = await startCluster(server ?? "", 2, { RATELIMIT_STORE_DOWN: "allow" });
     const { rootKey, nodes } = cluster;
     const limit = 60;

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from "node:http2";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { swallowStream } from "../../src/rpc/http/drain.ts";
+import { swallowStream } from "../../src/platform/http/drain.ts";
 
 test("one piece of an unread body is taken in each turn of the event loop", async () => {
   const pieces = 20;

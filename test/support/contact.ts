@@ -1,4 +1,4 @@
-import { type Contact, createContact } from "../../src/cache/contact.ts";
+import { type Contact, createContact } from "../../src/platform/cache/contact.ts";
 
 /** The feed state of a node that receives every change at once. */
 export const inContact = (): Contact => {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/domain/clock.ts";
+import type { Clock } from "../../src/platform/base/clock.ts";
 
 /** A clock that is stopped, and moves only when a test sets it. */
 export interface TestClock extends Clock {

@@ -11,10 +11,10 @@ import {
   Wrapper,
   wrapper,
 } from "../../../gen/latchkey/v2/options_pb.ts";
-import { idBounds, idPrefixes } from "../../../src/domain/ids.ts";
-import { fieldDefault } from "../../../src/procedures/shared/fieldDefault.ts";
-import { crossRuleIds, integerRules, listRules, rulesOfField, textRules } from "../../../src/rpc/codec/rules/annotations.ts";
-import { plainComment } from "../../../src/rpc/description/plainComment.ts";
+import { fieldDefault } from "../../../src/features/calls/fieldDefault.ts";
+import { idBounds, idPrefixes } from "../../../src/platform/base/ids.ts";
+import { crossRuleIds, integerRules, listRules, rulesOfField, textRules } from "../../../src/platform/codec/rules/annotations.ts";
+import { plainComment } from "../../../src/platform/rpc/description/plainComment.ts";
 import { crossRuleSchemas } from "./crossRuleSchemas.ts";
 import { type JsonSchema, refTo } from "./jsonSchema.ts";
 

@@ -1,6 +1,6 @@
 // @same-on-every-engine
 import { describe, expect, test } from "vitest";
-import type { AuditEvent } from "../../../src/storage/port/auditEvents.ts";
+import type { AuditEvent } from "../../../src/platform/storage/port/auditEvents.ts";
 import { everywhere } from "../../support/everywhere.ts";
 import { eventsBy } from "../../support/written.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { createId } from "../../../src/domain/ids.ts";
-import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/storage/port/baseDocument.ts";
-import type { NodeDocument } from "../../../src/storage/port/internalDocuments.ts";
-import { createNodesRepository } from "../../../src/storage/repositories/nodesRepository.ts";
-import { version } from "../../../src/version.ts";
+import { createNodesRepository } from "../../../src/features/nodes/nodesRepository.ts";
+import { createId } from "../../../src/platform/base/ids.ts";
+import { version } from "../../../src/platform/config/version.ts";
+import { SCHEMA_VERSION, WORKSPACE_ID } from "../../../src/platform/storage/port/baseDocument.ts";
+import type { NodeDocument } from "../../../src/platform/storage/port/internalDocuments.ts";
 import { expectError, startApi } from "../../support/api.ts";
 import { eventually } from "../../support/eventually.ts";
 import { everywhere } from "../../support/everywhere.ts";

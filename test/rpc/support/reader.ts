@@ -1,4 +1,4 @@
-import type { Reader } from "../../../src/rpc/codec/json/jsonForm.ts";
+import type { Reader } from "../../../src/platform/codec/json/jsonForm.ts";
 
 /** A reader without a deadline or a memory limit. */
 export const patientReader: Reader = { path: ["rk_1"], signal: undefined, charge: () => undefined };
